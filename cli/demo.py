@@ -1,4 +1,4 @@
-"""The command `geodomain demo`: a synthetic deposit as files, and its blocks labelled."""
+"""The command `geodomain demo`: write a synthetic deposit, and label its blocks."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def _command(model: Path, domains: dict[str, list[Path]], result: Path) -> str:
 
 
 def _command_line(words: list[str]) -> str:
-    """Quote a command for the shell of this system."""
+    """Return a command line, quoted for the shell of this system."""
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 def _contents(folder: Path, deposit: Deposit) -> str:
-    """Describe the files that were made."""
+    """Return the list of files with their contents' sizes."""
     from geodomain.synthetic import files
 
     meshes = [*deposit.solids.values(), deposit.topography]

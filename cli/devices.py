@@ -22,34 +22,35 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @options.json_option
 def devices(as_json: bool) -> None:
-    """List the CPU and the GPUs, which would be used, and why the others would not.
+    """List the CPU and the GPUs, which of them would be used, and why the others would not.
 
-    All the GPUs listed are used, or those that --devices of a command names, or those whose
-    numbers are in GEODOMAIN_DEVICE, such as 0,1. CUDA_VISIBLE_DEVICES leaves out GPUs altogether.
+    All listed GPUs are used, unless --devices of a command, or the environment variable
+    GEODOMAIN_DEVICE, such as 0,1, selects some. CUDA_VISIBLE_DEVICES hides GPUs altogether.
 
     Exit codes: 0 ok, with or without a GPU, 1 a bug, 2 usage.
     """
     from geodomain.compute.inventory import take
 
-    found = take()
+    inventory = take()
     if as_json:
-        print_json(found.as_dict())
+        print_json(inventory.as_dict())
     else:
-        print_text(_as_text(found))
+        print_text(_as_text(inventory))
 
 
-def _as_text(found: Inventory) -> str:
-    """Lay the inventory out as lines to read."""
-    choice = "the GPU where it pays" if found.backend == "cuda" else "the CPU"
-    lines = [f"--backend auto takes {choice}: {found.reason}", ""]
-    lines += [line for gpu in found.gpus for line in _gpu_lines(gpu)]
-    level = f", x86-64-v{found.cpu_level}" if found.cpu_level > 1 else ""
+def _as_text(inventory: Inventory) -> str:
+    """Return the inventory as lines of text."""
+    choice = "the GPU where it pays" if inventory.backend == "cuda" else "the CPU"
+    lines = [f"--backend auto takes {choice}: {inventory.reason}", ""]
+    lines += [line for gpu in inventory.gpus for line in _gpu_lines(gpu)]
+    level = f", x86-64-v{inventory.cpu_level}" if inventory.cpu_level > 1 else ""
     rows = {
-        "CPU": f"{counted(found.cpu_threads, 'thread')}{level}",
-        "driver": f"for CUDA {found.driver}" if found.driver else "none that answers",
-        "PyCUDA": found.pycuda or "not installed",
-        "nvcc": found.nvcc or "not on the PATH",
-        "cache": found.cache + ("" if found.cache_is_private else " (not used: not yours alone)"),
+        "CPU": f"{counted(inventory.cpu_threads, 'thread')}{level}",
+        "driver": f"for CUDA {inventory.driver}" if inventory.driver else "not available",
+        "PyCUDA": inventory.pycuda or "not installed",
+        "nvcc": inventory.nvcc or "not on the PATH",
+        "cache": inventory.cache
+        + ("" if inventory.cache_is_private else " (not used: others can write to it)"),
     }
     return "\n".join([*lines, *[f"{name:8}{value}" for name, value in rows.items()]])
 

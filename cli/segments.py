@@ -1,4 +1,4 @@
-"""Options of the commands that make a test surface and segments across it."""
+"""The commands `intersect`, `synthesize` and `bench`: segments across a surface."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def scene_options(rays: str) -> Decorator:
-    """Make the options that say what a test surface and its segments are."""
+    """Return the options that define a test surface and its segments."""
     return together(
         click.option(
             "--triangles",
@@ -67,7 +67,7 @@ Examples:
     "or every crossing (tables only). [default: boolean, for a table barycentric]",
 )
 @options.output_option(
-    "OUT", "Folder for the answers [default: .], or table to write; - is stdout."
+    "OUT", "Folder for the results [default: .], or table to write; - is stdout."
 )
 @click.option(
     "--vertex-type", type=_FLOATS, help="Number type of VERTICES, if it cannot be detected."
@@ -83,69 +83,69 @@ Examples:
 @options.machine_options
 @options.overwrite_option
 @options.report_options
-def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Find where segments cross a surface, exactly.
 
     MESH is any wireframe, open or closed, and SEGMENTS.csv has six columns for the ends, such as
     x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t from 0 at its start
     to 1 at its end, the distance from the start in the unit of the coordinates, the point, the
-    triangle, and where on it (u, v); rows and triangles count from 0.
+    triangle, and the position on it (u, v); rows and triangles count from 0.
 
-    The other four are raw little-endian files: float32 or float64 vertices and ends, int32
+    The other form takes four raw little-endian files: float32 or float64 vertices and ends, int32
     triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric
     intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, U and V (2.5e8, 0, 0 for a miss).
 
-    A segment stands for itself moved by an infinitesimal, up first, then east, then north: a hole
-    collared on the ground crosses it going down, not going up; along a plane nothing is crossed.
+    A segment is treated as displaced by an infinitesimal, up first, then east, then north: a hole
+    collared on the ground crosses it going down, not up; a segment in a plane crosses nothing.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
     from geodomain.query.segment_files import intersect_file
 
-    surface, segments = _inputs(inputs, given)
-    given["output"] = given["output"] or "."
-    to_stdout = given["output"] == "-"
+    surface, segments = _inputs(inputs, keywords)
+    keywords["output"] = keywords["output"] or "."
+    to_stdout = keywords["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = intersect_file(surface, segments, **given, progress=console.on_terminal)
+        summary = intersect_file(surface, segments, **keywords, progress=console.on_terminal)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(summary, err=True)
 
 
-def _inputs(inputs: tuple[Path, ...], given: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the surface and the segments, from a table or from raw files."""
+def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the paths of the surface and of the segments: a table or raw files."""
     if len(inputs) == 2:
-        _refuse(given, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
-        if given["output"] is None:
+        _refuse(keywords, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
+        if keywords["output"] is None:
             _misuse("no output given: use -o HITS.csv, or -o - for stdout")
-        if bool(given["start"]) != bool(given["end"]):
+        if bool(keywords["start"]) != bool(keywords["end"]):
             _misuse("--start and --end go together")
         return inputs[0], str(inputs[1])
     if len(inputs) != 4:
-        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
-    _refuse(given, _OF_TABLES, "a table, and FROM and TO are raw files")
-    if given["mode"] == "all":
-        _misuse("--mode all writes a table: give MESH SEGMENTS.csv")
-    if given["output"] == "-":
+        _misuse(f"pass MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
+    _refuse(keywords, _OF_TABLES, "a table, and FROM and TO are raw files")
+    if keywords["mode"] == "all":
+        _misuse("--mode all writes a table: pass MESH SEGMENTS.csv")
+    if keywords["output"] == "-":
         _misuse("raw files go to a folder: -o - is for a table")
     return inputs[:2], inputs[2:]
 
 
-def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+def _refuse(keywords: dict[str, Any], names: tuple[str, ...], why: str) -> None:
     """Raise a usage error for options that belong to the other kind of input."""
     for name in names:
-        if given[name]:
+        if keywords[name]:
             _misuse(f"--{name.replace('_', '-')} is for {why}")
 
 
 def _misuse(message: str) -> NoReturn:
-    """End with exit code 2."""
+    """Raise a usage error, for exit code 2."""
     raise click.UsageError(message)
 
 
-# --- The command `geodomain synthesize`: a test surface, segments across it, and the truth.
+# --- The command `geodomain synthesize`: make a test surface, segments, and the true crossings.
 
 _SYNTHESIZE_EXAMPLE = """\b
 Example:
@@ -162,25 +162,23 @@ Example:
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @scene_options(rays="1e7")
-@click.option(
-    "--perturb", is_flag=True, help="Let segments pass beside the centroids of triangles."
-)
+@click.option("--perturb", is_flag=True, help="Move segments off the centroids of triangles.")
 @click.option("--float64", is_flag=True, help="Write vertices and segments in double precision.")
 @options.threads_option
 @options.overwrite_option
 @options.report_options
-def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
+def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Write a test surface and segments across it to DIR, as raw little-endian files.
 
-    An undulating terrain, 3000 x 2500 m, and segments along the normals of its triangles, after
-    R. Leung, arXiv 2209.02878. The same options give the same files. truth_boolean_i32 and
-    truth_count_i32 say for each segment whether it crosses the surface and how many times, by
-    exact arithmetic on the numbers in the files; parameters.json says what was made.
+    The surface is an undulating terrain, 3000 x 2500 m; the segments follow the normals of its
+    triangles, after R. Leung, arXiv 2209.02878. The same options give the same files.
+    truth_boolean_i32 and truth_count_i32 hold for each segment whether it crosses the surface and
+    how many times, by exact arithmetic; parameters.json holds the options.
     """
     from geodomain.synthetic.files import write_scene
 
     kind = "float64" if float64 else "float32"
-    made = write_scene(folder, float_type=kind, progress=Console(quiet).on_terminal, **asked)
+    made = write_scene(folder, float_type=kind, progress=Console(quiet).on_terminal, **keywords)
     if as_json:
         print_json(made)
     elif not quiet:
@@ -188,7 +186,7 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked:
 
 
 def _summary(folder: Path, made: SceneFiles) -> str:
-    """Say what was made and where."""
+    """Return the counts and the files written as text."""
     share = made["crossing"] / made["rays"]
     return (
         f"{counted(made['triangles'], 'triangle')} and {counted(made['rays'], 'segment')}, of "
@@ -235,13 +233,13 @@ Example:
 )
 @options.overwrite_option
 @options.report_options
-def bench(as_json: bool, quiet: bool, **asked: Any) -> None:
+def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Time segments against a triangulated surface, by geodomain and by other libraries.
 
     Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
-    synthesize`, the same segments for everyone in one run, and every answer compared with exact
-    arithmetic. Beside this machine's figures stand the paper's ("published, Titan X"). A slow
-    library gets only the first segments. The report names the libraries that are not installed
+    synthesize`, the same segments for all libraries in one run, and every result compared with
+    exact arithmetic. This machine's figures stand beside the paper's ("published, Titan X"). A slow
+    library gets only the first segments. The report lists the libraries that are not installed
     (pip install 'geodomain[bench]').
     """
     from geodomain.benching.report import LevelError
@@ -249,7 +247,7 @@ def bench(as_json: bool, quiet: bool, **asked: Any) -> None:
 
     with Console(quiet).steps() as step:
         try:
-            report = compare(**asked, step=step)
+            report = compare(**keywords, step=step)
         except LevelError as error:
             raise click.BadParameter(str(error), param_hint="--tree") from None
     if as_json:

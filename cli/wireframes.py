@@ -1,4 +1,4 @@
-"""The command `geodomain check`: report mesh faults, weld and fill holes on request."""
+"""The commands `check`, `convert` and `distance`: work on wireframes."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ Example:
     "--fill",
     type=click.IntRange(min=3),
     metavar="MAX_EDGES",
-    help="Close holes of at most MAX_EDGES edges by new triangles, after welding, and say where "
-    "each hole is, and how large.",
+    help="Close holes of at most MAX_EDGES edges with new triangles, after welding, and report "
+    "the place and size of each hole.",
 )
 @click.option(
     "--kind",
     type=click.Choice(["solid", "surface"]),
     default="solid",
     show_default=True,
-    help="What the meshes are to be used as: a surface is open, with kind = above or below.",
+    help="Intended use of the meshes: a surface is open, for domains with kind = above or below.",
 )
 @options.output_option(
     "OUT", "Write the welded or filled mesh to OUT.", type=click.Path(path_type=Path)
@@ -72,9 +72,9 @@ def check(
 ) -> None:
     """Report whether each MESH is fit to label blocks with, and if not, why and where.
 
-    A wireframe must be closed, and none of its shells may overlap. For open ones, reports whether
-    welding would close them. --weld and --fill change a mesh on the way to OUT, and say how. An
-    open surface is fit as --kind surface.
+    A wireframe must be closed, and its shells must not overlap. For open ones, reports whether
+    welding would close them. --weld and --fill change a mesh, describe the changes, and write OUT.
+    An open surface is fit as --kind surface.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
     """
@@ -82,36 +82,38 @@ def check(
     from geodomain.wireframes import check_file
 
     _require_one_change(meshes, output, changed=weld is not None or fill is not None)
-    found, wrong = [], list[Exception]()
+    reports, wrong = [], list[Exception]()
     console = Console(quiet=False)
     with console.listening():
         for path in meshes:
             try:
-                one = check_file(path, output, weld=weld, fill=fill, kind=kind, overwrite=overwrite)
-                found.append(one)
+                report = check_file(
+                    path, output, weld=weld, fill=fill, kind=kind, overwrite=overwrite
+                )
+                reports.append(report)
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
-                if len(meshes) > 1:  # the last of them ends the command
+                if len(meshes) > 1:  # the last error ends the command
                     print_error(said_of(error))
                 continue
             if not as_json:
-                print_text(found[-1])
-    if as_json and (found or not wrong):
-        print_json([one.as_dict() for one in found])
+                print_text(reports[-1])
+    if as_json and (reports or not wrong):
+        print_json([report.as_dict() for report in reports])
     if len(meshes) > 1 and wrong:
-        console.tell()  # of those that could be read
+        console.tell()  # warnings about the meshes that were read
         message = f"{len(wrong)} of {counted(len(meshes), 'mesh', 'meshes')} could not be read"
         raise type(wrong[-1])(message)
     if wrong:
         raise wrong[0]
-    if not all(one.fit for one in found):
+    if not all(report.fit for report in reports):
         raise SystemExit(_NOT_FIT)
 
 
 def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, changed: bool) -> None:
     """Refuse an output without a change, or for several meshes."""
     if output is not None and not changed:
-        message = "-o writes a mesh that is changed: give --weld or --fill"
+        message = "-o writes a changed mesh: add --weld or --fill"
         raise click.UsageError(message)
     if output is not None and len(meshes) > 1:
         message = f"-o is one file, and there are {len(meshes)} meshes: change one at a time"
@@ -132,14 +134,14 @@ Example:
 @click.argument("output", metavar="OUT", type=click.Path(path_type=Path))
 @options.overwrite_option
 def convert(source: str, output: Path, overwrite: bool) -> None:
-    """Write the wireframes or blocks of IN in the format that the extension of OUT names.
+    """Write the wireframes or blocks of IN in the format of OUT's extension.
 
     IN is any file of wireframes, or FILE:NAME for one of its solids. OUT ends in .dxf, .dtm (with
-    .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, but in
-    .stl. Names of solids are kept where OUT holds names (.dxf, .ts, .omf).
+    .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, except
+    in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf. Of an .omf with both, the
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf holds both, the
     wireframes go to .omf; IN:NAME is one of its block models.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
@@ -179,7 +181,9 @@ Example:
     help="A wireframe, open or closed, whose column is dist_<name>; may be repeated. Without NAME= "
     "each solid of the file has a column.",
 )
-@click.option("--signed", is_flag=True, help="Make distances inside negative; meshes are closed.")
+@click.option(
+    "--signed", is_flag=True, help="Make distances inside negative; meshes must be closed."
+)
 @options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
 @options.overwrite_option
 @options.table_options
@@ -191,30 +195,30 @@ def distance(
     meshes: tuple[tuple[str, str], ...],
     as_json: bool,
     quiet: bool,
-    **given: Unpack[DistanceOptions],
+    **keywords: Unpack[DistanceOptions],
 ) -> None:
     """Add a column with the distance of each block of BLOCKS from each mesh, in the mesh's unit.
 
     BLOCKS is any block model that `geodomain label` takes, and the output has the same format: a
-    text table keeps every byte and gains columns. Distances are of centroids, and float64; a block
+    text table keeps every byte and gains columns. Distances are from centroids, in float64; a block
     without coordinates has none. The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
     from geodomain.volumes.distance_file import distance_file
 
-    options.require_rotation(given)
+    options.require_rotation(keywords)
     named = by_name(meshes)
     twice = [name for name, paths in named.items() if len(paths) > 1]
     if twice:
-        message = f"--mesh names {twice[0]} twice: give each mesh a name of its own"
+        message = f"--mesh names {twice[0]} twice: use a different name for each mesh"
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = keywords["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         paths = {name: path for name, (path,) in named.items()}
-        found = distance_file(blocks, paths, progress=console.on_terminal, **given)
+        summary = distance_file(blocks, paths, progress=console.on_terminal, **keywords)
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=True)
+        print_text(summary, err=True)

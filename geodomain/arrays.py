@@ -1,4 +1,4 @@
-"""Points and answers: arrays in memory or on a GPU, checked and widened to float64 exactly."""
+"""Check arrays of points and results, in memory or on a GPU, and convert points to float64."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from geodomain.errors import PointError, warn
 
 Number = TypeVar("Number", bound=np.generic)
 
-# Single precision is worth a word from a centimetre on, if the unit is a metre:
-# below it, rounding is lost in what a wireframe means.
+# A float32 spacing from which users are warned: a centimetre, if the unit is a metre. Finer
+# rounding does not matter for a wireframe.
 COARSE = 0.01
-_CUDA_DEVICES = (2, 13)  # of DLPack: CUDA's memory, and its managed memory
+_CUDA_DEVICES = (2, 13)  # DLPack codes of CUDA memory and managed memory
 _IN_MEMORY = (np.ndarray, list, tuple)
 
 
 def as_doubles(values: object, name: str) -> Floats:
-    """Return numbers as native float64, or refuse what float64 cannot hold exactly.
+    """Return numbers as native float64; refuse numbers that this would round.
 
     Raises
     ------
     TypeError
         If ``values`` are not real numbers.
     ValueError
-        If an integer or an extended float is not a float64.
+        If float64 cannot hold an integer or an extended float exactly.
     """
     array = np.asarray(_unmasked(values))
     if array.dtype == np.float64 and array.dtype.isnative and array.flags.aligned:
@@ -39,11 +39,11 @@ def as_doubles(values: object, name: str) -> Floats:
     if array.dtype.kind not in "fiu":
         message = f"{name} must be real numbers, not {array.dtype}"
         raise TypeError(message)
-    with np.errstate(invalid="ignore", over="ignore"):  # what does not fit is refused below
+    with np.errstate(invalid="ignore", over="ignore"):  # numbers that overflow are refused below
         doubles: Floats = array.astype(np.float64)
         back = doubles.astype(array.dtype)
     wrong = (back != array) & ~np.isnan(doubles)
-    if array.dtype.kind in "iu":  # 2^63 - 1 comes back from 2^63 by overflow
+    if array.dtype.kind in "iu":  # 2^63 - 1 rounds to 2^63, which overflows back to 2^63 - 1
         wrong |= doubles > np.iinfo(array.dtype).max
     if wrong.any():
         message = f"{name} hold {array[wrong].flat[0]}, which a float64 cannot hold exactly"
@@ -52,8 +52,8 @@ def as_doubles(values: object, name: str) -> Floats:
 
 
 def _unmasked(values: object) -> object:
-    """Return a masked array's values with NaN where they are masked; anything else as it is."""
-    if "numpy.ma" not in sys.modules:  # which takes as long to import as a tenth of NumPy
+    """Replace the masked values of a masked array by NaN; return anything else as it is."""
+    if "numpy.ma" not in sys.modules:  # not imported: it takes a tenth of NumPy's import time
         return values
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
@@ -63,10 +63,7 @@ def _unmasked(values: object) -> object:
 
 
 def distinct(values: Floats) -> Floats:
-    """Return the different ones of some finite numbers, ascending.
-
-    They are those of `np.unique`, which imports numpy.ma.
-    """
+    """Return the distinct finite numbers in ascending order, as `np.unique` without numpy.ma."""
     ordered = np.sort(values, axis=None)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -74,17 +71,17 @@ def distinct(values: Floats) -> Floats:
 
 
 def is_on_device(values: object) -> bool:
-    """Return whether an array is in a GPU's memory, by what it says of itself."""
+    """Return whether an array declares that it is in GPU memory."""
     if values is None or isinstance(values, _IN_MEMORY):
         return False
-    if hasattr(values, "__cuda_array_interface__"):  # PyTorch's tensors in memory have none
+    if hasattr(values, "__cuda_array_interface__"):  # PyTorch tensors in host memory lack it
         return True
     where = getattr(values, "__dlpack_device__", None)
     return where is not None and where()[0] in _CUDA_DEVICES
 
 
 def as_rows(values: object, name: str) -> Floats:
-    """Return places as float64 of shape (n, 3), uncopied where they are that already."""
+    """Return points as float64 of shape (n, 3), without a copy if they are that already."""
     array = _in_rows(as_doubles(values, name), name)
     if getattr(values, "dtype", None) == np.float32 and name == "points":
         warn_of_single(array, name)
@@ -92,7 +89,7 @@ def as_rows(values: object, name: str) -> Floats:
 
 
 def as_rows_of_either(values: object, name: str) -> Coordinates:
-    """Return places of shape (n, 3) as native float32, if they are that, and else as `as_rows`."""
+    """Return points of shape (n, 3) as native float32 if they are that, else as float64."""
     array = np.asarray(_unmasked(values))
     if array.dtype == np.float32 and array.dtype.isnative and array.flags.aligned:
         return _in_rows(array, name)
@@ -100,7 +97,7 @@ def as_rows_of_either(values: object, name: str) -> Coordinates:
 
 
 def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
-    """Refuse what has not the shape (n, 3), but for an empty list."""
+    """Require the shape (n, 3), or an empty list."""
     if array.shape == (0,):
         return array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
@@ -110,7 +107,7 @@ def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
 
 
 def warn_of_single(values: Floats, name: str) -> None:
-    """Warn of coordinates that were float32, where those are too large to be known to `COARSE`."""
+    """Warn if coordinates were float32 and their spacing there is `COARSE` or more."""
     resolution = single_resolution(values)
     if resolution >= COARSE:
         warn(
@@ -120,14 +117,14 @@ def warn_of_single(values: Floats, name: str) -> None:
 
 
 def single_resolution(values: Floats) -> float:
-    """Return the spacing of float32 at the largest finite magnitude, 0 where there is none."""
+    """Return the spacing of float32 at the largest finite magnitude; 0 if there is none."""
     largest = np.abs(values).max(initial=0.0, where=np.isfinite(values))
     with np.errstate(over="ignore"):
         return float(np.spacing(np.float32(largest))) if largest else 0.0
 
 
 def as_columns(points: object) -> Columns:
-    """Return the x, y and z of points as views where float64 is given, whatever the strides."""
+    """Return x, y and z of points, as views of any strides if they are float64."""
     if isinstance(points, CachedPoints):
         return points.columns
     array = as_rows(points, "points")
@@ -135,7 +132,7 @@ def as_columns(points: object) -> Columns:
 
 
 def refuse_row(points: Points, row: int) -> None:
-    """Raise for the row that a kernel refused, if it did (row >= 0)."""
+    """Raise PointError if a kernel refused a row (row >= 0)."""
     if row < 0:
         return
     if isinstance(points, tuple):
@@ -152,17 +149,17 @@ def refuse_row(points: Points, row: int) -> None:
 
 
 class Question(NamedTuple, Generic[Number]):
-    """Points as a backend takes them, and room for their answers.
+    """Points and output buffers in the form that a backend takes.
 
     Attributes
     ----------
     points : tuple of columns, or DevicePoints
-        As they were given, wherever they are.
+        The caller's points, in host or GPU memory.
     room : numpy.ndarray or DeviceRoom
-        What the backend writes to.
+        The buffer that the backend writes to.
     out : array
-        What the caller gets: the array that was given, or a new one where the points are. One on
-        a GPU is no NDArray, and is returned as it is.
+        The array to return to the caller: the caller's ``out``, or a new one in the points'
+        memory. An array on a GPU is not an NDArray, and is returned as it is.
     """
 
     points: Points
@@ -171,18 +168,18 @@ class Question(NamedTuple, Generic[Number]):
 
 
 def ask(points: object, dtype: type[Number], out: object, backend: Backend) -> Question[Number]:
-    """Make points ready for a backend, with answers beside them or in ``out``.
+    """Prepare points for a backend, with results in ``out`` or in the points' memory.
 
     Raises
     ------
     ValueError
-        If something is on a GPU and the backend is the CPU's, or ``out`` does not fit.
+        If an array is on a GPU but the backend is the CPU, or ``out`` does not fit.
     """
     return ask_read(read_points(points, backend), dtype, out, backend)
 
 
 def read_points(points: object, backend: Backend) -> Points:
-    """Return points, wherever they are, as a backend takes them, checked."""
+    """Check points and return them in the form that a backend takes."""
     if not is_on_device(points):
         return as_columns(points)
     from geodomain.compute.device_arrays import read_points
@@ -194,7 +191,7 @@ def read_points(points: object, backend: Backend) -> Points:
 def ask_read(
     points: Points, dtype: type[Number], out: object, backend: Backend
 ) -> Question[Number]:
-    """Return points that were read already answers beside them or in ``out``, as `ask`."""
+    """Prepare points that `read_points` returned; see `ask`."""
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
     if out is None and not isinstance(points, tuple):
         from geodomain.compute.device_arrays import beside
@@ -209,16 +206,16 @@ def ask_read(
 
 
 def _require_apart(overlap: bool) -> None:
-    """Refuse answers that would be written over points not asked about yet."""
+    """Refuse an ``out`` that overlaps the input: results would overwrite points not yet read."""
     if overlap:
-        message = "out shares memory with what is asked about: give an array of its own"
+        message = "out shares memory with the input: pass a separate array"
         raise ValueError(message)
 
 
 def device_room(
     shape: tuple[int, ...], dtype: type[np.generic], out: object, backend: Backend
 ) -> DeviceRoom:
-    """Return what a backend writes to for an ``out`` that is on a GPU; as `host_room`."""
+    """Return the buffer that a backend writes to for an ``out`` on a GPU; see `host_room`."""
     from geodomain.compute.device_arrays import read_room
 
     require_gpu(backend, "out is")
@@ -229,11 +226,11 @@ def host_room(
     shape: tuple[int, ...],
     dtype: type[Number],
     out: object,
-    asked: Sequence[NDArray[np.generic]] = (),
+    inputs: Sequence[NDArray[np.generic]] = (),
 ) -> NDArray[Number]:
-    """Return ``out`` if answers fit into it as it is, or a new array for None.
+    """Return ``out`` after checking that it fits, or a new array for None.
 
-    Answers are not written over what is ``asked``, which may be read after the first of them.
+    ``out`` must not overlap the ``inputs``, which may be read after the first result is written.
     """
     if out is None:
         return np.empty(shape, dtype)
@@ -247,12 +244,12 @@ def host_room(
             f"{out.dtype}, shape {out.shape}"
         )
         raise ValueError(message)
-    _require_apart(any(np.shares_memory(out, array) for array in asked))
+    _require_apart(any(np.shares_memory(out, array) for array in inputs))
     return out
 
 
 def require_gpu(backend: Backend, what: str) -> None:
-    """Refuse arrays on a GPU where nothing on it is asked."""
+    """Refuse arrays on a GPU if the backend is the CPU."""
     if backend.name == "cpu":
         message = (
             f"{what} on a GPU, which the CPU does not read: copy to memory first, as with .get() "

@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent)
-# Controls, marks of direction, ends of lines, and halves of characters, as in odd paths.
+# Control characters, direction marks, line ends and lone surrogates, as in odd paths.
 _OBEYED = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 class GeodomainError(ValueError):
-    """Bad data, said in one sentence: what is wrong, where, and how to mend it.
+    """Bad data. The message says what is wrong, where, and how to fix it.
 
     A caller's slip (a wrong type, an unknown option) is a plain ``TypeError``
     or ``ValueError``; a bug keeps its traceback.
@@ -37,7 +37,7 @@ class PointError(GeodomainError):
 
 
 class TableError(GeodomainError):
-    """A block-model table that cannot be read or must not be guessed at."""
+    """A block-model table that cannot be read, or is ambiguous."""
 
 
 class BinaryTableError(TableError):
@@ -45,33 +45,33 @@ class BinaryTableError(TableError):
 
 
 class DomainError(GeodomainError):
-    """A list of domains that cannot be used: a name twice, a wrong value, a missing file."""
+    """A list of domains that cannot be used: a repeated name, a wrong value, a missing file."""
 
 
 class DeviceError(GeodomainError):
-    """A compute device that was asked for and cannot be used."""
+    """A requested compute device that cannot be used."""
 
 
 class CoreError(GeodomainError, ImportError):
-    """A compiled core that is missing, or was built from other sources than the Python code's."""
+    """A compiled core that is missing, or was built from another version of the sources."""
 
 
 class GeodomainWarning(UserWarning):
-    """Something the user should know about data that is used all the same."""
+    """A problem in data that geodomain uses nevertheless."""
 
 
 def _sentence(message: str) -> str:
-    """Return a message in one line that can be read, whatever the file's names hold."""
+    """Return a message as one line of readable length, even if names in it are odd."""
     line = re.sub(r"\S{251,}", lambda word: f"{word[0][:120]}...{word[0][-120:]}", message)
     line = re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", line).strip()
     return line if len(line) <= 1800 else f"{line[:1200]} ... {line[-500:]}"
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    r"""Return a text as a terminal may show it: what it would obey is written as an escape.
+    r"""Return a text that is safe to print: control characters are written as escapes.
 
-    Labels, ids, names and paths come from files, and may hold colours, titles of windows, line
-    ends, or marks that turn the direction of writing.
+    Labels, ids, names and paths come from files, and may hold colour codes, window titles, line
+    ends, or marks that change the writing direction.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def in_lines(lines: Iterable[str]) -> str:
-    """Join lines, each of which stays one line, whatever the names in it hold."""
+    """Join lines, escaping control characters so that each stays one line."""
     return "\n".join(map(visible, lines))
 
 
 def shown(value: object) -> str:
-    """Give a value as a message shows it: as TOML has it, and not too long."""
+    """Return a value as text for a message: spelled as in TOML, and shortened."""
     try:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
     except (ValueError, RecursionError):  # a number written in 5,000 hexadecimal digits
@@ -100,7 +100,7 @@ def shown(value: object) -> str:
 
 
 def counted(number: int, what: str, several: str | None = None) -> str:
-    """Return a count with its noun, one or several of it.
+    """Return a count with its noun in singular or plural.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def counted(number: int, what: str, several: str | None = None) -> str:
 
 
 def warn(message: str) -> None:
-    """Warn with a GeodomainWarning in the name of the first caller outside the package."""
+    """Issue a GeodomainWarning, attributed to the first caller outside the package."""
     collected, sentence = _COLLECTED.get(), _sentence(message)
     if collected is not None and sentence not in collected:
         collected.append(sentence)
@@ -124,7 +124,7 @@ def warn(message: str) -> None:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Keep the text of each warning of a block, once, besides warning as ever."""
+    """Collect the text of each distinct warning in a `with` block; warn as usual, too."""
     collected: list[str] = []
     token = _COLLECTED.set(collected)
     try:

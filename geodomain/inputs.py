@@ -1,4 +1,4 @@
-"""Types of inputs: any mesh, several meshes, any points."""
+"""Convert the meshes, points and paths that functions accept."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FacedSurface(Protocol):
-    """A surface with vertices (v, 3) and faces (t, 3), as trimesh has it."""
+    """A surface with vertices (v, 3) and faces (t, 3), such as a trimesh.Trimesh."""
 
     @property
     def vertices(self) -> ArrayLike:
@@ -52,9 +52,8 @@ MeshesLike: TypeAlias = "MeshLike | pyvista.MultiBlock | Iterable[MeshLike | pyv
 PointsLike: TypeAlias = "ArrayLike | pyvista.DataSet | IntoDataFrame"
 
 
-# --- Paths as callers give them, and what to call for a block model in memory.
+# --- Paths.
 
-# A path as a caller gives it.
 PathGiven = str | os.PathLike[str]
 
 
@@ -64,14 +63,14 @@ def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
     Parameters
     ----------
     model : path
-        What the caller gave.
+        The model that the caller passed.
     in_memory : str
-        What to call for a model in memory, for the message.
+        Advice for a model in memory, which ends the message.
 
     Raises
     ------
     TypeError
-        If it is no path.
+        If the model is not a path.
     """
     if isinstance(model, str | os.PathLike):
         return os.fspath(model)
@@ -90,9 +89,9 @@ _UNNAMED = "mesh"
 
 
 def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
-    """Return any mesh that you hold as a `Mesh`.
+    """Return a mesh of any supported type as a `Mesh`.
 
-    Every function of geodomain that has a mesh among its parameters takes the same:
+    Every function of geodomain that takes a mesh accepts:
 
     - a `Mesh`, which is used as it is;
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
@@ -103,14 +102,14 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     Functions that take several meshes take a list, or any other iterable, of these, and a
     ``pyvista.MultiBlock``. A tuple of two such arrays is one mesh; a list is several meshes.
 
-    What is converted is copied and checked on every call: to ask often, convert once.
+    Conversion copies and checks the mesh on every call: for repeated use, convert once.
 
     Parameters
     ----------
     mesh : mesh-like
         One of the above.
     name : str, optional
-        What messages call a mesh that has no name of its own: a `Mesh` keeps its name, and
+        Name for messages, if the mesh has none of its own: a `Mesh` keeps its name, and
         a file is called by its file name.
 
     Returns
@@ -120,9 +119,9 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     Raises
     ------
     TypeError
-        For anything else; the message says what is taken.
+        For anything else; the message lists the accepted types.
     MeshError
-        For what `Mesh` or `read_mesh` refuses.
+        As `Mesh` and `read_mesh`.
     OSError
         If a file cannot be opened.
 
@@ -153,19 +152,21 @@ def as_meshes(meshes: MeshesLike, *, name: str | None = None) -> tuple[Mesh, ...
         return tuple(_blocks(meshes, name))
     if isinstance(meshes, Mapping) or not isinstance(meshes, Iterable):
         raise TypeError(_refusal(meshes))
-    found: list[Mesh] = []
+    converted: list[Mesh] = []
     for mesh in cast("Iterable[MeshLike | pyvista.MultiBlock]", meshes):
-        found.extend(_blocks(mesh, name) if _is_multiblock(mesh) else [as_mesh(mesh, name=name)])
-    return tuple(found)
+        converted.extend(
+            _blocks(mesh, name) if _is_multiblock(mesh) else [as_mesh(mesh, name=name)]
+        )
+    return tuple(converted)
 
 
 def is_mesh_like(thing: object) -> TypeGuard[MeshLike]:
-    """Return whether `as_mesh` takes something."""
+    """Return whether `as_mesh` accepts an object."""
     return any(accepts(thing) for accepts, _ in _READERS)
 
 
 def _blocks(blocks: pyvista.MultiBlock, name: str | None) -> Iterator[Mesh]:
-    """Yield the meshes of a MultiBlock, nested ones included; empty blocks are skipped."""
+    """Yield the meshes of a MultiBlock, including nested ones; skip empty blocks."""
     for number in range(blocks.n_blocks):
         block, called = blocks[number], blocks.get_block_name(number) or name
         if _is_multiblock(block):
@@ -175,9 +176,11 @@ def _blocks(blocks: pyvista.MultiBlock, name: str | None) -> Iterator[Mesh]:
 
 
 def _refusal(thing: object) -> str:
-    """Return the message for something that is no mesh: what is taken, and what was given."""
+    """Return the message for an unsupported mesh: the accepted types, and the type it has."""
     if _is_multiblock(thing):
-        return "a MultiBlock is several meshes, and one is meant here: give one of its blocks"
+        return (
+            "a MultiBlock is several meshes, but this takes a single mesh: pass one of its blocks"
+        )
     message = f"a mesh must be {_TAKEN}, not {type(thing).__name__}"
     if isinstance(thing, list | np.ndarray):
         message += "; a list is several meshes"
@@ -201,12 +204,12 @@ def _has_faces(thing: object) -> bool:
 
 
 def _is_pair(thing: object) -> bool:
-    """Return whether something is a tuple of two arrays of three columns each."""
+    """Return whether an object is a tuple of two arrays of three columns each."""
     return isinstance(thing, tuple) and len(thing) == 2 and all(map(_has_three_columns, thing))
 
 
 def _has_three_columns(values: object) -> bool:
-    """Return whether something is an array of numbers, (n, 3), or has no rows."""
+    """Return whether an object is an array of numbers, (n, 3), or has no rows."""
     if not (isinstance(values, list | tuple) or hasattr(values, "__array__")):
         return False
     try:
@@ -244,7 +247,7 @@ _ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
 
 @dataclass(frozen=True, eq=False)
 class LatticePoints:
-    """The points of a lattice along x, y and z, x fastest; rows are made on demand.
+    """The points of a lattice along x, y and z, x fastest; rows are computed on demand.
 
     Attributes
     ----------
@@ -266,14 +269,14 @@ class LatticePoints:
 
 
 def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
-    """Return points as something of shape (n, 3): arrays as they are, on a GPU too.
+    """Return points in shape (n, 3); arrays are returned as they are, also on a GPU.
 
     Raises
     ------
     TypeError
-        For what holds no points; the message says what is taken.
+        For an unsupported type; the message lists the accepted types.
     TableError
-        For a table without known columns of centroids, and a grid whose cells are no blocks.
+        For a table without recognised centroid columns, and a grid whose cells are not blocks.
     """
     if isinstance(points, np.ndarray | list | tuple | CachedPoints) or is_on_device(points):
         return cast("ArrayLike", points)
@@ -293,7 +296,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
 
 
 def lattice_of(points: object) -> LatticePoints | None:
-    """Return the lattice of points that are one by construction; None for other points."""
+    """Return the lattice of points that form one by construction; None for other points."""
     if isinstance(points, LatticePoints):
         return points
     if not is_dataset(points, "ImageData", "RectilinearGrid"):
@@ -305,7 +308,7 @@ def lattice_of(points: object) -> LatticePoints | None:
 
 
 def is_grid(thing: object) -> bool:
-    """Return whether something is a grid of PyVista, whose cells are blocks."""
+    """Return whether an object is a PyVista grid; its cells are blocks."""
     return is_dataset(thing, *_GRIDS)
 
 

@@ -1,8 +1,8 @@
-"""Lattices of blocks: recognised from coordinates, and counted before anything is made of them.
+"""Recognise lattices of blocks from coordinates, and count their cells before allocating.
 
-`LearntAxis` guesses from the first blocks of a table where the others will be, `even_lattice` tells
-whether all cells of a file have one size, and `LatticeBits` finds blocks that are there twice. No
-label depends on a guess: a block that is on no cell is asked about by itself.
+`LearntAxis` infers from the first blocks of a table where the others will be, `even_lattice` tells
+whether all cells of a file have one size, and `LatticeBits` finds repeated blocks. No label depends
+on a guess: a block outside the inferred lattice is labelled by its own coordinates.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from geodomain.compute.rows import mark_blocks
 from geodomain.formats.cells import LatticeCells
 
 _Cells = NDArray[np.int64]
-# What `LatticeBits` is stored as, and restored from.
+# The arrays that `LatticeBits` is stored as.
 StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
-# The answers of all meshes about a lattice have at most this many cells, a bit each: 128 MB.
+# The answers of all meshes about a lattice cover at most this many cells, a bit each: 128 MB.
 MOST_CELLS = 1 << 30
-# The axes of one lattice have at most this many coordinates, which take 50 bytes each to make.
+# The axes of a lattice have at most this many coordinates; computing them takes 50 bytes each.
 MOST_COORDINATES = 1 << 22
 
-# Integers below are exact in float64; so are the powers of ten, and a quotient is rounded once.
+# Smaller integers are exact in float64; so are the powers of ten, and a quotient rounds once.
 _EXACT = 2.0**53
 _MOST_DECIMALS = 9
-# Rows of a chunk that are read, coordinates of them that are compared, and attempts to find steps.
+# Rows read of a chunk, coordinates compared among them, and attempts to infer the steps.
 _ROWS, _LOOKED, _TRIES = 1 << 16, 4096, 6
-# The share of the coordinates that must be on the steps: the rest may be sub-blocks or slips.
+# The share of the coordinates that must fit the steps; the rest may be sub-blocks or errors.
 _SHARE = 0.75
-# With this many cells along each axis no cell is far from the others, even if a coordinate is a
-# code for a missing one: that is at most three planes, with more steps beside them than up to them.
+# With this many cells along each axis, no cell is far from the others, even if one coordinate is a
+# missing-value code: it adds at most three planes, and few of the steps lead up to them.
 _FEWEST = 8
-# Faces are rounded, so that sizes differ by up to this part: those of 0.1 m at 8,000 km do.
+# Faces are rounded, so equal sizes may differ by this share, as for 0.1 m at 8,000 km.
 _EVEN = 1e-8
-# Multiples of the golden ratio are spread evenly, whatever the length of a row.
+# Multiples of the golden ratio modulo 1 are spread evenly, for any number of cells.
 _GOLDEN = 0.6180339887498949
-# Cells of which a bit is kept: 256 MB at most.
+# Most cells, a bit each: 256 MB.
 _MOST_BITS = 1 << 31
-# No more than so many for each block, 512 bytes: few blocks that lie far apart take little.
+# Most bits (512 bytes) and coordinates per block: a few distant blocks take little memory.
 _BITS_OF_A_BLOCK, _PLACES_OF_A_BLOCK, _FEWEST_PLACES = 1 << 12, 1 << 6, 1 << 14
 _FEWEST_BITS = 1 << 23  # 1 MB
-# A layer is spread to a byte for each cell, and each coordinate along an axis takes eight.
+# A layer is unpacked to a byte per cell, and each coordinate along an axis takes eight bytes.
 _MOST_IN_A_LAYER, _MOST_PLACES = 1 << 28, 1 << 24
-# Numbers of cells stay where all whole numbers are doubles.
+# Cell numbers stay where every integer is exact in float64.
 _FARTHEST = 2.0**40
 # The first coordinates choose the lattice; later ones that do not fit make it finer.
 _FIRST = 4096
@@ -70,12 +70,12 @@ class LatticeAxis(Protocol):
 
 
 def cells_in_words(x: float, y: float, z: float) -> float:
-    """Count the bits that a lattice of finite counts takes: along z they fill words of 64."""
+    """Return the bits that a lattice takes: along z they fill words of 64."""
     return x * y * 64.0 * math.ceil(z / 64)
 
 
-class GivenAxis:
-    """The coordinates of an axis that is known, in any order."""
+class ExplicitAxis:
+    """An axis with explicit coordinates, in any order."""
 
     def __init__(self, values: Floats) -> None:
         self._values = distinct(values[np.isfinite(values)])
@@ -91,9 +91,9 @@ class GivenAxis:
 
 
 class DecimalSteps(NamedTuple):
-    """The numbers (first + n step) / 10^decimals for whole n, as float64, or float32 before that.
+    """The float64 nearest to (first + n step) / 10^decimals for integer n, as if read from text.
 
-    Each is the float nearest to a decimal number, which is what reading one as text gives.
+    If `single`, each is rounded to float32 first.
     """
 
     first: int
@@ -110,7 +110,7 @@ class DecimalSteps(NamedTuple):
         return values[(low <= values) & (values <= high)]
 
     def values(self, places: NDArray[np.int64]) -> Floats:
-        """Return the coordinates with these numbers n."""
+        """Return the coordinates for these n."""
         return _floats(self.first + self.step * places, self.decimals, single=self.single)
 
 
@@ -118,12 +118,12 @@ class LearntAxis:
     """Infer the coordinates along one axis from a sample of them."""
 
     def __init__(self) -> None:
-        self._known: Floats = np.empty(0)
+        self._sample: Floats = np.empty(0)
         self._steps: DecimalSteps | None = None
         self._tries = 0
 
     def count(self, low: float, high: float) -> float:
-        """Return an upper bound of the number of coordinates; 0 before anything is learnt."""
+        """Return an upper bound of the number of coordinates; 0 before the first sample."""
         if self._steps is None:
             return float(len(self.within(low, high)))
         return max(0.0, high - low) * 10.0**self._steps.decimals / self._steps.step + 1
@@ -132,11 +132,11 @@ class LearntAxis:
         """Return the coordinates between low and high, in increasing order."""
         if self._steps is not None:
             return self._steps.within(low, high)
-        alone = self._known if len(self._known) == 1 else self._known[:0]
+        alone = self._sample if len(self._sample) == 1 else self._sample[:0]
         return alone[(low <= alone) & (alone <= high)]
 
     def learn(self, values: Floats) -> bool:
-        """Learn from some coordinates; return whether the inferred axis changed."""
+        """Learn from a sample of coordinates; return whether the inferred axis changed."""
         if self._tries >= _TRIES or not len(values):
             return False
         values = values[:_ROWS]
@@ -145,16 +145,16 @@ class LearntAxis:
         some = some[np.isfinite(some)]
         if np.count_nonzero(self._expects(some)) >= _SHARE * len(some):
             return False
-        self._known = distinct(np.concatenate([self._known[-_LOOKED:], some]))
+        self._sample = distinct(np.concatenate([self._sample[-_LOOKED:], some]))
         self._tries += 1
-        self._steps = steps_of(self._known) if len(self._known) > 1 else None
+        self._steps = steps_of(self._sample) if len(self._sample) > 1 else None
         return True
 
     def _expects(self, values: Floats) -> NDArray[np.bool_]:
         """Return which coordinates are on the inferred axis."""
         steps = self._steps
         if steps is None:
-            return np.isin(values, self._known) & (len(self._known) == 1)
+            return np.isin(values, self._sample) & (len(self._sample) == 1)
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.rint((values * 10.0**steps.decimals - steps.first) / steps.step)
         near: NDArray[np.bool_] = np.abs(places) < _EXACT
@@ -163,7 +163,7 @@ class LearntAxis:
 
 
 def steps_of(values: Floats) -> DecimalSteps | None:
-    """Return the decimal steps of most of two or more ascending coordinates, None without any."""
+    """Return decimal steps that most of two or more ascending coordinates fit, or None."""
     for single, decimals in product((False, True), range(_MOST_DECIMALS + 1)):
         with np.errstate(over="ignore"):
             units = np.rint(values * 10.0**decimals)
@@ -180,20 +180,20 @@ def steps_of(values: Floats) -> DecimalSteps | None:
 
 
 def _commonest(numbers: NDArray[np.int64]) -> int:
-    """Return the most frequent number, the smallest where several are."""
+    """Return the most frequent number, the smallest of several."""
     values, counts = np.unique(numbers, return_counts=True)
     return int(values[counts.argmax()])
 
 
 def _floats(numbers: NDArray[np.int64], decimals: int, *, single: bool) -> Floats:
-    """Divide integers by a power of ten, rounded once; in single precision once more."""
+    """Divide integers by a power of ten, rounding once, and once more for single precision."""
     values = numbers / 10.0**decimals
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64) if single else values
 
 
 class Span(NamedTuple):
-    """Cells along an axis, from the first up to before the end."""
+    """Cells along an axis, from `first` up to but excluding `end`."""
 
     first: int
     end: int
@@ -206,11 +206,11 @@ class EvenLattice:
     Attributes
     ----------
     centres : tuple of (n,) float64
-        Along x, y and z, ascending strictly.
+        The centres along x, y and z, strictly increasing.
     bounds : (2, 3) float64
         The box of the cells.
     volume : float
-        Of one cell.
+        The volume of one cell.
     """
 
     centres: tuple[Floats, Floats, Floats]
@@ -230,7 +230,7 @@ class EvenLattice:
         return z * y * x
 
     def sample(self, most: int) -> Floats:
-        """Return the centres of at most some cells, (n, 3), spread over all of them."""
+        """Return the centres of at most `most` cells, (n, 3), spread over the lattice."""
         rows = np.arange(min(self.count, most))
         if len(rows) < self.count:
             rows = (rows * _GOLDEN % 1.0 * self.count).astype(np.int64)
@@ -248,9 +248,9 @@ class EvenLattice:
 
 
 def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice | None:
-    """Return the lattice of even cells; None for turned, uneven, unsorted and small ones.
+    """Return the lattice of even cells; None if it is rotated, uneven, unsorted or small.
 
-    The order of the cells in their file is left aside.
+    The order of the cells in their file does not matter.
     """
     if cells.matrix is not None:
         return None
@@ -270,22 +270,22 @@ def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice |
 
 
 class LatticeBits:
-    """The cells of a lattice that have had a block, a bit each.
+    """The cells of a lattice that contain a block, a bit each.
 
-    The lattice grows and becomes finer as blocks are added, so that no two coordinates along an
+    The lattice grows and refines as blocks are added, so that no two coordinates along an
     axis share a cell. Two blocks in one cell therefore have the same centroid: nothing is rounded.
 
     Parameters
     ----------
     points : (n, 3) float64
-        The first centroids, finite, n > 0; they are not added yet.
+        The first centroids, finite, n > 0; they are not added.
     steps : (3,) float64
-        The size of cells along an axis on which all the first centroids are equal.
+        The cell size along axes on which all the first centroids are equal.
 
     Attributes
     ----------
     again : int
-        Blocks with the centroid of an earlier one.
+        The number of blocks with the centroid of an earlier block.
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
@@ -300,7 +300,7 @@ class LatticeBits:
                 self._scales[axis] = 1 / step
 
     def add(self, points: Floats) -> bool:
-        """Mark the cells of (n, 3) finite centroids; False if no lattice in memory has them all."""
+        """Mark the cells of (n, 3) finite centroids; False if no lattice in memory can hold all."""
         for widen in (self._grow, self._refine):
             points = points[self._mark(points) :]
             if not len(points):
@@ -319,11 +319,11 @@ class LatticeBits:
                 yield np.asfortranarray(np.stack(columns, axis=1))
 
     def coordinates(self) -> list[Floats]:
-        """Return the different coordinates along each axis, ascending."""
+        """Return the distinct coordinates along each axis, in ascending order."""
         return [values[~np.isnan(values)] for values in self._values]
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return arrays from which `restored` makes equal bits."""
+        """Return arrays from which `restored` rebuilds these bits."""
         x, y, z = self._values
         frame = np.array([self._starts, self._scales, self._firsts.astype(np.float64)])
         stored: dict[str, StoredArray] = {"frame": frame, "x": x, "y": y, "z": z}
@@ -341,7 +341,7 @@ class LatticeBits:
         return bits
 
     def _mark(self, points: Floats) -> int:
-        """Mark the cells of centroids up to the first without one; return their number."""
+        """Mark the cells of centroids, up to the first that has none; return how many."""
         x, y, z = points.T
         taken, again = mark_blocks(
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
@@ -357,7 +357,7 @@ class LatticeBits:
         return float((self._rows - self.again) / np.prod(spans))
 
     def _grow(self, points: Floats) -> bool:
-        """Make room for cells beyond the ends, for twice as many along an axis if memory allows."""
+        """Extend the lattice to new cells, doubling an axis if memory allows."""
         low = np.rint((points.min(axis=0) - self._starts) * self._scales)
         high = np.rint((points.max(axis=0) - self._starts) * self._scales)
         counts = np.array([len(each) for each in self._values])
@@ -374,7 +374,7 @@ class LatticeBits:
         return False
 
     def _move(self, firsts: _Cells, counts: _Cells) -> None:
-        """Copy the bits into a larger array; along x by whole bytes."""
+        """Copy the bits into a larger array, along x in whole bytes."""
         values, bits = _no_values(counts), _no_bits(counts)
         by = self._firsts - firsts
         for new, old, begin in zip(values, self._values, by, strict=True):
@@ -384,37 +384,37 @@ class LatticeBits:
         self._firsts, self._values, self._bits = firsts, values, bits
 
     def _refine(self, points: Floats) -> bool:
-        """Make cells so small that each has at most one coordinate, those of points included."""
-        known = [np.flatnonzero(~np.isnan(each)) for each in self._values]
+        """Shrink the cells until each has at most one coordinate, including those of the points."""
+        occupied = [np.flatnonzero(~np.isnan(each)) for each in self._values]
         scales, ends = self._scales.copy(), []
-        for axis, (places, values) in enumerate(zip(known, self._values, strict=True)):
+        for axis, (places, values) in enumerate(zip(occupied, self._values, strict=True)):
             every = np.union1d(values[places], points[:, axis])
-            found = _scale_of(every - self._starts[axis], float(scales[axis]))
-            if found is None:
+            scale = _scale_of(every - self._starts[axis], float(scales[axis]))
+            if scale is None:
                 return False
-            scales[axis] = found
-            ends.append(np.rint((every[[0, -1]] - self._starts[axis]) * found))
+            scales[axis] = scale
+            ends.append(np.rint((every[[0, -1]] - self._starts[axis]) * scale))
         first, last = np.array(ends).T
         room = _room(first, last, self._rows + len(points))
         if room is None:
             return False
-        self._divide(known, scales, *room)
+        self._divide(occupied, scales, *room)
         return True
 
     def _divide(
-        self, known: list[NDArray[np.intp]], scales: Floats, firsts: _Cells, counts: _Cells
+        self, occupied: list[NDArray[np.intp]], scales: Floats, firsts: _Cells, counts: _Cells
     ) -> None:
         """Copy the bits into smaller cells, a plane at a time."""
         values, bits, cells = _no_values(counts), _no_bits(counts), []
-        for axis, places in enumerate(known):
-            found = self._values[axis][places]
-            numbers = np.rint((found - self._starts[axis]) * scales[axis]).astype(np.int64)
+        for axis, places in enumerate(occupied):
+            coordinates = self._values[axis][places]
+            numbers = np.rint((coordinates - self._starts[axis]) * scales[axis]).astype(np.int64)
             cells.append(numbers - firsts[axis])
-            values[axis][cells[axis]] = found
-        for old, new in zip(known[2], cells[2], strict=True):
+            values[axis][cells[axis]] = coordinates
+        for old, new in zip(occupied[2], cells[2], strict=True):
             plane = np.unpackbits(self._bits[old], axis=1, bitorder="little")
             divided = np.zeros((counts[1], counts[0]), np.uint8)
-            divided[np.ix_(cells[1], cells[0])] = plane[np.ix_(known[1], known[0])]
+            divided[np.ix_(cells[1], cells[0])] = plane[np.ix_(occupied[1], occupied[0])]
             bits[new] = np.packbits(divided, axis=1, bitorder="little")
         self._scales, self._firsts, self._values, self._bits = scales, firsts, values, bits
 
@@ -432,11 +432,11 @@ def _no_bits(counts: Sequence[int] | _Cells) -> NDArray[np.uint8]:
 def _room(
     first: Floats | _Cells, last: Floats | _Cells, blocks: int
 ) -> tuple[_Cells, _Cells] | None:
-    """Return the first cells and counts, whole bytes along x; None if blocks have no such room."""
+    """Return first cells and counts, whole bytes along x; None if that is too much."""
     eights = np.array([8, 1, 1])
     first = np.floor(first / eights) * eights
     count = np.ceil((last - first + 1) / eights) * eights
-    # The first comparison also fails for what is not finite.
+    # This comparison also fails for values that are not finite.
     if not (np.abs([first, last]) < _FARTHEST).all():
         return None
     if (
@@ -450,10 +450,10 @@ def _room(
 
 
 def _scale_of(values: Floats, scale: float) -> float | None:
-    """Return the cells to a unit that tell ascending coordinates apart; None if none do."""
+    """Return the cells per unit that separate ascending coordinates; None if none do."""
     with np.errstate(over="ignore", divide="ignore"):
         least = 1 / np.diff(values).min(initial=np.inf)
-        # On a lattice the first does or the second; what lies otherwise may need smaller cells.
+        # On a lattice the first or the second will do; other coordinates may need smaller cells.
         for tried in (scale, least, 2 * least):
             if tried < np.inf and (np.diff(np.rint(values * tried)) > 0).all():
                 return float(tried)

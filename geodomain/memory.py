@@ -1,8 +1,8 @@
-"""How much memory the process may take, and the refusal of files that would take more.
+"""Limit the memory that one file may take, and refuse files that would take more.
 
-Every reader counts what a file would take before anything is made, and asks here. The bound is
-three quarters of the memory that is free, or what `GEODOMAIN_MEMORY` (on the
-command line `--memory`) allows, such as 64GB.
+Every reader computes what a file would take before it allocates, and checks it here. The limit is
+three quarters of the free memory, or `GEODOMAIN_MEMORY` (on the command line `--memory`), such as
+64GB.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 SETTING = "GEODOMAIN_MEMORY"
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SHARE = 0.75  # of what is free: the rest is for what is done with the data
-_UNKNOWN = 8 << 30  # bytes, where the system does not say
-# Compressed data whose length no header bounds may become this much, or this many times longer:
-# coordinates and text hardly ever do, bombs are 1,000 times shorter than what they become.
+_SHARE = 0.75  # of free memory: the rest is for work on the data
+_UNKNOWN = 8 << 30  # bytes, if the system does not report its memory
+# If no header bounds the length of compressed data, they may grow to this many bytes, or by this
+# factor: coordinates and text hardly ever grow more, while bombs grow by a factor of 1,000.
 _WORK, _DENSITY = 1 << 28, 100
-# Text of JSON is some 24 times smaller than the lists that it may stand for.
+# The lists that a JSON text stands for take up to some 24 times its size.
 _JSON_WORK, _JSON_DENSITY, _JSON_OBJECTS = 1 << 26, 50, 24
 _PIECE, _STEP = 1 << 12, 1 << 20
-_DEFLATE = 1032  # bytes that one of zlib or gzip stands for at most
+_DEFLATE = 1032  # the largest factor by which zlib or gzip data can grow
 
 
 def allowance() -> int:
-    """Return how many bytes one file may take.
+    """Return the bytes that one file may take.
 
     Raises
     ------
     ValueError
-        If `GEODOMAIN_MEMORY` is no size.
+        If `GEODOMAIN_MEMORY` is not a size.
     """
     allowed = _allowed()
     return int(_SHARE * free()) if allowed is None else allowed
 
 
 def _allowed() -> int | None:
-    """Return the bytes that `GEODOMAIN_MEMORY` allows, if it is there."""
+    """Return the bytes that `GEODOMAIN_MEMORY` allows; None if it is not set."""
     text = os.environ.get(SETTING, "").strip()
     if not text:
         return None
@@ -64,17 +64,17 @@ def read_size(text: str) -> int:
     Raises
     ------
     ValueError
-        For other text.
+        If the text is not a size.
     """
     size = _SIZE.fullmatch(text)
     if size is None:
-        message = f"{text!r}, which is no size: write it as 64GB or 500MB"
+        message = f"{text!r}, which is not a size: write it as 64GB or 500MB"
         raise ValueError(message)
     return int(float(size[1]) * _UNITS[size[2].upper()])
 
 
 def free() -> int:
-    """Return the bytes that the process can still take: of the machine, its group and its limit."""
+    """Return the bytes that the process can still take, within machine, container and ulimit."""
     bounds = [_free_of_machine(), _free_of_group(), _free_of_limit()]
     return max(0, min((bound for bound in bounds if bound is not None), default=_UNKNOWN))
 
@@ -89,7 +89,7 @@ def _free_of_machine() -> int | None:
 
 
 def _free_of_group() -> int | None:
-    """Return what a container leaves, where it is one of Linux."""
+    """Return the bytes left by a Linux container's limit."""
     folder = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
         limit = int((folder / "memory.max").read_text(encoding="ascii"))
@@ -98,7 +98,7 @@ def _free_of_group() -> int | None:
 
 
 def _free_of_limit() -> int | None:
-    """Return the addresses that `ulimit -v` leaves."""
+    """Return the bytes of address space left by `ulimit -v`."""
     if sys.platform == "win32":
         return None
     import resource
@@ -114,7 +114,7 @@ def _free_of_limit() -> int | None:
 
 
 def require(needed: float, what: str, error: type[GeodomainError]) -> None:
-    """Refuse what would take more memory than there is.
+    """Raise if something would take more memory than allowed.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def require(needed: float, what: str, error: type[GeodomainError]) -> None:
     what : str
         The subject of the message: "a.vti, of 1,000 x 1,000 x 1,000 cells,".
     error : type
-        Of the error.
+        The type of the error.
     """
     most = allowance()
     if not needed <= most:
@@ -132,13 +132,13 @@ def require(needed: float, what: str, error: type[GeodomainError]) -> None:
 
 def _message(what: str, needed: float, most: float) -> str:
     return (
-        f"{what} would take {said(needed)} of memory, and {said(most)} may be used: if the file is "
-        f"right, allow more with {SETTING}={_allowing(needed)}"
+        f"{what} would take {size_text(needed)} of memory, and {size_text(most)} may be used: "
+        f"if the file is right, allow more with {SETTING}={_allowing(needed)}"
     )
 
 
-def said(size: float) -> str:
-    """Write a number of bytes with a unit."""
+def size_text(size: float) -> str:
+    """Format a number of bytes with a unit."""
     for unit, name in ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
             return f"{size / unit:,.3g} {name}" if size < 1000 * unit else "over 1,000 EB"
@@ -146,15 +146,15 @@ def said(size: float) -> str:
 
 
 def _allowing(size: float) -> str:
-    """Write a size to allow, rounded up."""
+    """Format a size for the setting, rounded up."""
     gigabytes = min(-(-size // 10**9), 10**12) + (size % 10**9 == 0)
     return f"{gigabytes:.0f}GB"
 
 
 def most_unpacked(packed: int, work: int = 0) -> int:
-    """Return how many bytes some compressed ones may become: more are a bomb, or to be allowed.
+    """Return how many bytes compressed data may become; more would be a bomb, unless allowed.
 
-    `work` bytes are allowed in any case that the memory allows.
+    `work` bytes are accepted in any case, if memory allows.
     """
     allowed = _allowed()
     usual = max(_WORK, _DENSITY * packed, work)
@@ -164,7 +164,7 @@ def most_unpacked(packed: int, work: int = 0) -> int:
 def require_unpacked(
     needed: float, packed: int, what: str, error: type[GeodomainError], *, work: int = 0
 ) -> None:
-    """Refuse data that become much more, by what they say themselves, than such data do."""
+    """Raise if compressed data, by their declared size, grow suspiciously much."""
     most = most_unpacked(packed, work)
     if not needed <= most:
         raise error(_unpacked_message(what, needed, packed, most))
@@ -172,27 +172,28 @@ def require_unpacked(
 
 def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
     return (
-        f"{what} has {said(packed)} that become {said(needed)}, more than the {said(most)} that "
-        f"may be used: if the file is right, allow them with {SETTING}={_allowing(needed)}"
+        f"{what} has {size_text(packed)} that become {size_text(needed)}, more than the "
+        f"{size_text(most)} that may be used: if the file is right, allow them with "
+        f"{SETTING}={_allowing(needed)}"
     )
 
 
 def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
-    """Say that data go on, and allow the most that they may become."""
+    """Return the message for data that go on past the limit; it names a sufficient limit."""
     longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
     return (
-        f"{what} has {said(packed)} that become more than the {said(most)} that may be "
+        f"{what} has {size_text(packed)} that become more than the {size_text(most)} that may be "
         f"used: if the file is right, allow them with {SETTING}={_allowing(longest)}"
     )
 
 
 def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool = False) -> bytes:
-    """Return the bytes of zlib or gzip data, as long as they are no bomb.
+    """Decompress zlib or gzip data, up to the allowed size.
 
     Raises
     ------
     GeodomainError
-        Of the type that is asked for, as soon as there are too many.
+        Of type `error`, as soon as the data pass the limit.
     zlib.error, EOFError
         For data that are damaged or cut short.
     """
@@ -200,7 +201,7 @@ def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool
     parts: list[bytes] = []
     total, at = 0, 0
     while at < len(packed):
-        stream, begin = zlib.decompressobj(wbits=47), at  # zlib, or one of several of gzip
+        stream, begin = zlib.decompressobj(wbits=47), at  # zlib, or one of several gzip members
         while not stream.eof and (at < len(packed) or stream.unconsumed_tail):
             rest = stream.unconsumed_tail
             if not rest:
@@ -222,7 +223,7 @@ def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool
 
 
 def most_of_json(packed: int) -> int:
-    """Return how many bytes of JSON some compressed ones may become."""
+    """Return how many bytes of JSON compressed data may become."""
     most = allowance() // _JSON_OBJECTS
     if _allowed() is None:
         most = min(most, max(_JSON_WORK, _JSON_DENSITY * packed))
@@ -230,16 +231,16 @@ def most_of_json(packed: int) -> int:
 
 
 def require_json(size: int, what: str, error: type[GeodomainError]) -> None:
-    """Refuse text of JSON or TOML whose lists may take more memory than there is."""
+    """Raise if the lists of a JSON or TOML text may take more memory than allowed."""
     require(_JSON_OBJECTS * size, what, error)
 
 
 def read_member(
     members: zipfile.ZipFile, name: str, what: str, error: type[GeodomainError]
 ) -> bytes:
-    """Return a member of a ZIP, if what it says it becomes is no bomb.
+    """Return a member of a ZIP, unless its declared size looks like a bomb.
 
-    The module zipfile reads no more than the ZIP says.
+    The module zipfile reads no more than the declared size.
     """
     info = members.getinfo(name)
     require_unpacked(info.file_size, info.compress_size, what, error)
@@ -247,7 +248,7 @@ def read_member(
 
 
 def require_members(members: zipfile.ZipFile, what: str, error: type[GeodomainError]) -> None:
-    """Refuse a ZIP all of whose members together are a bomb, for libraries that read all."""
+    """Raise if the members of a ZIP together look like a bomb, for libraries that read all."""
     infos = members.infolist()
     packed = sum(info.compress_size for info in infos)
     require_unpacked(sum(info.file_size for info in infos), packed, what, error)

@@ -1,4 +1,4 @@
-"""Progress of a long call, as one line on stderr."""
+"""Show the progress of a long call as one line on stderr."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import contextmanager
 
 Progress = Callable[[int, int | None], None]
 
-# An estimate needs so many seconds, and so much of the whole, to rest on.
+# Seconds, and share of the work, that must have passed before an estimate is shown.
 _SECONDS, _SHARE = 2.0, 0.02
 
 
 class TimeLeft:
-    """An estimate of how long the rest takes, from the pace since the first report.
+    """Estimate the time left from the pace since the first report.
 
-    A pass over a file that begins again begins a new estimate.
+    If a pass over a file starts again, so does the estimate.
     """
 
     def __init__(self) -> None:
         self._began, self._first, self._last = 0.0, 0, sys.maxsize
 
     def after(self, done: int, total: int) -> float | None:
-        """Return the seconds that are left; None while too little is known.
+        """Return the seconds left; None while it is too early to tell.
 
         Parameters
         ----------
         done, total : int
-            What is done by now, and the whole.
+            The work done so far, and the total work.
         """
         now = time.monotonic()
         if done < self._last:
@@ -40,12 +40,12 @@ class TimeLeft:
         return passed * (total - done) / step
 
 
-def time_said(seconds: float) -> str:
-    """Say how long something takes, no more exactly than an estimate is.
+def time_text(seconds: float) -> str:
+    """Format a duration with the precision of an estimate.
 
     Examples
     --------
-    >>> [time_said(seconds) for seconds in (0.3, 7, 43, 100, 5000)]
+    >>> [time_text(seconds) for seconds in (0.3, 7, 43, 100, 5000)]
     ['1 s', '7 s', '45 s', '2 min', '1 h 25 min']
     """
     if seconds < 10:
@@ -61,14 +61,14 @@ def time_said(seconds: float) -> str:
 
 @contextmanager
 def show_progress(progress: Progress | bool | None, doing: str) -> Iterator[Progress | None]:
-    """Yield what a long call reports to.
+    """Yield the function that a long call reports its progress to.
 
     Parameters
     ----------
     progress : callable, bool or None
-        The caller's function of what is done and its total (None where that is unknown); True for
-        one line on stderr, with an estimate of the time left, which is cleared at the end; False
-        or None for nothing.
+        The caller's function of the work done and the total (None if unknown); True for
+        one line on stderr with an estimate of the time left, cleared at the end; False
+        or None for no progress.
     doing : str
         The word before the share, such as "labelling".
     """
@@ -81,7 +81,7 @@ def show_progress(progress: Progress | bool | None, doing: str) -> Iterator[Prog
         nonlocal shown
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:,.0f} MB"
         left = pace.after(done, total) if total else None
-        now = f"{doing} {share}" if left is None else f"{doing} {share}, {time_said(left)} left"
+        now = f"{doing} {share}" if left is None else f"{doing} {share}, {time_text(left)} left"
         if now != shown:
             shown = now
             print(f"\r\x1b[K{now}", end="", file=sys.stderr, flush=True)  # noqa: T201

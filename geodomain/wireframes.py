@@ -22,7 +22,7 @@ from geodomain.mesh.check import MeshReport, as_table
 from geodomain.mesh.check import check as check_mesh
 from geodomain.mesh.edges import EdgeTable, edge_table
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.open_edges import said_collapse
+from geodomain.mesh.open_edges import collapse_text
 from geodomain.mesh.repair import FillResult, Hole, WeldResult, closing_weld, collapsing_weld
 from geodomain.mesh.repair import fill_holes as fill_mesh
 from geodomain.mesh.repair import weld as weld_mesh
@@ -443,4 +443,4 @@ def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
     if closing_weld(mesh, table, tolerance) is not None:
         return "closes it"
     found = collapsing_weld(mesh, tolerance)
-    return _OPEN if found is None else f"closes it by {said_collapse(found)}"
+    return _OPEN if found is None else f"closes it by {collapse_text(found)}"

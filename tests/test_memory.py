@@ -182,7 +182,7 @@ def test_the_setting_is_a_size(text: str, size: int, monkeypatch: pytest.MonkeyP
 
 def test_a_setting_that_is_no_size_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(memory.SETTING, "much")
-    with pytest.raises(ValueError, match="'much', which is no size: write it as 64GB"):
+    with pytest.raises(ValueError, match="'much', which is not a size: write it as 64GB"):
         memory.allowance()
 
 
@@ -242,4 +242,4 @@ def test_the_option_of_a_command_lifts_the_bound(
     assert (done.exit_code, Path("out.csv").exists()) == (0, True)
     assert memory.allowance() == 1000
     refused = CliRunner().invoke(main, [*command, "--memory", "much"])
-    assert refused.exit_code == 2 and "no size: write it as 64GB" in refused.stderr
+    assert refused.exit_code == 2 and "not a size: write it as 64GB" in refused.stderr

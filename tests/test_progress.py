@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geodomain import progress
-from geodomain.progress import TimeLeft, show_progress, time_said
+from geodomain.progress import TimeLeft, show_progress, time_text
 
 
 class Clock:
@@ -81,5 +81,5 @@ def test_the_line_says_the_share_and_the_time_left(
 
 
 def test_times_are_as_rough_as_estimates() -> None:
-    said = [time_said(seconds) for seconds in (0, 9.4, 12, 57, 58, 119, 3570, 3600, 9000)]
+    said = [time_text(seconds) for seconds in (0, 9.4, 12, 57, 58, 119, 3570, 3600, 9000)]
     assert said == ["1 s", "9 s", "10 s", "55 s", "1 min", "2 min", "1 h", "1 h", "2 h 30 min"]

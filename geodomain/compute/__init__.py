@@ -1,4 +1,4 @@
-"""The backends that run the kernels: the CPU, the GPUs, or a choice between them."""
+"""Choose the backend that runs the kernels: the CPU, the GPUs, or either call by call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _cpu = functools.cache(CpuBackend)
 
 @functools.cache
 def _cuda() -> GpusBackend:
-    """Return the GPUs' backend; a process without a GPU does not load its modules."""
+    """Return the GPUs' backend; its modules are loaded only when a GPU is used."""
     from geodomain.compute.gpus import GpusBackend
 
     return GpusBackend()
@@ -29,7 +29,7 @@ def _cuda() -> GpusBackend:
 
 @functools.cache
 def _choosing() -> AutoBackend:
-    """Return the process's only AutoBackend: what it learns about the GPU holds for all calls."""
+    """Return the process's only AutoBackend, whose record of the GPU serves all calls."""
     return AutoBackend(_cpu(), _cuda())
 
 
@@ -63,7 +63,7 @@ def choose(backend: str) -> Backend:
 
 
 def release() -> None:
-    """Free the memory that is kept for later calls, on GPUs and page-locked."""
+    """Free the GPU memory and page-locked memory reserved for later calls."""
     from geodomain.compute.cuda import buffers
 
     buffers.release()

@@ -125,15 +125,15 @@ class NearestIndex(Protocol):
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write the distance of each point, its nearest triangle, and the nearest place, (n, 3).
+        """Write each point's distance, its nearest triangle, and the nearest point there, (n, 3).
 
-        Returns the first row that is out of a mesh's range, or -1.
+        Returns the first row outside the range of coordinates, or -1.
         """
         ...
 
 
 class BlockAnswer(IntEnum):
-    """How the share of a block was computed; as in kernels/launch/volume.cpp."""
+    """How the share of a block was computed; the same as in kernels/launch/volume.cpp."""
 
     BY_LABEL = 0
     BY_TRIANGLES = 1
@@ -159,7 +159,7 @@ class BlockIndex(Protocol):
         """Write the shares of blocks that a triangle enters; return the `BlockAnswer` of each.
 
         Without weights, all such blocks are computed along ``lines`` times ``lines`` vertical
-        lines; otherwise only those that the triangles do not cover once, within ``single``.
+        lines; with weights, only blocks that the triangles do not cover once, within ``single``.
         """
         ...
 
@@ -174,9 +174,9 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Do as `shares` for blocks whose plan the surface covers, wherever its rim is.
+        """Write the shares of blocks whose plan the surface covers, wherever its rim is.
 
-        Always on the CPU.
+        Like `shares`, but always on the CPU.
         """
         ...
 

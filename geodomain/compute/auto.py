@@ -1,4 +1,4 @@
-"""The backend that chooses between CPU and GPU for each call: the GPU where it pays."""
+"""Choose between CPU and GPU for each call: the GPU if it saves time."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from geodomain.errors import DeviceError, warn
 
 
 class Tally:
-    """Rows that each machine has answered, and the reason for its last choice."""
+    """Rows computed by each machine, and the reason for its last choice."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_machine: dict[str, tuple[int, str]] = {}
 
     def add(self, machine: str, count: int, why: str) -> None:
-        """Add rows that a machine has answered."""
+        """Add rows that a machine has computed."""
         with self._lock:
             before, _ = self._by_machine.get(machine, (0, ""))
             self._by_machine[machine] = before + count, why
 
     def mostly(self) -> MachineUsed:
-        """Return the machine that answered most, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most rows, "cpu" or "cuda", and the reason."""
         if not self._by_machine:
-            return "cpu", "nothing was asked"
+            return "cpu", "no query yet"
         machine = max(self._by_machine, key=lambda name: self._by_machine[name][0])
         return machine, self._by_machine[machine][1]
 
@@ -88,10 +88,10 @@ class GpuBackend(Backend, Protocol):
 
 
 class Record:
-    """The choices of a process so far, and what it has learnt about its GPU.
+    """The machine choices of a process so far, and the state of its GPU.
 
-    That is whether the work so far would have repaid the GPU's start, whether it has started, and
-    whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
+    The state is whether the work so far would have repaid the GPU's start, whether it has started,
+    and whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
     """
 
     def __init__(self) -> None:
@@ -99,10 +99,10 @@ class Record:
         self.saved = 0.0  # seconds that the GPU would have saved on the CPU's work
         self.started = False
         self.failed = ""
-        self.machine_used: MachineUsed = ("cpu", "nothing asked yet")
+        self.machine_used: MachineUsed = ("cpu", "no query yet")
 
     def choose(self, saving: float, count: int) -> bool:
-        """Decide whether work on which the GPU saves ``saving`` seconds goes there."""
+        """Return whether to use the GPU for work on which it saves ``saving`` seconds."""
         with self._lock:
             if self.failed:
                 self.machine_used = "cpu", self.failed
@@ -114,19 +114,19 @@ class Record:
             return pays
 
     def give_up(self, error: DeviceError, *, quiet: bool) -> None:
-        """Use the CPU from now on, or only this time if GPU memory was short; warn unless quiet."""
+        """Use the CPU from now on, or just this once if GPU memory was short; warn unless quiet."""
         with self._lock:
             first = not self.failed
             if not isinstance(error, OutOfDeviceMemory):
                 self.failed = str(error)
             self.machine_used = "cpu", str(error)
         if first and not quiet:
-            message = f"{error}; the CPU takes over, and the answers are the same"
+            message = f"{error}; the CPU takes over, with the same results"
             warn(message)
 
 
 class MachineChoice:
-    """Sends each call to the CPU or the GPU; the CPU takes over when the GPU fails."""
+    """Send each call to the CPU or the GPU; the CPU takes over when the GPU fails."""
 
     def __init__(self, cpu: Backend, cuda: GpuBackend) -> None:
         self.cpu, self.cuda = cpu, cuda
@@ -142,7 +142,7 @@ class MachineChoice:
         return call(self.cpu)
 
     def _starts(self) -> bool:
-        """Start the GPU; if that fails, remember why."""
+        """Start the GPU; if that fails, record the reason and return False."""
         try:
             self.cuda.start()
         except DeviceError as error:
@@ -154,7 +154,7 @@ class MachineChoice:
     def ask(
         self, points: Points, out: Room, threads: int, call: Callable[[Backend], Answer]
     ) -> Answer:
-        """Make the call on the GPU if points or answers are there, or if it pays."""
+        """Make the call on the GPU if the points or the output are there, or if it pays."""
         if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
             self.record.machine_used = "cuda", "the points are on the GPU"
             return call(self.cuda)
@@ -174,7 +174,7 @@ class MachineIndexes(Generic[Index]):
         self._lock = threading.Lock()
 
     def on(self, backend: Backend) -> Index:
-        """Return the mesh's index on a backend, building it if need be."""
+        """Return the mesh's index on a backend, building it if necessary."""
         with self._lock:
             if backend.name not in self._indexes:
                 self._indexes[backend.name] = self._build(backend)
@@ -193,11 +193,11 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         return self._indexes.get(backend.name)
 
     def note(self, backend: Backend, count: int) -> None:
-        """Add points that a backend has answered to the tally."""
+        """Add points that a backend has computed to the tally."""
         self._tally.add(backend.name, count, self._choice.record.machine_used[1])
 
     def machine_used(self) -> MachineUsed:
-        """Return where most points were answered, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most points, "cpu" or "cuda", and the reason."""
         machine, why = self._tally.mostly()
         cuda = self._choice.cuda
         return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
@@ -254,7 +254,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         self._tally = Tally()
 
     def machine_used(self) -> MachineUsed:
-        """Return where most segments were answered, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most segments, "cpu" or "cuda", and the reason."""
         machine, why = self._tally.mostly()
         cuda = self._choice.cuda
         return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
@@ -322,7 +322,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._choice.either(self._saving(rows, threads), rows, call)
 
     def _saving(self, rows: int, threads: int) -> float:
-        """Return the seconds that the GPU saves, counting builds that are still to be done."""
+        """Return the seconds that the GPU saves, including builds that are still to be done."""
         segment, triangle = COSTS["segment"], COSTS["triangle"]
         cpu = rows * segment.cpu + ("cpu" not in self._indexes) * self._triangles * triangle.cpu
         cuda = rows * segment.cuda + ("cuda" not in self._indexes) * self._triangles * triangle.cuda
@@ -476,7 +476,7 @@ class AutoBackend:
     ) -> bool:
         """Write labels of a lattice to an array on the GPU, where they are computed."""
         cuda = self.choice.cuda
-        self.choice.record.machine_used = "cuda", "the labels are to be on the GPU"
+        self.choice.record.machine_used = "cuda", "the output is on the GPU"
         return cuda.lattice_there(mesh, axes, room, _built(index, cuda))
 
     def lattice_shares(
@@ -504,9 +504,9 @@ class AutoBackend:
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda" if it answered any query of these indexes, else "cpu", and the reason."""
+        """Return "cuda" if it computed any query of these indexes, else "cpu", and the reason."""
         own = (index for index in indexes if isinstance(index, AutoPointIndex | AutoSegmentIndex))
-        return max([index.machine_used() for index in own], default=("cpu", "nothing was asked"))
+        return max([index.machine_used() for index in own], default=("cpu", "no query yet"))
 
 
 def _built(index: PointIndex | None, on: Backend) -> PointIndex | None:

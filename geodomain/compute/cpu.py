@@ -1,4 +1,4 @@
-"""The CPU as a backend: indexes and lattices in the compiled core."""
+"""Run queries on the CPU: indexes and lattices in the compiled core."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class CpuPointIndex:
 
 
 def _in_memory(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]:
-    """Return points and answers that are in memory; TypeError otherwise."""
+    """Return points and output, which must be in host memory; TypeError otherwise."""
     if isinstance(points, tuple) and isinstance(out, np.ndarray):
         return points, out
     raise TypeError(NOT_HERE)
@@ -221,8 +221,8 @@ class CpuSegmentIndex:
         self, function: str, segments: SegmentRows, threads: int, *out: NDArray[np.generic]
     ) -> None:
         core = self._open()
-        ask: native.CoreFunction = getattr(native.core(), f"segments_{function}")
-        ask(core.handle, segments.packed, len(segments.packed), threads, *out)
+        query: native.CoreFunction = getattr(native.core(), f"segments_{function}")
+        query(core.handle, segments.packed, len(segments.packed), threads, *out)
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
         """Return whether each segment crosses the surface."""
@@ -567,7 +567,7 @@ class CpuBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Raise TypeError: `arrays.require_gpu` lets no array on a GPU come here."""
+        """Raise TypeError: `arrays.require_gpu` keeps arrays on a GPU away."""
         raise TypeError(NOT_HERE)
 
     def machine_used(

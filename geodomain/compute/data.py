@@ -1,4 +1,4 @@
-"""The data that backends take: arrays in memory and on a GPU, meshes and segments."""
+"""Types of the data that backends take: arrays in memory and on a GPU, meshes and segments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DevicePoints:
 
 @dataclass(slots=True, eq=False)
 class DeviceRoom:
-    """The caller's contiguous array on the device for answers."""
+    """The caller's contiguous output array on the device."""
 
     address: int
     shape: tuple[int, ...]
@@ -70,7 +70,7 @@ class DeviceRoom:
     owner: object = field(repr=False)
 
     def __len__(self) -> int:
-        """Return the length of the first axis: answers, or layers of a lattice."""
+        """Return the length of the first axis: points, or layers of a lattice."""
         return self.shape[0]
 
     @property
@@ -139,5 +139,5 @@ class SegmentRows(Protocol):
 
     @property
     def device(self) -> dict[str, Held]:
-        """Copies that backends keep between queries, by the backend's name."""
+        """Copies that backends cache between queries, by the backend's name."""
         ...

@@ -1,4 +1,4 @@
-"""Arrays on a GPU: the caller's, read by their protocols, and new ones for answers."""
+"""Read the caller's arrays on a GPU by their protocols, and create new ones for results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DeviceArray:
     """An array in a GPU's memory, which this object owns.
 
     Its ``__cuda_array_interface__`` lets CuPy (``cupy.asarray``), PyTorch
-    (``torch.as_tensor(array, device="cuda")``) and Numba use it without a copy. Answers are
+    (``torch.as_tensor(array, device="cuda")``) and Numba use it without a copy. Results are
     complete when a function returns them: there is no stream to wait for.
 
     Parameters
@@ -87,18 +87,18 @@ class DeviceArray:
 
 
 def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
-    """Return an array for one answer per point, on the points' device."""
+    """Return an array for one result per point, on the points' device."""
     with device.using(home(points)):
         return DeviceArray(points.rows, dtype)
 
 
 def home(array: DevicePoints | DeviceRoom) -> int:
-    """Return the device that has an array; the first one for an empty array."""
+    """Return the device that holds an array; for an empty array, the current one."""
     return device.home_of(array.address) if len(array) else device.number()
 
 
 def read_points(values: object) -> DevicePoints:
-    """Return the caller's points on the device; refuse those that cannot be used."""
+    """Return the caller's points on the device, after checking their shape and type."""
     interface = _interface(values)
     shape = interface.shape
     if len(shape) != 2 or shape[1] != 3:
@@ -116,7 +116,7 @@ def read_points(values: object) -> DevicePoints:
     )
     if points.rows and (points.address | step | across) % 8:
         message = (
-            "points on a GPU must lie at multiples of 8 bytes, as a double's do: copy them there, "
+            "points on a GPU must be aligned to 8 bytes, like float64: copy them there, "
             "as with cupy.ascontiguousarray"
         )
         raise ValueError(message)
@@ -125,7 +125,7 @@ def read_points(values: object) -> DevicePoints:
 
 
 def read_room(values: object, wanted_shape: tuple[int, ...], dtype: DTypeLike) -> DeviceRoom:
-    """Return the caller's array for answers on the device; refuse one that does not fit."""
+    """Return the caller's output array on the device, after checking that it fits."""
     interface = _interface(values)
     shape, wanted = interface.shape, _as_dtype(dtype)
     fits = shape == wanted_shape and interface.typestr == wanted.str and not interface.read_only
@@ -167,8 +167,8 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size
 def _interface(values: object) -> ArrayInterface:
     """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
-    Version 3 of the interface names the stream. Older versions, as in PyTorch, do not, so all work
-    is awaited; likewise after DLPack, which makes the legacy stream wait for the array's own.
+    Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, do not,
+    so all work is awaited. So it is after DLPack, where the legacy stream waits for the array's.
     """
     fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
     if fields is None:
@@ -218,7 +218,7 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
 
     Points and ``out`` arrays in such memory, whether made here or by PyTorch, CuPy or PyCUDA, cross
     the bus without an intermediate copy. The memory is reserved as long as the array lives, and
-    allocating it is slow: make such arrays once, and use them again.
+    allocating it is slow: create such arrays once, and reuse them.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
     >>> import geodomain
     >>> try:
     ...     points = geodomain.pinned_empty((1_000_000, 3), "float64")
-    ... except geodomain.DeviceError as error:  # what a machine without a GPU says
+    ... except geodomain.DeviceError as error:  # on a machine without a GPU
     ...     points = None
     >>> points is None or points.shape == (1_000_000, 3)
     True
@@ -253,7 +253,7 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
 
 
 class _Pinned:
-    """Page-locked memory, which any thread can free."""
+    """Page-locked memory that any thread can free."""
 
     def __init__(self, size: int) -> None:
         self._home = device.number()
@@ -262,14 +262,14 @@ class _Pinned:
                 self._memory = cuda.pagelocked_empty(size, np.uint8)
         except OutOfDeviceMemory as error:
             message = (
-                f"{size:,} bytes of page-locked memory are not to be had: make a smaller array, or "
-                "an ordinary one"
+                f"{size:,} bytes of page-locked memory are not available: create a smaller array, "
+                "or an ordinary one"
             )
             raise DeviceError(message) from error
         self.__array_interface__ = self._memory.__array_interface__
 
     def __del__(self) -> None:
-        """Free it while its context is current; without, PyCUDA would leak it."""
+        """Free the memory with its context current; otherwise PyCUDA would leak it."""
         if "_memory" in self.__dict__:
             with device.using(self._home):
                 device.drop(lambda: self.__dict__.pop("_memory", None))

@@ -1,4 +1,4 @@
-"""All GPUs of a process as a backend: they share the rows of a query, each in a thread."""
+"""Run queries on all GPUs of a process: each computes a part of the rows, in its own thread."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def cut(rows: int, workers: int, least: int) -> list[slice]:
 
 
 class WorkQueue(Generic[Part, Answer]):
-    """The parts of one query that still wait, the answers so far, and the errors.
+    """The waiting parts of one query, the results so far, and the errors.
 
-    A part goes to its home GPU, if that works. Of the other parts, the first GPU takes the first
-    one, the second GPU the second one, and so on.
+    A part goes to its home GPU if that works. Of the other parts, the first GPU takes the first,
+    the second GPU the second, and so on.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class WorkQueue(Generic[Part, Answer]):
         self.fatal: BaseException | None = None
 
     def work(self, number: int) -> None:
-        """Answer parts on a device until none is left for it, or it fails."""
+        """Compute parts on a device until none is left for it, or it fails."""
         with device.using(number):
             while self.fatal is None and (item := self._take(number)) is not None:
                 place, part = item
                 try:
                     self.answers[place] = self._ask(part)
-                except RefusedCall as error:  # any other GPU would refuse it too
+                except RefusedCall as error:  # another GPU would refuse it too
                     _drop_frames(error)
                     self.fatal = error
                 except DeviceError as error:
@@ -104,7 +104,7 @@ class WorkQueue(Generic[Part, Answer]):
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Clear the frames of failed calls, so that this thread frees its PyCUDA streams.
+    """Clear the frames of failed calls, so that this thread can free its PyCUDA streams.
 
     The error outlives the thread, and PyCUDA frees streams only in the thread that made them.
     """
@@ -142,7 +142,7 @@ class DevicePool:
         on_cpu: Callable[[Part], Answer],
         home_of: Callable[[Part], int | None] = lambda part: None,
     ) -> list[Answer]:
-        """Return the answers for all parts, each from its home GPU or from any that is free.
+        """Return the results of all parts, each from its home GPU or from any free GPU.
 
         ``ask`` runs in a thread that works on one GPU. The part of a GPU that fails goes to
         another GPU, or to the CPU if none is left.
@@ -150,7 +150,7 @@ class DevicePool:
         Raises
         ------
         DeviceError
-            If all GPUs fail and none has ever answered; or if a GPU that still works refuses the
+            If all GPUs fail and none has ever worked; or if a GPU that still works refuses the
             call, because the others would refuse it too.
         """
         queue = WorkQueue(parts, ask, home_of)
@@ -199,10 +199,10 @@ class DevicePool:
                 with self._lock:
                     self.failed[number] = str(cause)
             others = "the CPU takes" if queue.left else "the others take"
-            warn(f"GPU {number} failed ({cause}): {others} over, and the answers are the same")
+            warn(f"GPU {number} failed ({cause}): {others} over, with the same results")
 
     def with_failures(self, why: str) -> str:
-        """Return the reason for using GPUs, followed by those that failed."""
+        """Return the reason for using GPUs, followed by the failures of GPUs."""
         return "; ".join([why, *(f"GPU {n} failed: {text}" for n, text in self.failed.items())])
 
 
@@ -220,7 +220,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         self._locks: dict[int | None, threading.Lock] = {}
 
     def here(self) -> OnGpu:
-        """Return the index on this thread's GPU, building it if need be."""
+        """Return the index on this thread's GPU, building it if necessary."""
         number = device.number()
         with self._locks.setdefault(number, threading.Lock()):
             if number not in self._made:
@@ -232,7 +232,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         return [*self._made.values()]
 
     def on_cpu(self) -> OnCpu:
-        """Return the CPU's index, building it if need be."""
+        """Return the CPU's index, building it if necessary."""
         with self._locks.setdefault(None, threading.Lock()):
             if self._on_cpu is None:
                 self._on_cpu = self._make_on_cpu()
@@ -243,7 +243,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         return [] if self._on_cpu is None else [self._on_cpu]
 
 
-LEAST_POINTS = 1 << 22  # in a part: one GPU answers fewer before another has started
+LEAST_POINTS = 1 << 22  # in a part: one GPU computes fewer before another has started
 
 # A query of points that writes to an array with threads; it returns the first refused row.
 PointQuery = Callable[[Points, Room, int], int]
@@ -258,7 +258,7 @@ class SharedPointIndex:
             partial(CudaPointIndex, mesh, threads=threads),
             partial(CpuPointIndex, mesh, threads=threads),
         )
-        self.cpu_answers = 0  # for want of a GPU
+        self.cpu_answers = 0  # points that the CPU computed because no GPU could
 
     def here(self) -> CudaPointIndex:
         """Return the index on this thread's GPU; OutOfDeviceMemory if it does not fit there."""
@@ -268,7 +268,7 @@ class SharedPointIndex:
         return index
 
     def on_cpu(self, answers: int) -> CpuPointIndex:
-        """Return the CPU's index, and count the answers that it will give."""
+        """Return the CPU's index, and count the points that it will compute."""
         self.cpu_answers += answers
         return self.copies.on_cpu()
 
@@ -324,7 +324,7 @@ def ask_all(
 ) -> int:
     """Share a query of points among the GPUs; return the first refused row, or -1.
 
-    Points on a GPU are answered there.
+    Points on a GPU are computed there.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         with device.using(_home_gpu(points, out)):
@@ -350,7 +350,7 @@ def ask_all(
 
 
 def _home_gpu(points: Points, out: Room) -> int:
-    """Return the GPU that holds the points, the answers, or both."""
+    """Return the GPU that holds the points, the output, or both."""
     arrays: Sequence[Points | Room] = (points, out)
     on_device = [array for array in arrays if isinstance(array, DevicePoints | DeviceRoom)]
     homes = [device_arrays.home(array) for array in on_device if len(array)] or [device.number()]
@@ -370,7 +370,7 @@ _PARTS = "several GPUs"  # key of the parts in `SegmentRows.device`
 
 
 class SegmentPart:
-    """Some rows of segments, and a GPU's copy of them."""
+    """A range of segments, and a GPU's copy of it."""
 
     def __init__(self, whole: SegmentRows, rows: slice) -> None:
         self.rows = rows
@@ -472,7 +472,7 @@ class SharedSegmentIndex:
         threads: int,
         on_cpu: Callable[[CpuSegmentIndex, SegmentRows, int], NDArray[Number]],
     ) -> NDArray[Number]:
-        """Write the answers of each part to its rows."""
+        """Write the results of each part to its rows."""
 
         def ask_cpu(part: SegmentPart) -> None:
             out[part.rows] = on_cpu(self._copies.on_cpu(), part, threads)
@@ -716,7 +716,7 @@ class GpusBackend:
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda", or "cpu" if no GPU answered, and the reason."""
+        """Return "cuda", or "cpu" if no GPU computed anything, and the reason."""
         shared = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if not shared:
             machine, reason = self._single.machine_used(indexes, why)
@@ -727,7 +727,7 @@ class GpusBackend:
         if cpu_answers and not any(copy.answers for copy in copies):
             machine = "cpu"
         if cpu_answers:
-            reason = f"{reason}; {cpu_answers:,} answers are the CPU's"
+            reason = f"{reason}; the CPU computed {cpu_answers:,} points"
         return machine, self._pool.with_failures(reason)
 
 

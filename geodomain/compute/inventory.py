@@ -1,4 +1,4 @@
-"""The processors of this machine, and the choice of GPUs to use."""
+"""List the processors of this machine, and choose the GPUs to use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def use_devices(devices: Sequence[int]) -> None:
         )
         raise ValueError(message)
     wanted = tuple(map(int, numbers))
-    if any(device.context.kept.values()) and wanted != device.numbers():
+    if any(device.context.results.values()) and wanted != device.numbers():
         message = (
             f"devices is {devices!r}, and other GPUs ({_listed(device.numbers())}) are in use: "
             "choose before the first call that uses a GPU"
@@ -72,7 +72,7 @@ class Gpu:
     Attributes
     ----------
     number : int
-        Its number for GEODOMAIN_DEVICE, among those of CUDA_VISIBLE_DEVICES.
+        Its number for GEODOMAIN_DEVICE, within CUDA_VISIBLE_DEVICES.
     name : str
     compute_capability : str
         Such as "9.0".
@@ -104,7 +104,7 @@ class Inventory:
     backend : str
         The choice of "auto" for a large job: "cuda" or "cpu".
     reason : str
-        The reason; if a step is missing before a GPU can be used, which one, and how to take it.
+        The reason; if a GPU cannot be used yet, the missing step and how to take it.
     gpus : tuple of Gpu
     driver : str, optional
         The CUDA version of the NVIDIA driver.
@@ -137,7 +137,7 @@ class Inventory:
 
 
 def take() -> Inventory:
-    """Take the inventory, without a context on any device and without running a compiler."""
+    """Return the inventory, without a context on any device and without running a compiler."""
     gpus: tuple[Gpu, ...] = ()
     try:
         cuda = device.driver()

@@ -1,7 +1,7 @@
-"""What the kernels' structures look like in memory, and their constants, as C++ describes them.
+"""Read the memory layout of the kernels' structures, and their constants, from the C++ side.
 
-`kernels/launch/layout.cpp` is the only place that knows. No file of Python has an offset, a format
-or the size of a structure, and none repeats a constant of the kernels.
+`kernels/launch/layout.cpp` is their only source. No Python file repeats an offset, a format, the
+size of a structure or a constant of the kernels.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Field(NamedTuple):
     offset : int
         Bytes from the structure's start.
     kind : str
-        A number's letter, as `struct` and NumPy have it, "P" for an address, or the name of a
+        A number's letter, as in `struct` and NumPy; "P" for an address; or the name of a
         structure.
     counts : tuple of int
-        Those of an array; empty for one alone.
+        The dimensions of an array; empty for a single value.
     """
 
     name: str
@@ -48,20 +48,20 @@ class Structure:
     ----------
     name : str
     size : int
-        In bytes.
+        Size in bytes.
     fields : tuple of Field
-        In the order in which they lie.
+        The fields in memory order.
     """
 
     def __init__(self, name: str, size: int, fields: tuple[Field, ...]) -> None:
         self.name, self.size = name, size
         self.fields = tuple(sorted(fields, key=lambda field: field.offset))
         self._names = tuple(field.name for field in self.fields)
-        self._known = frozenset(self._names)
+        self._name_set = frozenset(self._names)
 
     @functools.cached_property
     def dtype(self) -> np.dtype[np.void]:
-        """Return the NumPy type of an array of them, in which an address is an unsigned number."""
+        """Return the NumPy type of the structure; addresses are unsigned integers."""
         return np.dtype(
             {
                 "names": [field.name for field in self.fields],
@@ -72,24 +72,24 @@ class Structure:
         )
 
     def pack(self, **values: int | float | bytes) -> bytes:
-        """Return the bytes of one; an address is an int, a structure or array within it bytes."""
-        if values.keys() != self._known and (unknown := values.keys() - self._known):
+        """Return the bytes of a structure; addresses are ints, nested values are bytes."""
+        if values.keys() != self._name_set and (unknown := values.keys() - self._name_set):
             message = f"{self.name} has no field {min(unknown)!r}"
             raise TypeError(message)
         return self._packer.pack(*[values[name] for name in self._names])
 
     def read(self, data: bytes, offset: int = 0) -> np.void:
-        """Return the one at an offset in bytes as a record, whose items are its fields."""
+        """Return the structure at an offset in bytes as a record."""
         record: np.void = np.frombuffer(data, self.dtype, 1, offset)[0]
         return record
 
     def empty(self, count: int = 1) -> NDArray[np.void]:
-        """Return an array of them, filled with zeros, for the core to write to."""
+        """Return a zeroed array of structures for the core to write to."""
         return np.zeros(count, self.dtype)
 
     @functools.cached_property
     def _packer(self) -> struct.Struct:
-        """Return what packs all the fields; a structure or array within is so many bytes."""
+        """Return the packer of all fields; nested structures and arrays are plain bytes."""
         codes, end = ["="], 0
         for field in self.fields:
             kind, size = _letter(field.kind)
@@ -101,7 +101,7 @@ class Structure:
 
 
 def _letter(kind: str) -> tuple[str, int]:
-    """Return what `struct` calls one field, and its bytes."""
+    """Return the `struct` format of a field, and its size in bytes."""
     if len(kind) > 1:
         size = structure(kind).size
         return f"{size}s", size
@@ -110,9 +110,9 @@ def _letter(kind: str) -> tuple[str, int]:
 
 
 def _format(field: Field) -> DTypeLike:
-    """Return what NumPy calls one field."""
-    one = structure(field.kind).dtype if len(field.kind) > 1 else f"={_letter(field.kind)[0]}"
-    return (one, field.counts) if field.counts else one
+    """Return the NumPy format of a field."""
+    kind = structure(field.kind).dtype if len(field.kind) > 1 else f"={_letter(field.kind)[0]}"
+    return (kind, field.counts) if field.counts else kind
 
 
 @functools.cache
@@ -177,7 +177,7 @@ def mesh_view(vertices: int, triangles: int, count: int) -> bytes:
 
 
 def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> bytes:
-    """Return the PointsView of x, y and z at these addresses, so many bytes from row to row."""
+    """Return the PointsView of x, y and z at these addresses; `steps` are bytes from row to row."""
     x, y, z = places
     stride_x, stride_y, stride_z = steps
     return structure("PointsView").pack(
@@ -186,5 +186,5 @@ def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> by
 
 
 def row_list(rows: int, count: int) -> bytes:
-    """Return the RowList whose rows and whose number of rows are at these addresses."""
+    """Return the RowList with its rows and their number at these addresses."""
     return structure("RowList").pack(rows=rows, count=count)

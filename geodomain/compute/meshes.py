@@ -1,4 +1,4 @@
-"""Checks of a mesh's arrays in the compiled core."""
+"""Check, compare and relate a mesh's triangles in the compiled core."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Indices = NDArray[np.int32]
 
 
 class CheckedMesh(NamedTuple):
-    """Copies of a mesh's arrays, and the faults found in them; -1 is no fault.
+    """Copies of a mesh's arrays, and the first bad vertex and triangle, or -1.
 
-    ``by_index`` tells whether it is closed and whether it is balanced.
+    ``by_index`` holds whether the mesh is closed and whether it is balanced, by vertex index.
     """
 
     vertices: Floats
@@ -33,7 +33,7 @@ class CheckedMesh(NamedTuple):
 
 
 def _threads(count: int) -> int:
-    """Return the threads worth starting for this many triangles or vertices."""
+    """Return the number of threads worth starting for this many triangles or vertices."""
     return 1 if count < 50_000 else thread_count(None)
 
 
@@ -59,14 +59,14 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
 
 
 def merge_equal(rows: Floats) -> Indices:
-    """Return, for each row of (n, 3), the first one that is equal to it; -0.0 equals 0.0."""
+    """Return, for each row of (n, 3), the first row equal to it; -0.0 equals 0.0."""
     merged = np.empty(len(rows), dtype=np.int32)
     core().merge_vertices(rows, len(rows), merged)
     return merged
 
 
 def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find rows of equal numbers; -0.0 equals 0.0.
+    """Group equal rows; -0.0 equals 0.0.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
-    """Return what `CheckedMesh.by_index` holds, equal vertices being one."""
+    """Return whether a mesh is closed and balanced, merging equal vertices."""
     merged = merge_equal(vertices)
     flags = (ctypes.c_int32 * 2)()
     core().mesh_closed(
@@ -98,9 +98,9 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class Bodies:
-    """Count the bodies of a mesh, which hang together by vertices, and what they are made of.
+    """Counts of a mesh's bodies, which are vertex-connected.
 
-    ``repeats`` tells how often an edge is used again in the same direction.
+    ``repeats`` is the number of edges that are used again in the same direction.
     """
 
     count: int
@@ -110,45 +110,45 @@ class Bodies:
 
     @property
     def is_ball(self) -> bool:
-        """Whether there is one, whose closed surface is that of a ball if directions cancel.
+        """Whether there is one body without a handle, if directions cancel.
 
-        So is, rarely, that of two which touch in two vertices alone.
+        This is also true, rarely, of two bodies that touch in exactly two vertices.
         """
         is_alone = self.count == 1 and self.repeats == 0
         return is_alone and 2 * self.vertices == self.triangles + 4
 
 
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
-    """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
-    found = (ctypes.c_int64 * 4)()
+    """Return the bodies of a mesh; ``merged`` tells which vertices are equal; None for none."""
+    numbers = (ctypes.c_int64 * 4)()
     core().mesh_bodies(
         triangles,
         len(triangles),
         merged,
         vertex_count,
         _threads(len(triangles)),
-        found,
+        numbers,
     )
-    return Bodies(*found)
+    return Bodies(*numbers)
 
 
 def clip_ears(ring: Floats, normal: Floats) -> Indices:
-    """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3) of their numbers."""
+    """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3), as indices of corners."""
     triangles = np.empty((len(ring) - 2, 3), dtype=np.int32)
     core().clip_ears(ring, len(ring), normal, triangles)
     return triangles
 
 
 class VertexFans(NamedTuple):
-    """What triangles do about the vertices of a mesh, by index.
+    """How the triangles at each vertex of a mesh are connected, by index.
 
     Attributes
     ----------
     are_rings : bool
-        Whether those of each vertex close to one ring: then every edge has two triangles, which
-        face alike, and what hangs together by vertices hangs together by edges.
+        Whether the triangles at each vertex form one closed ring: then every edge has two
+        triangles, which face alike, and vertex-connected parts are edge-connected.
     parted : (v,) uint8
-        1 where those of a vertex are known to meet in nothing but the vertex and shared edges.
+        1 for vertices whose triangles meet only in the vertex and in shared edges, provably.
     """
 
     are_rings: bool
@@ -156,7 +156,7 @@ class VertexFans(NamedTuple):
 
 
 def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
-    """Look at the triangles about each vertex."""
+    """Examine the triangles at each vertex."""
     parted, are_rings = np.empty(len(vertices), np.uint8), ctypes.c_int32()
     core().vertex_fans(
         vertices,
@@ -171,14 +171,14 @@ def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
 
 
 def are_distinct(rows: Floats) -> bool:
-    """Tell whether no two rows of (n, 3) are equal; there is no -0.0 in them."""
+    """Return whether all rows of (n, 3) are different; they must not hold -0.0."""
     distinct = ctypes.c_int32()
     core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
     return bool(distinct)
 
 
 def volume_sign(vertices: Floats, triangles: Indices) -> int:
-    """Return the sign of a mesh's signed volume, or 0 where float64 does not tell it."""
+    """Return the sign of a mesh's signed volume, or 0 if float64 cannot decide it."""
     sign = ctypes.c_int32()
     core().volume_sign(vertices, triangles, len(triangles), _threads(len(triangles)), sign)
     return sign.value
@@ -192,7 +192,7 @@ def crossed_triangles(
     parted: NDArray[np.uint8],
     threads: int,
 ) -> NDArray[np.bool_]:
-    """Return which triangles cross another one of their group, (t,), or may; -1 is no group.
+    """Return which triangles cross, or may cross, another of their group, (t,); -1 is no group.
 
     ``bounds``, (2, 3), hold all triangles; ``parted`` as in `VertexFans`.
     """
@@ -211,7 +211,7 @@ def crossed_triangles(
 
 
 def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
-    """Return the sign of each triangle's projection, exactly; 0 where it is a line."""
+    """Return the sign of each triangle's projection, exactly; 0 if it is a line."""
     signs = np.empty(len(triangles), np.int8)
     core().projection_signs(vertices, triangles, len(triangles), signs)
     return signs
@@ -221,7 +221,7 @@ def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
 
 
 class Seen(IntFlag):
-    """What is seen where two components meet; `Evidence` in kernels/topology/relate.h."""
+    """Flags of how two components meet; `Evidence` in kernels/topology/relate.h."""
 
     TOUCH = layout.constant("kTouch")
     CROSS = layout.constant("kCross")
@@ -236,16 +236,17 @@ class Seen(IntFlag):
 
 
 class Components:
-    """The components of a mesh: triangles that hang together by edges.
+    """The edge-connected components of a mesh.
 
     Attributes
     ----------
     count : int
-        How many there are.
+        Number of components.
     closed, balanced, plain : bool
-        Whether every edge has an even number of triangles; as many each way; no more than two.
+        Whether every edge has an even number of triangles; is used equally in both directions;
+        has at most two triangles.
     component : (t,) int32
-        That of each triangle, -1 where two corners are equal.
+        The component of each triangle; -1 if two corners are equal.
     boxes : (count, 2, 3) float64
     """
 
@@ -276,8 +277,8 @@ class Components:
     def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
         """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
 
-        Of more than ``most`` it returns so many, and one, as they are found. ``cluster`` numbers
-        clusters: then pairs of one cluster alone, and none of components with -1.
+        If there are more than ``most``, it returns ``most`` + 1 of them. With ``cluster``, the
+        number of each component's cluster, pairs are within a cluster, and -1 is in no pair.
         """
         if cluster is None:
             cluster = np.zeros(self.count, np.int32)
@@ -291,29 +292,29 @@ class Components:
         return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
 
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
-        """Return the component next above the highest vertex of each cluster, and whose it is.
+        """Return the component next above each cluster's highest vertex, and that vertex's own.
 
-        ``cluster`` numbers the clusters of components, -1 for components to pass over; the boxes
-        of triangles of two clusters must not meet. The first answer is -1 where nothing is above.
+        ``cluster`` is the number of each component's cluster, -1 for components to ignore; boxes
+        of triangles of different clusters must not meet. The first result is -1 if none is above.
         """
         above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
         return above, highest
 
     def inside(self, pairs: Indices) -> NDArray[np.bool_]:
-        """Return of which pairs, sorted by their first component, the second is in the first.
+        """Return for which pairs, sorted by the first component, the second is inside the first.
 
-        The second must have no point on the surface of the first.
+        The second component must have no point on the surface of the first.
         """
         inside = np.empty(len(pairs), np.uint8)
         core().components_inside(self.handle, pairs, len(pairs), thread_count(None), inside)
         return inside.astype(np.bool_)
 
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
-        """Return what is seen of each pair, as bits of `Seen`.
+        """Return the contacts of each pair as flags of `Seen`.
 
-        ``outward`` is 1 for components that face outwards, -1 inwards, 0 neither; of one pair no
-        more than ``limit`` pairs of triangles are compared.
+        ``outward`` is 1 for components that face outwards, -1 inwards, 0 neither; for one pair at
+        most ``limit`` pairs of triangles are compared.
         """
         seen = np.empty(len(pairs), np.int32)
         core().components_relate(

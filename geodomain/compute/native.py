@@ -1,4 +1,4 @@
-"""Where the kernels are on disk: sources, compiled cores, and whether the two belong together."""
+"""Find and load the compiled core, check that it matches the sources, and call it safely."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kernel_folders() -> list[Path]:
 
 
 def sources() -> Path | None:
-    """Return the folder with the sources that belong to the Python code, or None without any."""
+    """Return the folder of the sources that belong to the Python code; None if there is none."""
     return next((folder for folder in kernel_folders() if (folder / "launch").is_dir()), None)
 
 
@@ -43,11 +43,11 @@ def load(name: str) -> ctypes.CDLL:
     Raises
     ------
     CoreError
-        If there is none, or if it was built from other sources than those beside the Python code.
+        If it is missing, or was built from sources other than those beside the Python code.
     """
-    path = next((one for one in _places(name) if one.is_file()), None)
+    path = next((place for place in _places(name) if place.is_file()), None)
     if path is None:
-        places = ", ".join(str(one.parent) for one in _places(name)) or "any folder"
+        places = ", ".join(str(place.parent) for place in _places(name)) or "any folder"
         message = f"the compiled core {name}{SUFFIX} is not in {places}; {_mend()}"
         raise CoreError(message)
     core = ctypes.CDLL(str(path))
@@ -63,7 +63,7 @@ def _places(name: str) -> list[Path]:
 
 
 def _mend() -> str:
-    """Say what to do for a core that fits."""
+    """Return the command that installs a matching core."""
     folder = sources()
     if folder is not None and (folder.parent / "pyproject.toml").is_file():
         return f"run 'pip install .' in {folder.parent}"
@@ -71,7 +71,7 @@ def _mend() -> str:
 
 
 def _built_from(core: ctypes.CDLL) -> str:
-    """Return the stamp that was compiled into a core; "" where it is too old to have one."""
+    """Return the stamp that was compiled into a core; "" if it is too old to have one."""
     try:
         stamp = core.geodomain_build_stamp
     except AttributeError:
@@ -83,20 +83,20 @@ def _built_from(core: ctypes.CDLL) -> str:
 
 @functools.cache
 def core_stamp(folder: Path) -> str:
-    """Return the stamp of all that a core is compiled from, as CMakeLists.txt computes it."""
+    """Return the stamp of a core's sources, as CMakeLists.txt computes it."""
     return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *_below(folder, ".cpp")]))
 
 
 def headers(folder: Path) -> list[str]:
-    """Name the headers below a folder, sorted as CMake does.
+    """List the headers below a folder, sorted as by CMake.
 
-    As paths, grid/a.h would come before grid.h.
+    Sorted as Path objects, grid/a.h would come before grid.h.
     """
     return sorted(_below(folder, ".h"))
 
 
 def _below(folder: Path, ending: str) -> list[str]:
-    """Name files below a folder, with slashes; a process pays for it once, so not by Path."""
+    """List files below a folder, with slashes; os.walk is faster than Path here."""
     names = []
     for place, _, files in os.walk(folder):
         inside = place[len(str(folder)) :].replace(os.sep, "/").lstrip("/")
@@ -112,12 +112,12 @@ def stamp(folder: Path, files: Iterable[str]) -> str:
 
 # --- How many threads to use.
 
-# More help no machine, and each takes memory when an index is built.
+# More threads do not help, and each takes memory while an index is built.
 _MOST_THREADS = 1024
 
 
 def thread_count(threads: int | None) -> int:
-    """Return how many threads to use: as many as asked for, or the cores allowed."""
+    """Return the number of threads to use: the argument, or the cores that the process may use."""
     if threads is None:
         try:
             return len(os.sched_getaffinity(0))
@@ -146,7 +146,7 @@ _POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 
 
 class CoreFunction(Protocol):
-    """A function of the core: arguments as its C++ types ask, its result or status as an int."""
+    """A function of the core: arguments by its C++ types, its result or status as an int."""
 
     def __call__(self, *arguments: object) -> int:
         """Call it.
@@ -181,7 +181,7 @@ class Core:
         return {name: tuple(types.split(" ")) for name, types in self._types.items()}
 
     def __getattr__(self, name: str) -> CoreFunction:
-        """Make a function, and keep it as an attribute."""
+        """Wrap a function, and store it as an attribute."""
         types = self._types.get(name)
         if types is None:
             message = f"the compiled core has no function {name!r}"
@@ -191,14 +191,14 @@ class Core:
         return function
 
     def text(self, name: str) -> str:
-        """Return what a function without arguments says."""
-        say = getattr(self._loaded, f"geodomain_{name}")
-        say.restype = ctypes.c_char_p
-        said: bytes = say()
-        return said.decode()
+        """Return the text of a function without arguments."""
+        function = getattr(self._loaded, f"geodomain_{name}")
+        function.restype = ctypes.c_char_p
+        text: bytes = function()
+        return text.decode()
 
     def _check(self, status: int) -> int:
-        """Raise what a status stands for; return one that is no error."""
+        """Raise the error of a status; return the status if it is not an error."""
         meaning = self._statuses.get(status)
         if meaning is None:
             return status
@@ -206,10 +206,10 @@ class Core:
             message = "the compiled core ran out of memory"
             raise MemoryError(message)
         if meaning == "kTooLarge":
-            message = "the compiled core was to make an array larger than any memory can be"
+            message = "the compiled core needs an array larger than any memory can be"
             raise MemoryError(message)
         if meaning == "kNoThread":
-            message = "the system starts no more threads"
+            message = "the system cannot start more threads"
             raise OSError(message)
         message = "the compiled core failed"
         raise RuntimeError(message)
@@ -238,14 +238,14 @@ def level() -> int:
 
 
 def _best(highest: int) -> int:
-    """Return the best instruction set up to one."""
+    """Return the best instruction set up to a limit."""
     return max(at for at in levels() if at <= highest)
 
 
 def addresses(arrays: Sequence[NDArray[np.generic] | None]) -> Addresses:
     """Return the addresses of arrays, null for None; the caller keeps the arrays alive."""
-    places = [None if array is None else array.ctypes.data for array in arrays]
-    return (ctypes.c_void_p * len(places))(*places)
+    pointers = [None if array is None else array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * len(pointers))(*pointers)
 
 
 def counts(numbers: Sequence[int]) -> Counts:
@@ -265,7 +265,7 @@ def column_pointers(
 def _function(
     loaded: ctypes._NamedFuncPointer, name: str, types: str, check: Callable[[int], int]
 ) -> CoreFunction:
-    """Return a C function behind the checks of its arguments."""
+    """Wrap a C function in checks of its arguments."""
     result, *kinds = types.split(" ")
     converters = [_converter(kind) for kind in kinds]
     expected = len(converters)
@@ -287,7 +287,7 @@ def _function(
 
 
 def _which(name: str, converters: Sequence[_Convert], arguments: Sequence[object]) -> str:
-    """Say which argument of a call is wrong, and why."""
+    """Return the message about the wrong argument of a call."""
     for number, (convert, value) in enumerate(zip(converters, arguments, strict=True), 1):
         try:
             convert(value)
@@ -307,7 +307,7 @@ def _result_type(kind: str) -> type | None:
 
 
 def _converter(kind: str) -> _Convert:
-    """Return what checks an argument of a kind, and gives what ctypes takes."""
+    """Return the function that checks an argument of a kind and converts it for ctypes."""
     if kind[0] not in "<>":
         return _number(kind)
     there, nullable = kind[1:].removesuffix("?"), kind.endswith("?")
@@ -325,7 +325,7 @@ def _converter(kind: str) -> _Convert:
 
 
 def _number(kind: str) -> _Convert:
-    """Return what checks a number or character."""
+    """Return the function that checks and converts a number or character."""
     if kind == "c":
         return _character
     if kind in "fd":
@@ -361,7 +361,7 @@ def _character(value: object) -> bytes:
 
 
 def _elements(letter: str, *, written: bool) -> _Convert:
-    """Return what checks an array of numbers, or of ctypes' own, and gives its address."""
+    """Return the function that checks an array, of NumPy or ctypes, and returns its address."""
     c_type = _C_TYPES[letter]
     dtypes = [np.dtype("S1"), np.dtype("B")] if letter == "c" else [np.dtype(letter)]
     if letter == "B":
@@ -387,7 +387,7 @@ def _elements(letter: str, *, written: bool) -> _Convert:
 
 
 def _structures(value: object, *, size: int, written: bool) -> int:
-    """Return the address of structures: records of their size, or rows of as many bytes."""
+    """Return the address of structures: records of that size, or rows of as many bytes."""
     if not isinstance(value, np.ndarray):
         message = f"must be an array of structures, not {type(value).__name__}"
         raise TypeError(message)
@@ -411,7 +411,7 @@ def _memory(value: object, *, written: bool) -> int:
 
 
 def _pointers(value: object) -> int:
-    """Return the address of pointers, or of one, in ctypes."""
+    """Return the address of a ctypes pointer or an array of them."""
     if isinstance(value, ctypes.Array) and value._type_ in _POINTERS:
         return ctypes.addressof(value)
     if isinstance(value, ctypes.c_void_p | ctypes._Pointer):
@@ -421,7 +421,7 @@ def _pointers(value: object) -> int:
 
 
 def _address(array: NDArray[np.generic], *, written: bool) -> int:
-    """Return where an array begins; it has no gaps, and can be written to where it must."""
+    """Return the address of an array, which must be contiguous and, if `written`, writable."""
     flags = array.flags
     if not flags.c_contiguous:
         message = "must be C-contiguous"

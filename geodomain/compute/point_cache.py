@@ -1,4 +1,4 @@
-"""Points of several queries, which a backend copies to a device once."""
+"""Cache the device copies of points that several queries share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodomain.compute.data import Floats
 
 
 class PointsCopy(Protocol):
-    """A backend's copy of some points."""
+    """A backend's copy of points."""
 
     def free(self) -> None:
         """Free its memory."""
@@ -35,7 +35,7 @@ class CachedColumns(tuple[Floats, Floats, Floats]):
 class CachedPoints:
     """Points, (n, 3), that do not change during several queries, and backends' copies of them.
 
-    Functions that take points accept it like an array.
+    Functions that take points accept these like an array.
 
     Attributes
     ----------

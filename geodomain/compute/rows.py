@@ -1,4 +1,4 @@
-"""Loops over many rows in the compiled core: lattices, segments, files, sub-blocks."""
+"""Process many rows in the compiled core: lattices, segments, files, sub-blocks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def expand_lattice(
     """Write bits as bools into ``out`` of shape (x, y, z), whatever its strides.
 
     ``ranks`` has, for each axis of ``out``, the ranks of its coordinates among the
-    distinct ones, or None if those are its coordinates. ``depth`` is the number of
-    distinct z.
+    distinct ones, or None if the axis is sorted and distinct already. ``depth`` is the
+    number of distinct z.
     """
     core().lattice_expand(
         bits,
@@ -57,8 +57,8 @@ def look_up(
 
     The code is twice the number of crossings of the vertical line, where 3 and 4 stand for any
     larger odd and even number, plus 1 if the number above is odd; ``kNotOnLattice`` if no cell has
-    the coordinates. ``bits`` are labels along z of the cells of ``axes``, (nx, ny, words), and
-    ``crossings`` those of their lines, (nx, ny). Rows outside the mesh's box, (2, 3), need no cell.
+    the coordinates. ``bits`` are the labels along z of the cells of ``axes``, (nx, ny, words), and
+    ``crossings`` the codes of their lines, (nx, ny). Rows outside the box, (2, 3), need no cell.
     """
     out = np.empty(len(points[0]), np.uint8)
     core().lattice_look_up(
@@ -83,7 +83,7 @@ def mark_blocks(
     values: Sequence[NDArray[np.float64]],
     bits: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Set the bits of blocks' cells; return the rows that were marked, and those marked before.
+    """Set the bits of blocks' cells; return the number of rows marked, and of repeated cells.
 
     Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) - first``.
     ``values`` holds the coordinate of each cell, or NaN, and receives new ones. ``bits`` are
@@ -111,7 +111,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class CheckedSegments(NamedTuple):
-    """Segments as rows of six numbers, and their faults: a row, a count, and rows."""
+    """Segments as rows of six numbers; the first infinite row, and missing and extreme rows."""
 
     ends: Floats
     infinite: int
@@ -133,7 +133,7 @@ def pack(
     Returns
     -------
     CheckedSegments
-        Rows with a NaN, and those out of a mesh's range, `extreme`, are NaN in ``out``.
+        In ``out``, rows with a NaN are NaN, and so are `extreme` rows, which are out of range.
     """
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
@@ -206,7 +206,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
 
 
 class BoundaryIndex:
-    """Index of one mesh that tells which blocks its triangles enter, and where they cut them.
+    """Index of one mesh that finds the blocks its triangles enter, and the heights of cuts.
 
     Vertices are (v, 3) float64 and triangles (t, 3) int32, both contiguous.
     """

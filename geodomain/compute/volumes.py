@@ -1,4 +1,4 @@
-"""Common volumes of bodies in blocks, and ends of surfaces in plan, by the compiled core."""
+"""Compute common volumes of bodies in blocks, and footprint ends, in the compiled core."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def common_shares(
     Parameters
     ----------
     bodies : sequence of (BlockIndex, (t,) int8)
-        The k bodies: an index of each and the weights of its triangles.
+        The k bodies: the index and the triangle weights of each.
     lows, highs : (n, 3) float64
         Corners of the blocks.
     threads : int
@@ -35,7 +35,7 @@ def common_shares(
     Returns
     -------
     (n, 2**k) float64
-        Shares by set, numbered by its bits. Sets of fewer than two bodies have 0.
+        Shares by set, numbered by its bits. Sets of fewer than two bodies get 0.
     """
     lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
     common = np.zeros((len(lows), 1 << len(bodies)))
@@ -54,7 +54,7 @@ def common_shares(
 
 
 def line_places(lines: int) -> Floats:
-    """Return the places of lines times lines vertical lines in a block's plan.
+    """Return the positions of ``lines`` times ``lines`` vertical lines in a block's plan.
 
     They are evenly spaced along both sides; no two share an x or a y.
 
@@ -77,7 +77,7 @@ class EdgeReach(IntEnum):
 
 
 class FootprintEnd:
-    """Where a surface's footprint ends in plan, along its rim and its folds, (m, 2, 3).
+    """The end of a surface's footprint in plan, along its rim and folds, (m, 2, 3).
 
     Attributes
     ----------

@@ -111,7 +111,7 @@ class Probe:
                 return Answer(fault=f"VTK does not end within {seconds:.0f} s")
             return Answer(
                 fault="VTK crashes on it, or takes more than the "
-                f"{memory.said(most)} of memory that may be used; {memory.SETTING} allows more"
+                f"{memory.size_text(most)} of memory that may be used; {memory.SETTING} allows more"
             )
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
     except MemoryError:
         child.kill()
         child.wait()
-        needs = f"it takes more than the {memory.said(most)} of memory that may be used"
+        needs = f"it takes more than the {memory.size_text(most)} of memory that may be used"
         return Answer(fault=f"{needs}; {memory.SETTING} allows more")
     return Answer(said.get("fault"), said.get("error"), data)
 

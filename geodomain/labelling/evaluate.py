@@ -24,7 +24,7 @@ from geodomain.errors import DomainError, PointError, TableError, warn
 from geodomain.lattice import (
     MOST_CELLS,
     MOST_COORDINATES,
-    GivenAxis,
+    ExplicitAxis,
     LatticeAxis,
     LearntAxis,
     cells_in_words,
@@ -248,7 +248,7 @@ class BlockLattice:
     def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
         """Return the lattice that every combination of coordinates is on."""
         expected = int(np.prod([float(len(axis)) for axis in axes]))
-        return cls([GivenAxis(axis) for axis in axes], expected=expected, threads=threads)
+        return cls([ExplicitAxis(axis) for axis in axes], expected=expected, threads=threads)
 
     @classmethod
     def learnt(cls, *, threads: int | None) -> BlockLattice:

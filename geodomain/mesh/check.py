@@ -107,7 +107,7 @@ def mesh_warnings(
         Name of the mesh.
     counts, places
         Counts and their places, keyed by the attributes of MeshReport; a missing key means
-        that nobody looked for that fault.
+        that the fault was not checked.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def mesh_warnings(
         Empty for a clean mesh.
     """
     counts = {**counts, "voids": counts.get("nested_shells", 0) - counts.get("nested_alike", 0)}
-    # Every open edge is mis-oriented too, and said to be open.
+    # Every open edge is mis-oriented too; it is reported as open only.
     if counts.get("unbalanced_edges") == counts.get("boundary_edges"):
         counts["unbalanced_edges"] = 0
     if counts.get("duplicate_shells"):
@@ -133,32 +133,33 @@ def mesh_warnings(
 
 
 def _first(kind: str, where: NDArray[np.generic] | None) -> str:
-    """Say where the first one is, if that is a place."""
+    """Describe the place of the first fault, if it has one."""
     if where is None or not len(where) or where.ndim != 3:
         return ""
     return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
 
 
-# The report: faults counted and located.
+# The report: the count and place of each fault.
 
 PLACES = 100
-# What `check` and all that use a solid say of one whose faces cancel.
+# The message of `check`, and of every function that takes a solid, if the faces cancel.
 NOTHING_INSIDE = (
     "each face of {}, however it is cut into triangles, is there twice, or an even number of "
     "times: they cancel, and nothing is inside; remove the copies."
 )
-# What makes a closed mesh no solid by parity: some space is enclosed twice.
+# Faults by which a closed mesh encloses some space twice: by parity it is no solid there.
 _DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
-# A surface faces up, or down, everywhere, and is flatter than so; an open solid faces both ways.
+# A surface faces up, or down, almost everywhere and is flatter than this; an open solid faces
+# both ways.
 _SHEET_FACES, _SHEET_FLATNESS = 0.99, 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
-    """The faults that `check` found in a mesh.
+    """Faults in a mesh, found by `check`.
 
-    Edges and vertices are told apart by coordinates, which are equal where they are equal
-    as numbers; triangles with two equal vertices have no edges.
+    Vertices with equal coordinates are one vertex, and edges are compared by these vertices.
+    Triangles with two equal vertices have no edges.
 
     Attributes
     ----------
@@ -167,62 +168,62 @@ class MeshReport:
     triangles : int
         Number of triangles.
     vertices : int
-        Distinct places that triangles use.
+        Number of distinct vertices that triangles use.
     bounds : (2, 3) float64
-        The box of the triangles; NaN where there are none.
+        The box of the triangles; NaN if there are none.
     area, signed_volume : float
-        In squares and cubes of the unit of the coordinates. The volume is positive where
-        triangles turn counter-clockwise seen from outside. Shells that are not closed, or do not
-        balance, enclose nothing: theirs is taken about the mean of all vertices.
+        In squares and cubes of the unit of the coordinates. The volume is positive if
+        triangles turn counter-clockwise seen from outside. Shells that are open or mis-oriented
+        enclose nothing: their volume is measured from the mean of all vertices.
     resolution : float
-        The spacing of the coarsest coordinates, if they were stored as they seem to be:
-        as float32 where all of them are float32 numbers, as float64 otherwise.
+        The spacing of floats at the largest coordinate: of float32 if all coordinates are
+        float32 numbers, otherwise of float64.
     boundary_edges, nonmanifold_edges, unbalanced_edges : int
-        Edges of one triangle, of more than two, and those whose directed uses do not
-        cancel.
+        Edges of one triangle; edges of more than two; edges used more often in one direction
+        than in the other.
     degenerate, zero_area : int
-        Triangles with two equal vertices; triangles without any area, those included.
+        Triangles with two equal vertices; triangles without area, which include the former.
     dup_faces : int
-        Triangles minus distinct sets of three vertices.
+        Triangles minus distinct triples of vertices.
     shells, euler : int
-        Parts that share no vertex; vertices - edges + triangles that are not degenerate.
+        Vertex-connected parts; vertices - edges + triangles that are not degenerate.
     t_junctions : int
-        Edges that are open but covered by others on the same line.
+        Open edges that other open edges on the same line cover.
     smallest_gap : float or None
-        The smallest distance of two vertices of open edges.
+        The smallest distance between two vertices of open edges.
     closed, balanced : bool
-        Whether every edge has an even number of triangles, as many each way.
+        Whether every edge has an even number of triangles, and is used equally in both directions.
     duplicate_shells : int
         Closed shells that occur an even number of times, with the same triangles or others:
         nothing is inside them.
     inward, inside_out : int
-        Closed shells of negative volume, which a void has; and those of them that
-        lie in the box of no other shell, so that they are no voids.
+        Closed shells of negative volume, such as voids; and how many of these lie in no other
+        shell's box, so that they are not voids.
     components : int
-        Parts that hang together by edges. Where more than two triangles meet at an edge, those
-        two hang together that bound the same wedge of solid, so that shells that touch, or are
-        there twice, are several components. They are what the counts below are about; of a mesh
-        that is not closed, those are 0. What they say is exact.
+        Edge-connected parts. Where more than two triangles meet at an edge, two triangles are
+        connected if they bound the same wedge of solid: shells that touch, or occur
+        twice, are separate components. The counts below are about components; they are exact,
+        and 0 for a mesh that is not closed.
     nested_shells, nested_alike : int
-        Components that lie inside another, whose walls they may touch; and those of them that
-        face as the one next around them does: voids by parity, solid by winding number.
+        Components inside another one, whose walls they may touch; and how many of these
+        face as the component around them does: they are voids by parity, solid by winding number.
     touching_shells, overlapping_shells, equal_shells : int
-        Pairs of components that share places of their surfaces and nothing of their insides; that
-        share some of their insides, each having some to itself; that enclose the same space.
+        Pairs of components that share points of their surfaces but no volume; that share
+        part of their volumes; that enclose the same space.
     undetermined_shells : int
-        Pairs of components whose relation could not be determined: they meet where triangles face
-        opposite ways or have no area, or the comparison would take too long.
+        Pairs of components whose relation could not be determined, because they meet in
+        mis-oriented or zero-area triangles, or the comparison would take too long.
     sheet : bool
-        Whether the mesh is open and faces up, or down, nearly everywhere: a surface.
+        Whether the mesh is open and faces up, or down, almost everywhere: a surface.
     cancelled : bool
-        Whether every face is there an even number of times, however it is cut into triangles, as
+        Whether every face occurs an even number of times, however it is cut into triangles, as
         in a file that holds a surface twice: by parity nothing is inside.
     places : mapping of str to array
         Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
-        the names of their counts, triangles as (n,) indices in the mesh, and what components have
-        in common as (n, 2, 3) corners of boxes.
+        the names of their counts, triangles as (n,) indices of the mesh, components and the
+        overlap of pairs as (n, 2, 3) corners of boxes.
     open_edges : str
-        Sentence about the open edges of the mesh; empty for a closed mesh.
+        Message about the open edges of the mesh; empty for a closed mesh.
     """
 
     name: str
@@ -262,10 +263,10 @@ class MeshReport:
     def __repr__(self) -> str:
         """Show the verdict and the main counts."""
         counts = ((self.triangles, "triangle"), (self.shells, "shell"))
-        said = [counted(count, what) for count, what in counts]
+        parts = [counted(count, what) for count, what in counts]
         warned = len(self.warnings())
-        said.append(counted(warned, "warning"))
-        return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(said)}>"
+        parts.append(counted(warned, "warning"))
+        return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook; `report_table` lays out more."""
@@ -288,21 +289,24 @@ class MeshReport:
         return not self.faults()
 
     def faults(self, kind: str = "solid") -> list[str]:
-        """List why the mesh cannot be used as a "solid" or a "surface"; empty where it can.
+        """List the reasons why the mesh cannot be used as `kind`; empty if it can.
 
-        A solid must be closed, and no part of it may be there twice: by parity the shared space of
-        shells that overlap is outside.
+        Parameters
+        ----------
+        kind : {"solid", "surface"}
+            A solid must be closed, and its shells must not overlap: by parity the space that
+            they share is outside.
         """
         if not self.triangles - self.degenerate:
             return [f"{self.name} has no triangle with three different corners."]
         if self.cancelled:
             return [NOTHING_INSIDE.format(self.name)]
         if kind == "surface":
-            told = f"{self.name} is closed: as a surface its inside counts as below it."
-            return [told] if self.closed else []
+            message = f"{self.name} is closed: as a surface its inside counts as below it."
+            return [message] if self.closed else []
         if self.sheet:
-            told = f"{self.name} is an open surface, not a solid"
-            return [f"{told}: use it with kind = 'above' or kind = 'below'."]
+            message = f"{self.name} is an open surface, not a solid"
+            return [f"{message}: use it with kind = 'above' or kind = 'below'."]
         if not self.closed:
             return [self.open_edges]
         counts = {name: getattr(self, name) for name in _DOUBLED}
@@ -310,8 +314,8 @@ class MeshReport:
 
     def warnings(self) -> list[str]:
         """List warnings about a mesh that can be used for labelling, the worst first."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        counts = {name: value for name, value in found.items() if isinstance(value, int)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        counts = {name: value for name, value in values.items() if isinstance(value, int)}
         return mesh_warnings(self.name, counts, self.places)
 
     def as_dict(self) -> dict[str, object]:
@@ -323,17 +327,17 @@ class MeshReport:
 
 
 def verdict_of(*, fit: bool) -> str:
-    """Say whether a mesh can be used for labelling."""
+    """Return the verdict: whether a mesh can be used for labelling."""
     return "can be used for labelling" if fit else "cannot be used for labelling"
 
 
 def check(mesh: Mesh) -> MeshReport:
-    """Count and locate what is wrong with a mesh; see `geodomain.check`."""
+    """Count and locate the faults of a mesh; see `geodomain.check`."""
     return report_on(mesh, relate(mesh))
 
 
 def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
-    """Return the report on a mesh, given the relations of its components."""
+    """Return the report on a mesh, from the relations of its components."""
     table = edge_table(mesh)
     whole = table.triangles[~table.degenerate]
     solidity = measure_shells(table, whole)
@@ -385,16 +389,16 @@ def _places(
     triangles: Mapping[str, Ints],
     boxes: Mapping[str, Floats],
 ) -> dict[str, NDArray[np.generic]]:
-    """Return where the first faults of each kind are, if there are any."""
+    """Return the places of the first faults of each kind that occurs."""
     segments: dict[str, NDArray[np.generic]]
     segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
-    found = segments | {name: which[:PLACES] for name, which in triangles.items()}
-    found |= {name: where[:PLACES] for name, where in boxes.items()}
-    return {name: where for name, where in found.items() if len(where)}
+    located = segments | {name: which[:PLACES] for name, which in triangles.items()}
+    located |= {name: where[:PLACES] for name, where in boxes.items()}
+    return {name: where for name, where in located.items() if len(where)}
 
 
 def _is_sheet(vertices: Floats, triangles: Ints) -> bool:
-    """Tell whether triangles face up, or down, nearly everywhere, and are not steep."""
+    """Return whether triangles face up, or down, almost everywhere, and are not steep."""
     if not len(triangles):
         return False
     crosses = normals(vertices - vertices.mean(axis=0), triangles)
@@ -420,7 +424,7 @@ def _resolution(vertices: Floats) -> float:
 
 # The report as a text table.
 
-# What is said of every mesh, and what only where it is not 0.
+# Rows of every report, and rows that are shown only if the count is not 0.
 _ALWAYS = ("shells", "boundary_edges", "nonmanifold_edges", "unbalanced_edges")
 _FAULTS = (
     *("t_junctions", "degenerate", "zero_area", "dup_faces", "duplicate_shells", "inside_out"),
@@ -448,16 +452,16 @@ _LABELS = {
 def as_table(
     report: MeshReport, welds: Mapping[float, str] | None = None, *, kind: str = "solid"
 ) -> str:
-    """Lay a report out as lines to read.
+    """Format a report as a text table.
 
     Parameters
     ----------
     report : MeshReport
-        What `check` found.
+        The report that `check` returned.
     welds : mapping of float to str, optional
-        What welding at a tolerance does, for a mesh that is open.
+        Tolerances and what welding at each does, for an open mesh.
     kind : {"solid", "surface"}
-        What the mesh is to be used as.
+        The intended use of the mesh.
 
     Returns
     -------
@@ -469,13 +473,13 @@ def as_table(
     faults = report.faults(kind)
     verdict = verdict_of(fit=not faults)
     verdict += " as a surface" if kind == "surface" else ""
-    lines = [f"{report.name}: {verdict}", *(f"  {label:{width}}  {said}" for label, said in rows)]
+    lines = [f"{report.name}: {verdict}", *(f"  {label:{width}}  {text}" for label, text in rows)]
     lines += [f"  {text}" for text in dict.fromkeys([*faults, *report.warnings()])]
     return in_lines(lines)
 
 
 def _size(report: MeshReport) -> list[tuple[str, str]]:
-    """Say how large the mesh is."""
+    """Return the rows about the size of the mesh."""
     low, high = report.bounds.tolist()
     box = [f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
     return [
@@ -488,7 +492,7 @@ def _size(report: MeshReport) -> list[tuple[str, str]]:
 
 
 def _counts(report: MeshReport) -> list[tuple[str, str]]:
-    """Say what was counted."""
+    """Return the rows of counts."""
     shown = [*_ALWAYS, *(name for name in _FAULTS if getattr(report, name))]
     if report.components != report.shells:  # parts by vertices and by edges
         shown.insert(1, "components")
@@ -499,5 +503,5 @@ def _counts(report: MeshReport) -> list[tuple[str, str]]:
 
 
 def _welds(welds: Mapping[float, str]) -> list[tuple[str, str]]:
-    """Say which welds would close the mesh."""
+    """Return the rows about welds."""
     return [(f"weld at {tolerance:g}", does) for tolerance, does in welds.items()]

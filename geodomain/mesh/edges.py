@@ -1,7 +1,7 @@
-"""Edges of a mesh by the coordinates of their ends, their faults, and the rim of an open mesh.
+"""Find the edges of a mesh by the coordinates of their ends, and count the uses of each.
 
-Exact, and by sorting: no tolerance, no geometry beyond equality. What the faults mean
-and where the gaps are is for `gaps` and `report`.
+Also the exact collinearity test, the rim of an open mesh and the folds of a surface. Edges are
+found by sorting and equality alone, without a tolerance.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class EdgeTable:
     Attributes
     ----------
     vertices : (v, 3) float64
-        Distinct coordinates that triangles use.
+        The distinct vertices that triangles use.
     triangles : (t, 3) int64
-        All the triangles of the mesh, in its order, by these vertices.
+        All the triangles of the mesh, in its order, as indices of these vertices.
     ends : (e, 2) int64
-        The vertices of each edge, the smaller index first, ascending.
+        The vertices of each edge, the smaller index first, in ascending order.
     uses : (e,) int64
-        How many triangles have the edge; those with two equal vertices do not count.
+        How many triangles have the edge; triangles with two equal vertices do not count.
     balance : (e,) int64
-        Uses along the edge minus uses against it; 0 where the neighbours agree.
+        Uses along the edge minus uses against it; 0 where the neighbours face alike.
     """
 
     vertices: Floats
@@ -49,34 +49,33 @@ class EdgeTable:
 
     @property
     def odd(self) -> Ints:
-        """Return the edges that an odd number of triangles has: none, if the mesh is closed."""
+        """Return the edges of an odd number of triangles: none if the mesh is closed."""
         return np.flatnonzero(self.uses & 1)
 
     @property
     def open(self) -> Ints:
-        """Return the edges that a single triangle has."""
+        """Return the edges of a single triangle."""
         return np.flatnonzero(self.uses == 1)
 
     @property
     def nonmanifold(self) -> Ints:
-        """Return the edges that more than two triangles have."""
+        """Return the edges of more than two triangles."""
         return np.flatnonzero(self.uses > 2)
 
     @property
     def unbalanced(self) -> Ints:
-        """Return the edges whose directed uses do not cancel."""
+        """Return the edges used more often in one direction than in the other."""
         return np.flatnonzero(self.balance)
 
     def segments(self, edges: Ints, most: int | None = None) -> Floats:
-        """Return the ends of edges, (n, 2, 3), in the order of their coordinates.
+        """Return the ends of edges, (n, 2, 3), sorted by coordinates.
 
-        With `most`, only so many of the first.
-
-        Neither the order of the triangles nor that of the vertices is left in it.
+        With `most`, return only that many of the first. The result does not depend on the order
+        of triangles or vertices.
         """
         x = self.vertices[:, 0][self.ends[edges]].min(axis=1)
         if most is not None and most < len(edges):
-            # What comes first by all coordinates comes first by x.
+            # The first edges by all coordinates are among the first by x.
             edges = edges[x <= np.partition(x, most)[most]]
         ends = self.vertices[self.ends[edges]]
         first, second = ends[:, 0], ends[:, 1]
@@ -93,7 +92,7 @@ def has_equal_corners(triangles: Ints) -> Bools:
 
 
 def _comes_before(left: Floats, right: Floats) -> Bools:
-    """Return where points come before others: by x, then y, then z."""
+    """Return which points come before their counterparts: by x, then y, then z."""
     lower, equal = left < right, left == right
     before: Bools = lower[:, 0] | (equal[:, 0] & (lower[:, 1] | (equal[:, 1] & lower[:, 2])))
     return before
@@ -105,12 +104,12 @@ def edge_table(mesh: Mesh) -> EdgeTable:
     Parameters
     ----------
     mesh : Mesh
-        Any; also one that was made without sharing its vertices.
+        Any mesh; its triangles need not share vertices.
 
     Returns
     -------
     EdgeTable
-        Vertices are equal where their coordinates are equal as numbers.
+        Vertices with equal coordinates are one vertex.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def edge_table(mesh: Mesh) -> EdgeTable:
 
 
 def distinct_vertices(mesh: Mesh) -> tuple[Floats, Ints]:
-    """Return the distinct coordinates that triangles use, and the triangles on them."""
+    """Return the distinct vertices that triangles use, and the triangles as indices of these."""
     used = np.zeros(len(mesh.vertices), np.bool_)
     used[mesh.triangles] = True
     vertices = mesh.vertices[used]
@@ -139,7 +138,7 @@ def count_edges(triangles: Ints, vertex_count: int) -> tuple[Ints, Ints, Ints]:
     """Return ends, uses and balance of the edges; see EdgeTable."""
     start, end = triangles, triangles[:, [1, 2, 0]]
     low, high = np.minimum(start, end), np.maximum(start, end)
-    # One word holds an edge and its direction: a sort of values, which is the fastest there is.
+    # One word holds an edge and its direction, so that a plain sort of values is enough.
     words = ((low * vertex_count + high) * 2 + (start > end)).ravel()
     words.sort()
     keys = words >> 1
@@ -159,17 +158,17 @@ _SPLIT = 2.0**27 + 1
 
 
 def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Return which triples of points lie on a line, in exact arithmetic.
+    """Return which triples of points are collinear, in exact arithmetic.
 
     Parameters
     ----------
     a, b, c : (n, 3) float64
-        Magnitudes in the range of a Mesh; equal points are on a line with any other.
+        Magnitudes in the range of a Mesh; a triple with two equal points is collinear.
 
     Returns
     -------
     (n,) bool
-        True where the triangle a, b, c has no area at all.
+        True where the triangle a, b, c has exactly no area.
     """
     p, q = b - a, c - a
     result = np.ones(len(a), np.bool_)
@@ -183,7 +182,7 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
 
 
 def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Decide where the filter could not: without rounding if the differences are exact."""
+    """Decide the triples that the filter left: without rounding if the differences are exact."""
     exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
     result: Bools = exact & _no_minor(b - a, c - a)
     for row in np.flatnonzero(~exact):
@@ -192,14 +191,14 @@ def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
 
 
 def _tail(x: Floats, y: Floats) -> Floats:
-    """Return what rounding took from x - y (Knuth's two-difference)."""
+    """Return the rounding error of x - y (Knuth's two-difference)."""
     difference = x - y
     virtual = x - difference
     return (x - (difference + virtual)) + (virtual - y)
 
 
 def _no_minor(p: Floats, q: Floats) -> Bools:
-    """Return where all three minors of two vectors vanish exactly."""
+    """Return for which pairs of vectors all three minors are exactly 0."""
     result = np.ones(len(p), np.bool_)
     for i, j in ((0, 1), (1, 2), (2, 0)):
         left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])
@@ -208,7 +207,7 @@ def _no_minor(p: Floats, q: Floats) -> Bools:
 
 
 def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return x * y and what rounding took from it (Dekker's product)."""
+    """Return x * y and its rounding error (Dekker's product)."""
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     product = x * y
     error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
@@ -216,7 +215,7 @@ def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _halves(x: Floats) -> tuple[Floats, Floats]:
-    """Split numbers into two of 26 bits (Veltkamp)."""
+    """Split numbers into two halves of 26 bits (Veltkamp)."""
     wide = _SPLIT * x
     high = wide - (wide - x)
     return high, x - high
@@ -233,15 +232,15 @@ def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
 
 
 def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
-    """Return the edges whose directed uses do not cancel, and how often each is used.
+    """Return the edges used more often in one direction, and the difference.
 
     Returns
     -------
     ends : ndarray of float64, shape (m, 2, 3)
-        By coordinates: the lower end first, the edges in ascending order, so that a sum
+        Coordinates, the lower end first and the edges in ascending order, so that a sum
         over them does not depend on the order of vertices or triangles.
     weights : ndarray of int32, shape (m,)
-        Uses in this direction less those against it.
+        Uses in this direction minus uses against it.
 
     Examples
     --------
@@ -262,21 +261,21 @@ def rim(mesh: Mesh) -> Floats:
 
 
 def folds(mesh: Mesh, signs: NDArray[np.int8]) -> Floats:
-    """Return edges seen from above, apart from the rim's, across which the mesh's cover changes.
+    """Return the edges, in plan, across which the number of overlying triangles changes.
 
-    There is one where a surface runs back over or under itself: more of the triangles at that
-    place of the plan lie on one side of the edge than on the other.
+    A surface folds at such an edge: it runs back over or under itself, and more triangles lie
+    on one side of the edge, in plan, than on the other. Edges of the rim are left out.
 
     Parameters
     ----------
     mesh : Mesh
     signs : (t,) int8
-        Of the projections of its triangles.
+        The sign of each triangle's projected area.
 
     Returns
     -------
     ndarray of float64, shape (m, 2, 3)
-        At no height.
+        Ends of edges with z = 0.
     """
     table = edge_table(mesh)
     if abs(signs.sum(dtype=np.int64)) == len(signs) and np.array_equal(table.unbalanced, table.odd):
@@ -289,8 +288,8 @@ def folds(mesh: Mesh, signs: NDArray[np.int8]) -> Floats:
     key, inverse = np.unique(_key(ends, len(first)), return_inverse=True)
     change = np.bincount(inverse.reshape(-1), np.sign(ends[:, 1] - ends[:, 0]), len(key))
     rims = _key(place[table.ends[table.odd]], len(first))
-    found = key[(change != 0) & ~np.isin(key, rims)]
-    return np.ascontiguousarray(plan[first[np.stack(np.divmod(found, len(first)), axis=1)]])
+    edges = key[(change != 0) & ~np.isin(key, rims)]
+    return np.ascontiguousarray(plan[first[np.stack(np.divmod(edges, len(first)), axis=1)]])
 
 
 def _key(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:

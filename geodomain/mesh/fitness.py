@@ -1,4 +1,4 @@
-"""Checks of a mesh before labelling: closed, balanced for winding numbers, warnings."""
+"""Check before labelling that a mesh is fit: closed, with an inside, and balanced for winding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geodomain.mesh.shells import (
 if TYPE_CHECKING:
     from geodomain.mesh.shells import Relations
 
-# Most pairs of triangles to compare in a query for points: a second or two.
+# Pairs of triangles that are compared, at most, before points are labelled: a second or two.
 _IN_PASSING = 10_000_000
 
 
@@ -35,7 +35,7 @@ def require_fit(
     instead: str | None = None,
     rule: Literal["parity", "winding"] | None = "parity",
 ) -> None:
-    """Refuse a solid that is open, unless it may be, or in which nothing can be inside.
+    """Refuse a solid that is open, unless `allow_open`, or that encloses nothing.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def require_fit(
     allow_open : bool
         Whether it may be open.
     instead : str, optional
-        As for `open_edges_sentence`.
+        The alternative to closing the mesh; see `open_edges_sentence`.
     rule : {"parity", "winding"}, optional
-        What tells whether something is inside; without it a mesh passes that has an inside by
-        either rule.
+        The rule that decides what is inside; None accepts a mesh that has an inside by either
+        rule.
 
     Raises
     ------
@@ -66,22 +66,22 @@ def require_fit(
 
 
 def require_inside(mesh: Mesh, rule: Literal["parity", "winding"]) -> None:
-    """Refuse a closed mesh in which nothing can be inside: its faces cancel, or lie in a plane.
+    """Refuse a closed mesh that encloses nothing: its faces cancel, or lie in one plane.
 
     Raises
     ------
     MeshError
         With the reason, and how to mend it.
     """
-    kept: dict[str, str] = mesh.__dict__.setdefault("_encloses_nothing", {})
-    if rule not in kept:
-        kept[rule] = _encloses_nothing(mesh, rule)
-    if kept[rule]:
-        raise MeshError(kept[rule])
+    reasons: dict[str, str] = mesh.__dict__.setdefault("_encloses_nothing", {})
+    if rule not in reasons:
+        reasons[rule] = _encloses_nothing(mesh, rule)
+    if reasons[rule]:
+        raise MeshError(reasons[rule])
 
 
 def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
-    """Return why nothing can be inside a closed mesh; empty where something can."""
+    """Return why a closed mesh encloses nothing; empty if it encloses something."""
     bodies = mesh.bodies
     if not mesh.is_closed or not bodies.triangles:
         return ""
@@ -92,25 +92,25 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
             f"{mesh.name} lies in the plane {'xyz'[axis]} = {mesh.bounds[0, axis]:.10g}: nothing "
             "can be inside; export the wireframe again, as a solid"
         )
-    if not _stars_cancel(mesh, rule):  # most honest meshes end here
+    if not _stars_cancel(mesh, rule):  # most valid meshes return here
         return ""
     distinct = merge_equal(mesh.vertices)[mesh.triangles].astype(np.int64)
     if not encloses_nothing(mesh.vertices, distinct, winding=rule == "winding"):
         return ""
-    said = NOTHING_INSIDE.format(mesh.name)
+    message = NOTHING_INSIDE.format(mesh.name)
     if (
         rule == "parity"
         and mesh.is_balanced
         and not encloses_nothing(mesh.vertices, distinct, winding=True)
     ):
-        said += " By rule 'winding' the mesh has an inside."
-    return said
+        message += " By rule 'winding' the mesh has an inside."
+    return message
 
 
 def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
     """Return whether faces cancel at the first corner of the first triangle.
 
-    Cheaper than all of `encloses_nothing`, which sorts the triangles first.
+    Cheaper than `encloses_nothing`, which sorts all triangles first.
     """
     centre = mesh.triangles[0, 0]
     here = (mesh.vertices == mesh.vertices[centre]).all(axis=1)
@@ -126,26 +126,26 @@ def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
 def warn_once(mesh: Mesh) -> None:
     """Warn about the faults of a closed mesh, on the first call only.
 
-    Most meshes are one body without a handle in which directions cancel, which is known for next
-    to nothing; only others are looked at, as `list_warnings` does, but not for long. At a hole
-    edges are mis-oriented by nature: an open mesh is not looked at.
+    Most meshes are one body without a handle, oriented alike, and that is known at next to no
+    cost. Only other meshes are checked, as by `list_warnings` but with a time limit. An open mesh
+    is not checked: edges at a hole are always mis-oriented.
 
     Warns
     -----
     GeodomainWarning
-        In the name of the first caller outside the package.
+        Attributed to the first caller outside the package.
     """
     if "_warned" in mesh.__dict__ or not mesh.is_closed:
         return
     mark_warned(mesh)
     if mesh.is_balanced and mesh.bodies.is_ball:
         return
-    if said := list_warnings(mesh, total=_IN_PASSING):
-        warn(" ".join(said))
+    if messages := list_warnings(mesh, total=_IN_PASSING):
+        warn(" ".join(messages))
 
 
 def mark_warned(mesh: Mesh) -> None:
-    """Keep `warn_once` from repeating what was said of a mesh already."""
+    """Record that the user has been warned about a mesh; `warn_once` then stays silent."""
     mesh.__dict__["_warned"] = True
 
 
@@ -155,7 +155,7 @@ def require_closed(mesh: Mesh, instead: str | None = None) -> None:
     Raises
     ------
     MeshError
-        With the number of such edges, the first one, the smallest gap, and the way out.
+        With the number of such edges, the first one, the smallest gap, and the remedy.
     """
     if mesh.is_closed:
         return
@@ -164,7 +164,7 @@ def require_closed(mesh: Mesh, instead: str | None = None) -> None:
 
 
 def require_balanced(mesh: Mesh) -> None:
-    """Refuse a mesh in which the directed uses of an edge do not cancel.
+    """Refuse a mesh that is mis-oriented at an edge, and so has no winding number.
 
     Raises
     ------
@@ -194,18 +194,18 @@ def list_warnings(mesh: Mesh, *, total: int | None = None) -> list[str]:
     Returns
     -------
     list of str
-        A sentence each, the worst first: a duplicate shell, shells that overlap,
+        One sentence each, the worst first: duplicate shells, shells that overlap,
         mis-oriented edges, shells inside others or touching them, non-manifold edges,
-        duplicate faces.
+        duplicate triangles.
     """
-    found = relate(mesh, total=total)
-    if found.closed and found.balanced and found.plain:
-        return _say_shells(mesh, found) if found.components > 1 else []
+    relations = relate(mesh, total=total)
+    if relations.closed and relations.balanced and relations.plain:
+        return _say_shells(mesh, relations) if relations.components > 1 else []
 
-    return report_on(mesh, found).warnings()
+    return report_on(mesh, relations).warnings()
 
 
-def _say_shells(mesh: Mesh, found: Relations) -> list[str]:
-    """Say how the components of a mesh lie to each other."""
-    counts, places = count_shells(found)
-    return mesh_warnings(mesh.name, counts | {"duplicate_shells": cancelling(found)}, places)
+def _say_shells(mesh: Mesh, relations: Relations) -> list[str]:
+    """Return the warnings about how the components of a mesh lie to each other."""
+    counts, places = count_shells(relations)
+    return mesh_warnings(mesh.name, counts | {"duplicate_shells": cancelling(relations)}, places)

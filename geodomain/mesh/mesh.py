@@ -33,7 +33,7 @@ def normals(vertices: Floats, triangles: NDArray[np.integer]) -> Floats:
 
 
 def area(crosses: Floats) -> float:
-    """Return the area of the triangles that have these normals."""
+    """Return the total area of triangles from their cross products."""
     x, y, z = crosses.T
     return float(np.hypot(np.hypot(x, y), z).sum() / 2)
 
@@ -48,9 +48,10 @@ def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
 
 
 def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Floats) -> float:
-    """Return the magnitude of the signed volume of a closed mesh.
+    """Return the absolute volume of a closed mesh.
 
-    Measured about the middle of its box: about 0 the terms would cancel at mine coordinates.
+    It is measured from the middle of the mesh's box: from the origin, the terms would cancel at
+    mine coordinates.
     """
     if not len(triangles):
         return 0.0
@@ -63,10 +64,10 @@ def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Fl
 def volume_beyond(
     vertices: Floats, triangles: NDArray[np.integer], axis: int, height: float
 ) -> float:
-    """Give the volume of a closed mesh on the side of a plane where a coordinate is higher.
+    """Return the volume of the part of a closed mesh where a coordinate is above a height.
 
-    By the divergence theorem: the sum, over triangles, of the mean of max(coordinate - height, 0)
-    times the area that the triangle has along the axis, with its sign.
+    By the divergence theorem this is the sum, over triangles, of the mean of
+    max(coordinate - height, 0) times the signed area of the triangle along the axis.
     """
     crosses = normals(vertices - vertices.mean(axis=0), triangles)
     low, middle, high = np.sort(vertices[:, axis][triangles] - height, axis=1).T
@@ -74,18 +75,18 @@ def volume_beyond(
 
 
 def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
-    """Give the mean, over a triangle, of the positive part of a linear function.
+    """Return the mean, over a triangle, of the positive part of a linear function.
 
-    The arguments are its values at the corners, ascending. Where one corner has a sign of its own,
-    the part with that sign is a triangle whose sides are cut in known ratios.
+    The arguments are the function's values at the corners, in ascending order. If one corner
+    differs in sign, the part around it is a triangle whose sides are cut in simple ratios.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         top = high**3 / (3 * (high - middle) * (high - low))
         bottom = low**3 / (3 * (middle - low) * (high - low))
     mean = (low + middle + high) / 3
-    found = np.where(middle > 0, mean - bottom, top)
-    found = np.where(low >= 0, mean, found)
-    return np.asarray(np.where(high <= 0, 0.0, found))
+    mean_above = np.where(middle > 0, mean - bottom, top)
+    mean_above = np.where(low >= 0, mean, mean_above)
+    return np.asarray(np.where(high <= 0, 0.0, mean_above))
 
 
 # The mesh.
@@ -96,33 +97,33 @@ Number = TypeVar("Number", bound=np.generic)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
-    """A triangulated wireframe, its arrays copied and checked.
+    """A triangulated wireframe; its arrays are copied and checked.
 
     Parameters
     ----------
     vertices : array_like of shape (v, 3)
-        Coordinates x, y, z in the unit of the project. Floats of any width and
-        integers are widened to float64 exactly, or refused.
+        Coordinates x, y, z in the unit of the project. Floats and integers of any width
+        are converted to float64, or refused if that would round them.
     triangles : array_like of shape (t, 3)
-        Indices of vertices, counter-clockwise seen from outside by custom.
+        Indices of vertices, by custom counter-clockwise seen from outside.
     name : str
-        What messages call this mesh: usually the name of its file.
+        The name of the mesh in messages: usually the name of its file.
 
     Attributes
     ----------
     vertices : numpy.ndarray of float64, shape (v, 3)
-        Read-only. -0.0 has become 0.0.
+        Read-only. -0.0 is stored as 0.0.
     triangles : numpy.ndarray of int32, shape (t, 3)
         Read-only.
     bounds : numpy.ndarray of float64, shape (2, 3)
         The lowest and the highest coordinates of vertices that triangles use;
-        +inf and -inf where there is no triangle.
+        +inf and -inf if there is no triangle.
 
     Raises
     ------
     MeshError
         For a coordinate that is not finite, or whose magnitude is not 0 and not
-        in [2^-306, 2^339], and for an index that names no vertex.
+        in [2^-306, 2^339], and for an index that is not that of a vertex.
     TypeError
         For arrays that are not numbers.
 
@@ -180,26 +181,26 @@ class Mesh:
     def __reduce__(
         self,
     ) -> tuple[Callable[[Floats, Indices, str], Mesh], tuple[Floats, Indices, str]]:
-        """Pickle what the mesh is made of; it is checked, and read-only, again."""
+        """Pickle the vertices, triangles and name; loading checks them again."""
         return _again, (self.vertices, self.triangles, self.name)
 
     @cached_property
     def _by_value(self) -> tuple[bool, bool]:
-        """Whether the mesh is closed and is balanced; equal vertices taken as one."""
+        """Whether the mesh is closed and is balanced; equal vertices count as one."""
         return meshes.closed_by_value(self.vertices, self.triangles)
 
     @cached_property
     def area(self) -> float:
-        """Area of all the triangles, in squares of the unit, rounded to about 15 digits."""
+        """Total area of the triangles, in squares of the unit, rounded to about 15 digits."""
         return area(normals(self.vertices, self.triangles))
 
     @cached_property
     def volume(self) -> float:
         """Volume that a closed mesh encloses, in cubes of the unit, positive.
 
-        The magnitude of the signed volume, rounded: the error is about 1e-15 of the volume of
-        the mesh's box. A shell that faces inwards, a void, is taken off; shells that overlap or
-        lie inside others and face outwards count for each: `geodomain.check` says where some do.
+        The magnitude of the signed volume, with an error of about 1e-15 of the volume of
+        the mesh's box. Shells that face inwards (voids) are subtracted. Shells that face outwards
+        are added even where they overlap or lie inside others; `geodomain.check` locates these.
 
         Raises
         ------
@@ -233,13 +234,13 @@ class Mesh:
 
     @cached_property
     def bodies(self) -> meshes.Bodies:
-        """What hangs together by vertices; those that are equal are one, where edges need it."""
+        """Vertex-connected components; equal vertices count as one unless edges already match."""
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 
     @classmethod
     def from_faces(cls, faces: Faces, *, name: str = "mesh") -> Mesh:
-        """Return the mesh of polygons, cut into triangles; errors as of `triangles_of`."""
+        """Return the mesh of polygons, cut into triangles; see `triangles_of` for errors."""
         return cls(faces.vertices, triangles_of(faces, name), name=name)
 
     @classmethod
@@ -259,7 +260,7 @@ class Mesh:
         Raises
         ------
         MeshError
-            For cells of another kind, by their name, and for what `Mesh` refuses.
+            For cells of another kind, which the message names, and as `Mesh`.
         """
         return cls.from_faces(datasets.from_dataset(dataset, name), name=name)
 

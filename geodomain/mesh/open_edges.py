@@ -1,4 +1,4 @@
-"""Open edges of a mesh: T-junctions, the width of gaps, and advice on closing them."""
+"""Describe the open edges of a mesh: T-junctions, the width of gaps, and how to close them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from geodomain.mesh.repair import (
 )
 from geodomain.mesh.shells import components
 
-# Parallel directions differ by a few roundings of 1e-16; others are sorted out exactly.
+# Parallel directions differ by a few roundings of 1e-16; an exact test decides afterwards.
 _PARALLEL = 1e-12
 _NEIGHBOURS = 64
 
 
 def t_junctions(table: EdgeTable) -> Ints:
-    """Find the odd edges that other odd edges on the same line cover.
+    """Find the odd edges that other odd edges on the same line cover, at T-junctions.
 
     Along such edges the mesh is closed as a set of points, but its triangles do not meet
     edge to edge: one triangle has a long edge where its neighbours have two short ones.
@@ -35,13 +35,13 @@ def t_junctions(table: EdgeTable) -> Ints:
     Parameters
     ----------
     table : EdgeTable
-        Of the mesh.
+        The edge table of the mesh.
 
     Returns
     -------
     (n,) int64
-        Indices of edges, ascending. Exact: everywhere along such an edge, an even number
-        of the odd edges that follow one another on its line lie there, itself included.
+        Indices of edges, ascending. Exact: at every point of such an edge, the number of odd
+        edges connected to it along its line is even, itself included.
     """
     odd = table.odd
     if not len(odd):
@@ -52,9 +52,9 @@ def t_junctions(table: EdgeTable) -> Ints:
 
 
 def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
-    """Return the smallest distance between two vertices of open edges, None if nothing is open.
+    """Return the smallest distance between two vertices of open edges, None for a closed mesh.
 
-    The `junctions`, found by `t_junctions`, are left out where there are other open edges.
+    T-junctions, as `t_junctions` returns them, count only if there are no other open edges.
     """
     odd = table.odd
     others = np.setdiff1d(odd, junctions, assume_unique=True)
@@ -63,7 +63,7 @@ def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
 
 
 def _ranks(vertices: Floats, ends: Ints) -> Ints:
-    """Rank the ends of edges by x, then y, then z, which is an order along any line."""
+    """Rank the ends of edges by x, then y, then z: an order along any line."""
     used, place = np.unique(ends, return_inverse=True)
     order = np.lexsort(vertices[used].T[::-1])
     rank = np.empty(len(used), np.int64)
@@ -72,14 +72,14 @@ def _ranks(vertices: Floats, ends: Ints) -> Ints:
 
 
 def _lines(table: EdgeTable, edges: Ints) -> Ints:
-    """Label edges that follow one another along a line."""
+    """Label edges that are connected along a line."""
     ends = table.ends[edges]
     here, there = ends.ravel(), ends[:, ::-1].ravel()
     owner = np.repeat(np.arange(len(edges)), 2)
     direction = table.vertices[there] - table.vertices[here]
     direction /= np.abs(direction).max(axis=1, keepdims=True)
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    # Both senses of a direction give one number, and few different directions do.
+    # Both senses of a direction give the same number, and different directions rarely do.
     slant = np.abs(direction @ np.array([0.5257, 0.6180, 0.5846]))
     order = np.lexsort((slant, here))
     pairs = [np.empty((0, 2), np.int64)]
@@ -97,14 +97,14 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
-    """Return the edges no part of which is covered an odd number of times on their line."""
+    """Return which edges have no part that is covered an odd number of times on their line."""
     lines, places = np.r_[line, line], np.r_[low, high]
     order = np.lexsort((places, lines))
     new = np.ones(len(order), np.bool_)
     ranked = np.stack([lines[order], places[order]])
     new[1:] = (ranked[:, 1:] != ranked[:, :-1]).any(axis=0)
     stop = np.cumsum(new) - 1
-    # Every edge toggles the cover twice on its own line, so that each line starts anew.
+    # Every edge toggles the cover twice on its own line, so that each line starts uncovered.
     toggles = np.bincount(stop) & 1
     odd_after = np.cumsum(toggles) & 1
     odd_before_stop = np.cumsum(odd_after) - odd_after
@@ -117,7 +117,7 @@ def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
 
 # Messages about open edges: number, place, gap and remedy.
 
-# The smallest gap is not the widest: welds are tried at it and at so many times as much.
+# The smallest gap is not the widest: welds are tried at the gap times each of these.
 _WIDER = (1, 10, 100)
 _AS_IT_IS = "with allow_open=True"
 _REPAIR = "repair it in the program that made it"
@@ -131,7 +131,7 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
     mesh : Mesh
         An open mesh.
     instead : str, optional
-        What can be done with the mesh as it is; empty for nothing. [default: label it]
+        The alternative to closing the mesh; empty for none. [default: label it]
 
     Returns
     -------
@@ -153,17 +153,17 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
 def say_open(
     mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None, instead: str | None = None
 ) -> str:
-    """Say what `open_edges_sentence` does of what is known already."""
-    found = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
-    told = [found, *_junctions(len(junctions), len(table.odd))]
+    """Return the message of `open_edges_sentence` from its precomputed parts."""
+    opening = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
+    parts = [opening, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
-        # The cover of every line is even, so parity is too, though no edge has its neighbour.
+        # The cover of every line is even, so parity is too, even though no two edges match.
         mend = f"They leave no gap, so labels {_AS_IT_IS} are still right"
         if instead is not None:
             mend = f"They leave no gap, and edges that do not match: {_REPAIR}{_or(instead)}"
-        return f"{'; '.join(told)}. {mend}."
+        return f"{'; '.join(parts)}. {mend}."
     mend = _mend(mesh, table, gap) + _or(f"label {_AS_IT_IS}" if instead is None else instead)
-    return f"{'; '.join([*told, f'the smallest gap is {gap:.3g}'])}. {mend}."
+    return f"{'; '.join([*parts, f'the smallest gap is {gap:.3g}'])}. {mend}."
 
 
 def _or(instead: str) -> str:
@@ -171,19 +171,19 @@ def _or(instead: str) -> str:
 
 
 def _counted(table: EdgeTable) -> str:
-    """Count the edges that an odd number of triangles has."""
+    """Return the number of odd edges as text."""
     count, shared = len(table.odd), len(table.odd) - len(table.open)
     edges = counted(count, "open edge")
     return f"{edges} ({shared} of three or more triangles)" if shared else edges
 
 
 def _first(table: EdgeTable) -> str:
-    """Say where the first open edge is."""
+    """Return the place of the first open edge as text."""
     return f"the first {place(table.segments(table.odd, 1)[0])}"
 
 
 def _junctions(count: int, edges: int) -> list[str]:
-    """Say how many open edges are at T-junctions."""
+    """Describe how many open edges are at T-junctions."""
     if not count:
         return []
     which = "all" if count == edges else f"{count}"
@@ -191,7 +191,7 @@ def _junctions(count: int, edges: int) -> list[str]:
 
 
 def place(segment: Floats) -> str:
-    """Say where an edge is, in no more digits than its coordinates have."""
+    """Return the ends of an edge as text, with no more digits than needed."""
     start, end = (_point(row, is_single(segment)) for row in segment)
     return f"from {start} to {end}"
 
@@ -203,13 +203,13 @@ def is_single(vertices: Floats) -> bool:
 
 
 def _point(row: Floats, single: bool) -> str:
-    """Write a point with the fewest digits that tell it from its neighbours."""
+    """Format a point with the fewest digits that tell its coordinates from other floats."""
     shown = [float(str(np.float32(v))) if single else float(v) for v in row]
     return f"({', '.join(map(repr, shown))})"
 
 
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
-    """Say how to close the mesh, having tried it."""
+    """Describe how to close the mesh, by a weld that was tried."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
     likely = [t for t in wider if is_gentle(mesh, t) and could_close(table, t)]
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
@@ -219,27 +219,27 @@ def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
 
 
 def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
-    """Say what a weld that takes triangles costs, if one closes the mesh, or that none does."""
+    """Describe the cost of a weld that drops triangles, or that no weld closes the mesh."""
     for tolerance in tolerances:
-        found = collapsing_weld(mesh, tolerance)
-        if found is not None:
+        result = collapsing_weld(mesh, tolerance)
+        if result is not None:
             return (
-                f"Welding closes it only by {said_collapse(found)}: {_REPAIR}, or take that with "
+                f"Welding closes it only by {collapse_text(result)}: {_REPAIR}, or take that with "
                 f"{_weld_call(mesh.name, tolerance)}"
             )
     return f"Welding does not close it: {_REPAIR}"
 
 
-def said_collapse(found: WeldResult) -> str:
-    """Say what a weld does to triangles and vertices besides closing gaps."""
+def collapse_text(result: WeldResult) -> str:
+    """Describe what a weld does besides closing gaps: collapsed triangles and the largest move."""
     return (
-        f"collapsing {counted(found.dropped, 'triangle')} (largest move of a vertex "
-        f"{found.largest_move:.3g})"
+        f"collapsing {counted(result.dropped, 'triangle')} (largest move of a vertex "
+        f"{result.largest_move:.3g})"
     )
 
 
 def _weld_call(name: str, tolerance: float) -> str:
-    """Return the call that welds: on the mesh, or on its file if its name is that of one."""
+    """Return the call that welds the mesh, or its file if its name is a file's."""
     mesh = repr(name) if Path(name).suffix else "mesh"
     return f"geodomain.weld({mesh}, {tolerance:g})"
 

@@ -1,4 +1,4 @@
-"""Triangulate polygons from files and data sets, whatever their first corner and direction."""
+"""Triangulate polygons, independently of their first corner and direction."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Triangles = NDArray[np.int32]
 def triangulate(
     vertices: Floats, corners: Integers, sizes: Integers, *, flat: bool = True
 ) -> NDArray[np.int32]:
-    """Cut polygons into triangles that do not depend on how the polygons are written.
+    """Cut polygons into triangles that do not depend on first corner and direction.
 
-    Two solids that share a polygon, one seeing it from either side, get the same
-    triangles: a ring is first turned to start at its lexicographically smallest
-    corner and to go on to the smaller of that corner's two neighbours. A quadrilateral
+    Two solids that share a polygon, seen from opposite sides, get the same
+    triangles: each ring is first put into a canonical order, from its lexicographically smallest
+    corner towards the smaller of that corner's two neighbours. A quadrilateral
     is cut from its smallest corner, and so is a larger polygon that is visible from
-    there; a polygon that would fold is cut where it does not, by clipping ears.
+    there; a polygon that would fold is cut by clipping ears.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def triangulate(
     sizes : ndarray of shape (p,), int
         The number of corners of each polygon, 3 or more; they sum to c.
     flat : bool
-        Whether a polygon is cut from its smallest corner even where a triangle then has no area;
-        without it such a polygon is cut by clipping ears, which leaves none if it can.
+        Whether a polygon is cut from its smallest corner even if a triangle then has no area;
+        if False, such a polygon is cut by clipping ears, which avoids flat triangles if possible.
 
     Returns
     -------
     ndarray of shape (c - 2 * p, 3), int32
-        The triangles in the order of the polygons, in the direction of each.
+        The triangles in the order of the polygons, each in its polygon's direction.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def triangulate(
 
 
 def _cut(vertices: Floats, rings: Integers, flat: bool) -> Integers:
-    """Return the triangles (p, n - 2, 3) of rings (p, n) that have one size n > 3."""
+    """Return the triangles (p, n - 2, 3) of rings (p, n) of equal size n > 3."""
     canonical, turned = _canonical(vertices, rings)
     points = _at_unit_scale(vertices[canonical])
     points -= points[:, :1]
@@ -89,18 +89,18 @@ def _cut(vertices: Floats, rings: Integers, flat: bool) -> Integers:
 
 
 def _at_unit_scale(rings: Floats) -> Floats:
-    """Scale each ring by a power of two, which rounds nothing, so that no product overflows."""
+    """Scale each ring by a power of two, without rounding, so that products do not overflow."""
     _, exponents = np.frexp(np.abs(rings).max(axis=(1, 2), keepdims=True))
     return np.asarray(np.ldexp(rings, -exponents))
 
 
 def _canonical(vertices: Floats, rings: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return rings from their smallest corner on to its smaller neighbour, and which turned."""
+    """Return rings in canonical order, see `triangulate`, and which were reversed."""
     count, size = rings.shape
     ranks = _ranks(vertices, rings)
     best, best_ranks = rings, ranks
     turned = np.zeros(count, dtype=bool)
-    # Only from a smallest corner on, of which there is one but where corners coincide.
+    # Try smallest corners only; there are several only if corners coincide.
     smallest = np.flatnonzero((ranks == ranks.min(axis=1, keepdims=True)).any(axis=0))
     for reverse in (False, True):
         for shift in smallest.tolist():
@@ -136,7 +136,7 @@ def _fans(size: int, count: int) -> Integers:
 
 
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
-    """Return which rings have a triangle of their fan that faces the other way, or nowhere."""
+    """Return which rings have a triangle in their fan that faces the other way, or has no area."""
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
     facing = (areas * normal).sum(axis=2)
@@ -144,23 +144,23 @@ def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
 
 
 def _clip_ears(points: Floats) -> Triangles:
-    """Return triangles of a ring (n, 3), the first ear in ring order cut off each time."""
+    """Return triangles of a ring (n, 3), cutting off the first ear in ring order each time."""
     normal = np.cross(points[1:-1], points[2:]).sum(axis=0)
     return clip_ears(np.ascontiguousarray(points), normal)
 
 
 # Polygons from a file or a data set.
 
-_LARGE, _PASSES = 1000, 100  # corners of a face, and of them at one place
+_LARGE, _PASSES = 1000, 100  # corners of a face, and how many of them may coincide
 
 
 class Faces(NamedTuple):
-    """Polygons as a file holds them, not yet checked.
+    """Polygons as read from a file, not yet checked.
 
     Parameters
     ----------
     vertices : ndarray of shape (v, 3), float64
-        Coordinates, exactly as the file has them.
+        Coordinates, exactly as in the file.
     corners : ndarray of shape (c,), int64
         Vertex numbers from 0, face after face.
     sizes : ndarray of shape (f,), int64
@@ -176,18 +176,18 @@ class Faces(NamedTuple):
 
 
 def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
-    """Return the triangles of some faces, polygons cut, after a look at what may be wrong.
+    """Return the triangles of faces, cutting polygons, after checking them.
 
     Raises
     ------
     MeshError
         If there is no face, a coordinate is not finite, a face has fewer than three
-        corners or a corner that is no vertex.
+        corners, or a corner is not a vertex.
 
     Warns
     -----
     GeodomainWarning
-        If the coordinates are single precision and too large to be known to 0.01.
+        If the coordinates are single precision and too large for a resolution of 0.01.
     """
     _require_faces(faces, name)
     _require_finite(faces.vertices, name)
@@ -238,7 +238,7 @@ def _require_sizes(faces: Faces, name: str) -> None:
 
 
 def _require_rings(faces: Faces, name: str) -> None:
-    """Refuse large faces that come back to one place again and again: cutting them takes hours."""
+    """Refuse large faces that revisit a place many times: cutting them would take hours."""
     for face in np.flatnonzero(faces.sizes > _LARGE).tolist():
         begin = int(faces.sizes[:face].sum())
         ring = faces.vertices[faces.corners[begin : begin + int(faces.sizes[face])]]
@@ -252,7 +252,7 @@ def _require_rings(faces: Faces, name: str) -> None:
 
 
 def require_indices(faces: Faces, name: str) -> None:
-    """Refuse corners that are no vertex, before vertices of other parts come behind these."""
+    """Refuse corners without a vertex, before the vertices of other parts are appended."""
     bad = (faces.corners < 0) | (faces.corners >= len(faces.vertices))
     if not bad.any():
         return

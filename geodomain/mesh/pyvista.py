@@ -1,4 +1,4 @@
-"""Convert surfaces of PyVista to arrays and back; PyVista is imported on first use."""
+"""Convert PyVista surfaces to arrays and back; PyVista is imported on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geodomain.mesh.polygons import Faces
 if TYPE_CHECKING:
     import pyvista
 
-# VTK's cell types that are flat polygons with their corners in ring order.
+# VTK cell types of flat polygons with their corners in ring order.
 POLYGONS = (5, 7, 9)
 _CELLS = {
     0: "empty cells",
@@ -40,10 +40,10 @@ _LEFT_OUT = 1 | 8 | 32  # vtkDataSetAttributes: DUPLICATECELL, REFINEDCELL, HIDD
 
 
 def is_dataset(thing: object, *kinds: str) -> bool:
-    """Return whether something is of one of PyVista's types, named, without importing it."""
+    """Return whether an object has one of the named PyVista types, without importing PyVista."""
     pyvista = sys.modules.get("pyvista")
-    found = (getattr(pyvista, kind, None) for kind in kinds)
-    return isinstance(thing, tuple(kind for kind in found if isinstance(kind, type)))
+    types = (getattr(pyvista, kind, None) for kind in kinds)
+    return isinstance(thing, tuple(kind for kind in types if isinstance(kind, type)))
 
 
 def from_dataset(dataset: object, name: str) -> Faces:
@@ -52,7 +52,7 @@ def from_dataset(dataset: object, name: str) -> Faces:
     Raises
     ------
     MeshError
-        If there are cells of another kind, or the data set is of another kind.
+        If the data set, or one of its cells, is of another kind.
     """
     import pyvista
 
@@ -80,25 +80,25 @@ def from_dataset(dataset: object, name: str) -> Faces:
 def _without_ghosts(
     dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
 ) -> pyvista.PolyData | pyvista.UnstructuredGrid:
-    """Return a data set without cells that another piece has too, or that are hidden."""
+    """Return a data set without hidden cells and cells that another piece repeats."""
     left_out = ghosts(dataset)
     if not left_out.any():
         return dataset
     count = int(left_out.sum())
     warn(f"{name}: {counted(count, 'ghost or hidden cell')} left out, as VTK does")
-    kept: pyvista.UnstructuredGrid = dataset.extract_cells(np.flatnonzero(~left_out).tolist())
-    return kept
+    visible: pyvista.UnstructuredGrid = dataset.extract_cells(np.flatnonzero(~left_out).tolist())
+    return visible
 
 
 def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
-    """Return the cells that another piece has too, that are refined, or that are hidden, (n,)."""
+    """Return which cells are repeated by another piece, refined or hidden, (n,)."""
     if GHOSTS not in dataset.cell_data:
         return np.zeros(dataset.n_cells, np.bool_)
     return np.asarray((np.asarray(dataset.cell_data[GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:
-    """Return a PolyData whose triangle strips are triangles, every second one turned back."""
+    """Return a PolyData with its triangle strips as triangles, every second one reversed."""
     import pyvista
 
     if surface.n_strips == 0:
@@ -137,13 +137,13 @@ def to_dataset(vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> p
 
     surface: pyvista.PolyData = pyvista.PolyData.from_regular_faces(
         vertices.copy(),
-        triangles,  # type: ignore[arg-type]  # of 32 bits, which it takes too
+        triangles,  # type: ignore[arg-type]  # int32 is accepted too
     )
     return surface
 
 
 def boxes_to_dataset(boxes: NDArray[np.float64]) -> pyvista.PolyData:
-    """Return a PolyData of the six sides of each box, (k, 2, 3): low and high corners."""
+    """Return a PolyData with the six sides of each box, (k, 2, 3) low and high corners."""
     import pyvista
 
     choice = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(8, 3)

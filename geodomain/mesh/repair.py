@@ -32,16 +32,16 @@ _DIRECTIONS = np.array(
 
 
 def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints, Floats] | None:
-    """Find the pairs of points that are at most so far apart.
+    """Find the pairs of points within a distance of each other.
 
     Parameters
     ----------
     points : (n, 3) float64
         Distinct.
     distance : float
-        In the unit of the coordinates, as float64 arithmetic computes it.
+        In the unit of the coordinates, compared in float64.
     limit : int
-        How many pairs may be looked at.
+        How many pairs may be examined.
 
     Returns
     -------
@@ -50,18 +50,19 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     separation : (k,) float64
         Their distance.
     None
-        If the limit would be passed.
+        If more pairs than the limit would be examined.
 
     Notes
     -----
-    Along an axis, two points within a quarter of a cell's width part in at most one of two
-    grids that are shifted by half a cell, and then by a margin that covers the rounding
-    of their cells' numbers. So some one of the eight grids has both in one cell.
+    Points are sorted into eight grids, shifted by half a cell along each subset of the axes. Along
+    an axis, two points within a quarter of a cell's width are separated in at most one of two grids
+    that are half a cell apart; a margin covers the rounding of cell numbers. So at least one of
+    the eight grids has both points in one cell.
     """
     low = points.min(axis=0)
     extent = float((points.max(axis=0) - low).max())
     width = 4 * max(distance, 16 * float(np.spacing(extent)))
-    found: list[tuple[Ints, Ints, Floats]] = []
+    pairs: list[tuple[Ints, Ints, Floats]] = []
     seen = 0
     for shift in product((0.0, 0.5), repeat=3):
         cells = np.floor((points - low) / width + np.array(shift))
@@ -71,8 +72,8 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
                 return None
             separation = separations(points, first, second)
             near = separation <= distance
-            found.append((first[near], second[near], separation[near]))
-    firsts, seconds, gaps = ([part[i] for part in found] for i in range(3))
+            pairs.append((first[near], second[near], separation[near]))
+    firsts, seconds, gaps = ([part[i] for part in pairs] for i in range(3))
     nothing = np.empty(0, np.int64)
     return (
         np.concatenate([nothing, *firsts]),
@@ -88,7 +89,7 @@ def separations(points: Floats, first: Ints, second: Ints) -> Floats:
 
 
 def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Return all pairs of points in one cell, some at a time."""
+    """Return all pairs of points in one cell, a part at a time."""
     _, group = group_equal(cells)
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group)
@@ -104,7 +105,7 @@ def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
 
 
 def closest_pair(points: Floats) -> float | None:
-    """Return the smallest distance of two of the points.
+    """Return the smallest distance between two points.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def closest_pair(points: Floats) -> float | None:
     Returns
     -------
     float or None
-        None for fewer than two points. Where points crowd so much that all the pairs as
-        close as that are too many to look at, the closest of those looked at.
+        None for fewer than two points. If too many pairs are that close, the smallest distance
+        among the pairs that were examined.
     """
     if len(points) < 2:
         return None
@@ -125,7 +126,7 @@ def closest_pair(points: Floats) -> float | None:
 
 
 def _closest_in_sweeps(points: Floats) -> float:
-    """Return the smallest distance among neighbours in order along a few directions."""
+    """Return the smallest distance between neighbours in the order along a few directions."""
     best = np.inf
     for along in (points @ _DIRECTIONS).T:
         order = np.argsort(along)
@@ -137,24 +138,24 @@ def _closest_in_sweeps(points: Floats) -> float:
 # Weld vertices within a tolerance.
 
 _MOST_PAIRS = 200_000_000
-# A mesh that a weld could close has few open vertices near each other.
+# Pairs for each open vertex: a mesh that a weld can close has few open vertices near each other.
 _MOST_PAIRS_OF_ONE = 50
 
 
 @dataclass(frozen=True, eq=False)
 class WeldResult:
-    """A welded mesh, and what welding did to it.
+    """A welded mesh, and how welding changed it.
 
     Attributes
     ----------
     mesh : Mesh
-        With one vertex for each place, and no triangle that has two equal ones.
+        With one vertex at each place, and without triangles that have two equal vertices.
     moved : int
-        How many distinct places changed.
+        How many distinct vertices moved.
     largest_move : float
-        How far the worst of them went, in the unit of the coordinates.
+        The largest distance that a vertex moved, in the unit of the coordinates.
     dropped : int
-        How many triangles collapsed, those with two equal vertices before included.
+        How many triangles were dropped because two of their vertices are equal, now or before.
     """
 
     mesh: Mesh
@@ -184,14 +185,14 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
     target = _targets(vertices, float(tolerance), mesh.name, _MOST_PAIRS)
     moved = np.flatnonzero(target != np.arange(len(target)))
     welded = target[triangles]
-    kept = welded[~has_equal_corners(welded)]
-    used, corners = np.unique(kept, return_inverse=True)
+    remaining = welded[~has_equal_corners(welded)]
+    used, corners = np.unique(remaining, return_inverse=True)
     moves = separations(vertices, moved, target[moved])
     return WeldResult(
         Mesh(vertices[used], corners.reshape(-1, 3), name=mesh.name),
         moved=len(moved),
         largest_move=float(moves.max(initial=0.0)),
-        dropped=len(triangles) - len(kept),
+        dropped=len(triangles) - len(remaining),
     )
 
 
@@ -210,7 +211,7 @@ def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
 
 
 def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
-    """Return the member of each vertex's cluster that comes first by x, then y, then z."""
+    """Return, for each vertex, the first member of its cluster by x, then y, then z."""
     near = np.unique(np.r_[first, second])
     order = near[np.lexsort(vertices[near].T[::-1])]
     rank = np.full(len(vertices), -1)
@@ -222,10 +223,10 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
 
 
 def could_close(table: EdgeTable, tolerance: float) -> bool:
-    """Tell, from the open edges alone and quickly, whether a weld would cancel them all.
+    """Return, from the open edges alone, whether a weld could cancel them all.
 
-    Welding is a simplicial map, so that the odd edges of what it makes are the image of
-    the odd edges there were. Only chains through other vertices are overlooked.
+    Welding is a simplicial map: the odd edges of its result are the image of the odd edges
+    of the mesh. Only chains through other vertices are overlooked.
     """
     ends = table.ends[table.odd]
     used, local = np.unique(ends, return_inverse=True)
@@ -248,8 +249,8 @@ def is_gentle(mesh: Mesh, tolerance: float) -> bool:
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
     """Return the weld at a tolerance if it closes the mesh and keeps its shape, or None.
 
-    A weld closes anything if it is wide enough to leave nothing over. So it must not be
-    wider than a hundredth of the mesh, nor take more triangles than there are open edges.
+    A weld that is wide enough closes anything by leaving nothing. So the tolerance must be at most
+    a hundredth of the mesh's size, and no more triangles may collapse than there are open edges.
     """
     result = collapsing_weld(mesh, tolerance)
     if result is None or result.dropped - int(table.degenerate.sum()) > len(table.odd):
@@ -258,7 +259,7 @@ def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult |
 
 
 def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
-    """Give the weld at a tolerance if it closes the mesh, whatever small triangles it takes.
+    """Return the weld at a tolerance if it closes the mesh, even if triangles collapse, or None.
 
     Three quarters of the triangles must remain, and the tolerance must be gentle.
     """
@@ -278,22 +279,22 @@ def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
 
 @dataclass(frozen=True)
 class Hole:
-    """A boundary loop, or several that cannot be told apart, and what became of it.
+    """A boundary loop, or several that cannot be separated, and how it was filled.
 
     Attributes
     ----------
     edges : int
         Open edges.
     reason : str
-        Why it was not filled; empty where it was.
+        Why it was not filled; empty if it was.
     corner : tuple of float
-        The corner that comes first by x, then y, then z.
+        The first corner by x, then y, then z.
     bounds : tuple of two tuples of float
         The box of its corners, lowest corner first.
     area : float
-        Of the triangles that fill it, in squares of the unit of the coordinates.
+        The area of the triangles that fill it, in squares of the unit of the coordinates.
     off_plane : float
-        How far the farthest corner is from the plane through their mean that best fits the area.
+        The largest distance of a corner from the best-fitting plane through their mean.
     """
 
     edges: int
@@ -305,11 +306,11 @@ class Hole:
 
     @property
     def filled(self) -> bool:
-        """Whether it is closed now."""
+        """Whether the hole was filled."""
         return not self.reason
 
     def __str__(self) -> str:
-        """Say what became of it, and where it is."""
+        """Describe the result and the place."""
         corner = ", ".join(f"{value:.10g}" for value in self.corner)
         if self.reason:
             return f"left open: {counted(self.edges, 'edge')} from ({corner}), {self.reason}"
@@ -321,16 +322,16 @@ class Hole:
 
 @dataclass(frozen=True, eq=False)
 class FillResult:
-    """A mesh whose holes are filled, and what was done to each.
+    """A mesh whose holes are filled, and the result for each hole.
 
     Attributes
     ----------
     mesh : Mesh
-        The vertices and triangles that there were, in their order, then new triangles.
+        The original vertices and triangles in their order, then the new triangles.
     added : int
         How many triangles are new.
     holes : tuple of Hole
-        All of them, filled or not, by their first corner.
+        All holes, filled or not, sorted by their first corner.
     """
 
     mesh: Mesh
@@ -355,23 +356,23 @@ def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
         message = f"max_edges is {max_edges}; a hole has 3 edges at least"
         raise ValueError(message)
     table = edge_table(mesh)
-    found = sorted(_filled(table, max_edges), key=lambda one: (one[0].corner, one[0].edges))
-    holes = tuple(hole for hole, _ in found)
-    corners = np.concatenate([np.empty((0, 3), np.int64), *(new for _, new in found)])
+    filled = sorted(_filled(table, max_edges), key=lambda pair: (pair[0].corner, pair[0].edges))
+    holes = tuple(hole for hole, _ in filled)
+    corners = np.concatenate([np.empty((0, 3), np.int64), *(new for _, new in filled)])
     new = _originals(mesh, table)[corners].astype(mesh.triangles.dtype)
     whole = np.concatenate([mesh.triangles, new])
     return FillResult(Mesh(mesh.vertices, whole, name=mesh.name), len(new), holes)
 
 
 def _originals(mesh: Mesh, table: EdgeTable) -> Ints:
-    """Return the vertex of the mesh, the first that triangles use, at each distinct place."""
+    """Return the first vertex of the mesh, in the order of triangles, for each distinct vertex."""
     first = np.empty(len(table.vertices), np.int64)
     first[table.triangles.ravel()[::-1]] = mesh.triangles.ravel()[::-1]
     return first
 
 
 def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
-    """Yield each hole with its triangles, by distinct vertices; none where it stays open."""
+    """Yield each hole with its triangles, as distinct vertices; without any if it stays open."""
     edges = table.odd
     used, ends = np.unique(table.ends[edges], return_inverse=True)
     ends = ends.reshape(-1, 2)
@@ -392,10 +393,10 @@ def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
 
 
 def _loops(table: EdgeTable, own: Ints) -> list[Ints]:
-    """Return the edges of closed walks that meet no corner twice, and use each edge once.
+    """Return simple loops that use each edge once.
 
-    Every corner has an even number of the edges. A walk that comes to a corner where it was before
-    has closed a loop, which is taken off it.
+    Every corner has an even number of edges. A walk that returns to a corner has closed a loop,
+    which is removed from the walk.
     """
     beside: dict[int, dict[int, int]] = {}
     for edge, (low, high) in zip(own.tolist(), table.ends[own].tolist(), strict=True):
@@ -421,9 +422,9 @@ def _loops(table: EdgeTable, own: Ints) -> list[Ints]:
 
 
 def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
-    """Return whether the edges of loops that hang together can be parted in one way alone.
+    """Return whether the edges of connected loops can be split into loops in only one way.
 
-    So it is where loops and the corners that they share make a tree: no two loops share two
+    That holds if loops and their shared corners form a tree: no two loops share two
     corners, and no chain of loops closes.
     """
     corners = [np.unique(table.ends[loop]) for loop in loops]
@@ -433,7 +434,7 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
 
 
 def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
-    """Return a hole and its triangles, unless there is a reason against them."""
+    """Return a hole and its triangles, or no triangles if there is a reason to leave it open."""
     places = table.vertices[np.unique(table.ends[own])]
     corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
     bounds = (tuple(places.min(axis=0).tolist()), tuple(places.max(axis=0).tolist()))
@@ -456,8 +457,8 @@ def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
 def _ring(table: EdgeTable, own: Ints) -> Ints:
     """Return the corners of a loop in order, so that triangles face as their neighbours do.
 
-    Where neighbours disagree, most of them decide; of as many each way, the corner that comes first
-    by its coordinates: the ring goes on to that one of its neighbours which comes before the other.
+    If neighbours disagree, the majority decides. If they are balanced, the ring goes from its
+    first corner, by coordinates, towards the first of that corner's two neighbours.
     """
     beside: dict[int, list[int]] = {}
     for low, high in table.ends[own].tolist():
@@ -467,8 +468,8 @@ def _ring(table: EdgeTable, own: Ints) -> Ints:
     ring, last, here = [start], start, min(beside[start])
     while here != start:
         ring.append(here)
-        one, other = beside[here]
-        last, here = here, other if one == last else one
+        left, right = beside[here]
+        last, here = here, right if left == last else left
     ends, balance = table.ends[own].tolist(), table.balance[own].tolist()
     uses = {(low, high): use for (low, high), use in zip(ends, balance, strict=True)}
     steps = zip(ring, [*ring[1:], start], strict=True)
@@ -481,21 +482,21 @@ def _ring(table: EdgeTable, own: Ints) -> Ints:
 
 
 def _local(points: Floats, corner: Floats) -> tuple[Floats, float]:
-    """Return points from a corner in a unit, a power of two, in which no product overflows."""
+    """Return points relative to a corner, and their unit: a power of two that avoids overflow."""
     moved = points - corner
     _, exponent = np.frexp(np.abs(moved).max())
     return np.ldexp(moved, -int(exponent)), float(np.ldexp(1.0, int(exponent)))
 
 
 def _is_line(points: Floats) -> bool:
-    """Return whether points are on one line, exactly: any triangles between them have no area."""
+    """Return whether points are exactly collinear, so that triangles between them have no area."""
     first = np.broadcast_to(points[0], points.shape)
     second = np.broadcast_to(points[1], points.shape)
     return len(points) == 3 or bool(collinear(first, second, points).all())
 
 
 def _off_plane(points: Floats, normal: Floats) -> float:
-    """Return the largest distance of points from the plane through their mean."""
+    """Return the largest distance of points from the plane through their mean with this normal."""
     length = float(np.linalg.norm(normal))
     if not length:
         return 0.0

@@ -1,4 +1,4 @@
-"""Shells of a mesh: orientation, duplicates, nesting, relations, areas and volumes."""
+"""Find the shells and components of a mesh: how they face, nest and relate, and their volumes."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def components(first: Ints, second: Ints, count: int) -> Ints:
     Parameters
     ----------
     first, second : (e,) int64
-        The ends of each link.
+        The two nodes of each edge of the graph.
     count : int
         How many nodes there are.
 
     Returns
     -------
     (count,) int64
-        The smallest node of the component of each node.
+        For each node, the smallest node of its component.
 
     Notes
     -----
-    Every root hooks to the smallest root that a link leads it to, then all paths are
-    halved to nothing; a few rounds do, since links within one tree are dropped.
+    Every root is attached to the smallest root that an edge links it to, then all paths are
+    compressed. A few rounds suffice, because edges within one tree are dropped.
     """
     root = np.arange(count)
     while len(first):
@@ -71,15 +71,15 @@ def _flattened(root: Ints) -> Ints:
 def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
     """Label triangles by the shell they belong to.
 
-    Triangles that share a vertex are of one shell, so that two bodies that touch in a
-    point, or a body that is there twice, are one.
+    Triangles that share a vertex belong to the same shell, so two bodies that touch in a
+    point, and a body that occurs twice, are one shell.
 
     Parameters
     ----------
     triangles : (t, 3) int64
-        Indices of vertices that are distinct by value.
+        Indices of vertices with distinct coordinates.
     vertex_count : int
-        Above every index.
+        Number of vertices.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
 
 
 class ComponentTriangles:
-    """The triangles of a mesh by their components, which hang together by edges.
+    """The triangles of a mesh grouped by edge-connected component.
 
     Attributes
     ----------
@@ -108,39 +108,39 @@ class ComponentTriangles:
         The component of each triangle, -1 where two corners are equal.
     """
 
-    def __init__(self, mesh: Mesh, places: NDArray[np.int32], found: Components) -> None:
-        """Sort the triangles; `places` tells which vertices are equal."""
+    def __init__(self, mesh: Mesh, places: NDArray[np.int32], components: Components) -> None:
+        """Group the triangles; equal vertices have equal `places`."""
         self.mesh = mesh
         self._places = places
-        self.component = found.component
-        self.count = found.count
+        self.component = components.component
+        self.count = components.count
         self.order = np.argsort(self.component, kind="stable")
-        self.starts = np.searchsorted(self.component[self.order], np.arange(found.count + 1))
+        self.starts = np.searchsorted(self.component[self.order], np.arange(components.count + 1))
 
     def triangles(self, component: int) -> NDArray[np.int32]:
         """Return the triangles of one component."""
         return self.mesh.triangles[self.order[self.starts[component] : self.starts[component + 1]]]
 
     def first_vertices(self, components: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return a vertex of each of some components."""
+        """Return a vertex of each component."""
         first: NDArray[np.int32] = self.mesh.triangles[self.order[self.starts[components]], 0]
         return first
 
     def folded(self, components: Ints) -> Bools:
-        """Return which of some components lie back upon themselves, face on face."""
-        found = np.zeros(self.count, np.bool_)
+        """Return which of these components are folded flat, each face on another."""
+        folded = np.zeros(self.count, np.bool_)
         for component in components.tolist():
             corners = np.sort(self._places[self.triangles(component)], axis=1)
             _, copies = np.unique(corners, axis=0, return_counts=True)
-            found[component] = (copies % 2 == 0).all()
-        return found
+            folded[component] = (copies % 2 == 0).all()
+        return folded
 
 
 def find_components(mesh: Mesh) -> tuple[Components, ComponentTriangles]:
-    """Find the components of a mesh, equal vertices being one, and their triangles."""
+    """Find the components of a mesh, merging equal vertices, and their triangles."""
     places = merge_equal(mesh.vertices)
-    found = Components(mesh.vertices, np.ascontiguousarray(places[mesh.triangles]))
-    return found, ComponentTriangles(mesh, places, found)
+    linked = Components(mesh.vertices, np.ascontiguousarray(places[mesh.triangles]))
+    return linked, ComponentTriangles(mesh, places, linked)
 
 
 # Duplicate triangles and shells, and components whose faces all cancel.
@@ -149,15 +149,15 @@ Vector = tuple[int, int, int]
 
 
 class Doubles(NamedTuple):
-    """The repeated triangles, and how many whole shells are there twice.
+    """Repeated triangles, and how many whole shells are repeated.
 
     Attributes
     ----------
     faces : (n,) int64
-        Triangles whose three corners an earlier one has, in any order; ascending.
+        Triangles with the same three corners as an earlier one, in any order; ascending.
     shells : int
-        Closed shells whose every face is there an even number of times, other solids'
-        walls aside. They cancel: by parity, nothing is inside.
+        Closed shells whose faces each occur an even number of times, not counting walls shared
+        with other solids. They cancel: by parity, nothing is inside.
     """
 
     faces: Ints
@@ -165,16 +165,16 @@ class Doubles(NamedTuple):
 
 
 def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
-    """Find triangles that are there more than once.
+    """Find triangles and shells that occur more than once.
 
     Parameters
     ----------
     triangles : (t, 3) int64
-        Indices of vertices that are distinct by value; degenerate ones count too.
+        Indices of vertices with distinct coordinates; degenerate triangles count too.
     vertex_count : int
-        Above every index.
+        Number of vertices.
     """
-    # Indices are far below 2^53, so that they are the same as float64.
+    # Indices are far below 2^53, so float64 holds them exactly.
     first, group = group_equal(np.sort(triangles, axis=1).astype(np.float64))
     is_first = np.zeros(len(triangles), np.bool_)
     is_first[first] = True
@@ -184,27 +184,27 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
     copies = np.bincount(group)
     proper = ~has_equal_corners(triangles[first])
     more = (copies > 1) & proper
-    found = _cancelled_shells(triangles[first[more]], copies[more], vertex_count)
-    return Doubles(faces, found)
+    shells_cancelled = _cancelled_shells(triangles[first[more]], copies[more], vertex_count)
+    return Doubles(faces, shells_cancelled)
 
 
 def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> bool:
     """Return whether the faces of a closed mesh cancel, so that nothing can be inside.
 
-    Faces are compared as sets of places, however they are cut into triangles. What is inside
-    changes wherever the faces of a plane lie on each other an odd number of times; by winding
-    number, where they do not lie there as often one way round as the other. In one plane the faces
-    cancel where the edges cancel that bound them, and these do, line by line, where their ends do.
-    So each vertex is asked by itself, and the first where something is left decides.
+    Faces are compared as sets of points, however they are cut into triangles. A point of a plane
+    separates inside from outside if an odd number of faces covers it, or, by winding
+    number, if the faces there do not face both ways equally often. The faces in a plane
+    cancel if their boundary edges cancel, and edges cancel, line by line, if their ends do.
+    So each vertex is tested alone, and the first where something remains decides.
 
     Parameters
     ----------
     vertices : (v, 3) float64
-        Distinct by value.
+        Distinct vertices.
     triangles : (t, 3) int64
-        Indices of vertices; degenerate triangles are left out.
+        Indices of vertices; degenerate triangles are ignored.
     winding : bool
-        Whether what is inside is told by the winding number, not by parity.
+        Whether the inside is defined by the winding number instead of parity.
     """
     proper = triangles[~has_equal_corners(triangles)]
     if not len(proper):
@@ -214,27 +214,27 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
     used, starts = np.unique(left.reshape(-1)[order], return_index=True)
     stars = np.split(left[order // 3], starts[1:])
     places = whole_places(vertices)
-    # In no order, so that a small part in which something is inside is met early.
-    for some in np.random.default_rng(0).permutation(len(used)).tolist():
-        if not star_cancels(places, int(used[some]), stars[some], winding=winding):
+    # In random order, so that a small part that encloses something is met early.
+    for each in np.random.default_rng(0).permutation(len(used)).tolist():
+        if not star_cancels(places, int(used[each]), stars[each], winding=winding):
             return False
     return True
 
 
 def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
-    """Return the triangles that are left where those with the same corners cancel."""
+    """Return the triangles that remain after triangles with the same corners cancel."""
     first, group = group_equal(np.sort(proper, axis=1).astype(np.float64))
     if winding:
         a, b, c = proper.T
         turns = np.where((a < b) ^ (b < c) ^ (a < c), 1, -1)
-        kept: Ints = proper[(np.bincount(group, turns) != 0)[group]]
+        remaining: Ints = proper[(np.bincount(group, turns) != 0)[group]]
     else:
-        kept = proper[first[np.bincount(group) % 2 == 1]]
-    return kept
+        remaining = proper[first[np.bincount(group) % 2 == 1]]
+    return remaining
 
 
 def whole_places(vertices: Floats) -> list[Vector]:
-    """Return places as whole numbers of a unit so small that nothing is rounded."""
+    """Return coordinates as integers in a unit small enough to be exact."""
     fraction, power = np.frexp(vertices)
     digits = np.ldexp(fraction, 53).astype(np.int64)
     power[digits == 0] = power.max(initial=0)
@@ -244,16 +244,16 @@ def whole_places(vertices: Floats) -> list[Vector]:
 
 
 def star_cancels(places: Sequence[Vector], centre: int, star: Ints, *, winding: bool) -> bool:
-    """Return whether the edges that end in a vertex cancel on each line of each plane.
+    """Return whether the edges at a vertex cancel on each line of each plane.
 
     Parameters
     ----------
     places : sequence of three int
-        Of the vertices, as by `whole_places`.
+        The vertices' coordinates, from `whole_places`.
     centre : int
         The vertex.
     star : (t, 3) int64
-        The triangles that have it as a corner once.
+        The triangles with the vertex as exactly one corner.
     winding : bool
         As in `encloses_nothing`.
     """
@@ -261,9 +261,9 @@ def star_cancels(places: Sequence[Vector], centre: int, star: Ints, *, winding: 
     x, y, z = places[centre]
     for corners in star.tolist():
         at = corners.index(centre)
-        one, other = places[corners[at - 2]], places[corners[at - 1]]
-        leaving = one[0] - x, one[1] - y, one[2] - z
-        coming = other[0] - x, other[1] - y, other[2] - z
+        after, before = places[corners[at - 2]], places[corners[at - 1]]
+        leaving = after[0] - x, after[1] - y, after[2] - z
+        coming = before[0] - x, before[1] - y, before[2] - z
         plane = _direction(_cross(leaving, coming))
         if not any(plane):
             continue
@@ -278,7 +278,7 @@ def _cross(p: Vector, q: Vector) -> Vector:
 
 
 def _direction(vector: Vector) -> Vector:
-    """Return the shortest whole vector of a line, the same for both ways along it."""
+    """Return the shortest integer vector along a line, the same for both directions."""
     part = gcd(*vector)
     if not part:
         return vector
@@ -289,11 +289,11 @@ def _direction(vector: Vector) -> Vector:
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
-    """Count the shells that no odd edge touches and that are not there thrice, or five times.
+    """Count the shells without odd edges that have a face with an even number of copies.
 
-    Only repeated faces are given, so that what else touches a shell does not hide it. A
-    solid that shares a wall with two copies of another makes three of that wall: one face
-    of even number tells enough.
+    Only repeated faces are passed, so that other triangles that touch a shell do not hide it. A
+    solid that shares a wall with two copies of another makes three copies of that wall, so one
+    face with an even number is enough.
     """
     label, count = shells(faces, vertex_count)
     ends, uses, _ = count_edges(faces, vertex_count)
@@ -305,13 +305,13 @@ def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
     return int(cancelled.sum())
 
 
-# Orientation of components, exactly: outwards or inwards.
+# The exact orientation of components: outwards or inwards.
 
 
 def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     """Return the component of each triangle, (t,), and how each component faces, as `Relations`.
 
-    A triangle of which two corners are equal is in no component, -1.
+    A triangle with two equal corners is in no component: -1.
     """
     if sign := _lone_sign(mesh, fans):
         return np.zeros(len(mesh.triangles), np.int32), np.array([sign], np.int8)
@@ -320,7 +320,7 @@ def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _lone_sign(mesh: Mesh, fans: VertexFans) -> int:
-    """Return how a mesh faces that is plainly one component, 0 if it is not, or it is not clear."""
+    """Return how a mesh faces if it is obviously one component; 0 if not, or if that is unsure."""
     if not (fans.are_rings and mesh.bodies.count == 1 and are_distinct(mesh.vertices)):
         return 0
     return volume_sign(mesh.vertices, mesh.triangles)
@@ -336,7 +336,7 @@ def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:
     a, b, c = (mesh.vertices[corners[:, k]] - origin[owner] for k in range(3))
     terms, sizes = _determinants(a, b, c)
     volume = np.bincount(owner, terms, minlength=count)
-    # Each term is off by less than 16 units of its size, the sum by one for each addend.
+    # The error of a term is below 16 units of its size, that of the sum one more for each addend.
     bound = np.bincount(owner, sizes, minlength=count) * 2.0**-52
     bound *= 16 + np.bincount(owner, minlength=count)
     signs = np.sign(volume).astype(np.int8)
@@ -347,7 +347,7 @@ def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:
 
 
 def _exact_sign(triangles: Floats) -> int:
-    """Return the sign of the volume of triangles, (t, 3, 3), by fractions."""
+    """Return the sign of the volume of triangles, (t, 3, 3), in rational arithmetic."""
     total = Fraction(0)
     for corners in triangles.tolist():
         (a, b, c), (d, e, f), (g, h, i) = (map(Fraction, corner) for corner in corners)
@@ -356,7 +356,7 @@ def _exact_sign(triangles: Floats) -> int:
 
 
 def _unbalanced(parts: ComponentTriangles) -> Ints:
-    """Return the components with an edge not used equally in both directions."""
+    """Return the components with a mis-oriented edge."""
     if parts.mesh.is_balanced:
         return np.zeros(0, np.int64)
 
@@ -368,7 +368,7 @@ def _unbalanced(parts: ComponentTriangles) -> Ints:
 
 
 def _determinants(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the determinants of rows of three vectors, and sums of their terms' sizes."""
+    """Return determinants of rows of three vectors, and the summed magnitudes of their terms."""
     total, size = np.zeros(len(a)), np.zeros(len(a))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         left, right = b[:, j] * c[:, k], b[:, k] * c[:, j]
@@ -382,21 +382,21 @@ def _determinants(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
 Pairs = NDArray[np.int32]
 Indices = NDArray[np.integer]
 
-# What is found of a pair besides 1, -1 (the second, or the first, is inside) and 0.
+# State of a pair: 1, -1 (the second, or the first, is inside), 0 (neither), or this.
 _UNDETERMINED = 2
 
 
 class Nesting(NamedTuple):
-    """The tree of shells inside others.
+    """The tree of components inside others.
 
     Attributes
     ----------
     around : (components,) int64
-        The innermost component around each one, -1 where there is none.
+        The innermost component around each one, or -1.
     depth : (components,) int64
         How many components are around each one.
     winding : (components,) int64
-        How many of them face outwards, less those that face inwards.
+        How many of these face outwards, minus those that face inwards.
     """
 
     around: Ints
@@ -405,26 +405,26 @@ class Nesting(NamedTuple):
 
 
 def nest(
-    found: Components, parts: ComponentTriangles, pairs: Pairs, touch: Bools
+    components: Components, parts: ComponentTriangles, pairs: Pairs, touch: Bools
 ) -> tuple[Pairs, Pairs, Pairs]:
-    """Return how pairs lie that meet in points at most: all of one is in the other, or out.
+    """Classify pairs that meet in points at most: one component is wholly inside the other, or not.
 
     Returns
     -------
     tuple of (n, 2) int32
-        Pairs that are nested, the outer component first; that are undetermined; that touch.
+        Pairs that are nested, the outer component first; undetermined pairs; pairs that touch.
     """
     state = np.zeros(len(pairs), np.int8)
     for way in (1, -1):
         outer, inner = pairs[:, ::way].T
-        held = _holds(found.boxes[outer], found.boxes[inner]).all(axis=1) & (state == 0)
-        apart = np.flatnonzero(held & ~touch)
+        boxed = _holds(components.boxes[outer], components.boxes[inner]).all(axis=1) & (state == 0)
+        apart = np.flatnonzero(boxed & ~touch)
         apart = apart[np.argsort(outer[apart], kind="stable")]
-        inside = found.inside(np.stack([outer[apart], inner[apart]], axis=1))
+        inside = components.inside(np.stack([outer[apart], inner[apart]], axis=1))
         state[apart] = np.where(inside, way, 0)
-        asked = np.flatnonzero(held & touch)
-        asked = asked[np.argsort(outer[asked], kind="stable")]
-        for rows in np.split(asked, np.flatnonzero(np.diff(outer[asked])) + 1):
+        touching = np.flatnonzero(boxed & touch)
+        touching = touching[np.argsort(outer[touching], kind="stable")]
+        for rows in np.split(touching, np.flatnonzero(np.diff(outer[touching])) + 1):
             if len(rows):
                 within = _inside(parts, outer[rows[0]], inner[rows])
                 state[rows] = np.where(within == 1, way, within)
@@ -433,48 +433,48 @@ def nest(
 
 
 def nesting_tree(
-    found: Components,
+    components: Components,
     outward: NDArray[np.int8],
     nested: Ints,
     cluster: NDArray[np.int32],
     count: int,
 ) -> Nesting:
-    """Join the nested pairs within clusters to a tree of all components.
+    """Build the nesting tree of all components from the nested pairs within clusters.
 
-    Between clusters no boxes of triangles meet, so all of a cluster is inside another component
-    or out of it. Above its highest vertex, which is in what the whole cluster is in, the next
-    surface belongs to a cluster X: what is around the first is part of X, or around X.
+    No boxes of triangles of two clusters meet, so a whole cluster is inside another component
+    or outside. The highest vertex of a cluster shows which: the next surface above it belongs to
+    some cluster X, and the component around the vertex is part of X, or is around X.
 
     Parameters
     ----------
-    found : Components
-        Of the mesh.
+    components : Components
+        The components of the mesh.
     outward : (components,) int8
-        How they face.
+        How they face; see `Relations`.
     nested : (n, 2) int64
-        Pairs of one cluster of which the second is inside the first.
+        Pairs within a cluster; the second component is inside the first.
     cluster : (components,) int32
-        The cluster of each component, -1 for components that enclose nothing.
+        The cluster of each component, or -1 if it encloses nothing.
     count : int
         How many clusters there are.
     """
     outer, inner = nested.T
-    depth = np.bincount(inner, minlength=found.count)
-    winding = np.zeros(found.count, np.int64)
+    depth = np.bincount(inner, minlength=components.count)
+    winding = np.zeros(components.count, np.int64)
     np.add.at(winding, inner, outward[outer].astype(np.int64))
-    own = np.full(found.count, -1)
+    own = np.full(components.count, -1)
     order = np.lexsort([outer, depth[outer]])
-    own[inner[order]] = outer[order]  # of several assignments the last one holds
+    own[inner[order]] = outer[order]  # of repeated indices, the last assignment counts
     if count < 2:
         return Nesting(own, depth, winding)
 
-    next_above, highest = found.above(cluster, count)
-    candidates = _candidates(found, cluster, next_above, highest)
-    held = candidates[found.inside(candidates)] if len(candidates) else candidates
-    holders = _grouped(cluster[held[:, 1]], held[:, 0], count)
+    next_above, highest = components.above(cluster, count)
+    candidates = _candidates(components, cluster, next_above, highest)
+    enclosing = candidates[components.inside(candidates)] if len(candidates) else candidates
+    holders = _grouped(cluster[enclosing[:, 1]], enclosing[:, 0], count)
     above = np.where(next_above < 0, -1, cluster[next_above]).tolist()
     around, levels, turns = [-1] * count, [0] * count, [0] * count
-    tops = _tops(found, cluster, count)
+    tops = _tops(components, cluster, count)
     for k in np.argsort(-tops, kind="stable").tolist():
         if (other := above[k]) < 0:
             continue
@@ -482,27 +482,27 @@ def nesting_tree(
         levels[k] = levels[other] + len(mine)
         turns[k] = turns[other] + int(outward[mine].sum())
         around[k] = max(mine.tolist(), key=lambda n: (depth[n], n)) if len(mine) else around[other]
-    kept = cluster >= 0
-    at = cluster[kept]
-    own[kept] = np.where(own[kept] >= 0, own[kept], np.array(around)[at])
-    depth[kept] += np.array(levels)[at]
-    winding[kept] += np.array(turns)[at]
+    clustered = cluster >= 0
+    at = cluster[clustered]
+    own[clustered] = np.where(own[clustered] >= 0, own[clustered], np.array(around)[at])
+    depth[clustered] += np.array(levels)[at]
+    winding[clustered] += np.array(turns)[at]
     return Nesting(own, depth, winding)
 
 
 def _candidates(
-    found: Components,
+    components: Components,
     cluster: NDArray[np.int32],
     next_above: NDArray[np.int32],
     highest: NDArray[np.int32],
 ) -> Pairs:
-    """Return components of the cluster above each one whose boxes hold its highest component."""
+    """Return pairs: components of the next cluster above, and the highest in their box."""
     members = _grouped(cluster[cluster >= 0], np.flatnonzero(cluster >= 0), len(next_above))
     pairs = []
     for k in np.flatnonzero(next_above >= 0).tolist():
         outer = members[cluster[next_above[k]]]
-        boxes = found.boxes[outer]
-        outer = outer[_holds(boxes, found.boxes[highest[k]][None]).all(axis=1)]
+        boxes = components.boxes[outer]
+        outer = outer[_holds(boxes, components.boxes[highest[k]][None]).all(axis=1)]
         pairs.append(np.stack([outer, np.full(len(outer), highest[k])], axis=1))
     table = np.concatenate([np.zeros((0, 2), np.int64), *pairs]).astype(np.int32)
     return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
@@ -514,15 +514,15 @@ def _grouped(group: Indices, values: Indices, count: int) -> list[Indices]:
     return np.split(values[order], np.searchsorted(group[order], np.arange(1, count)))
 
 
-def _tops(found: Components, cluster: NDArray[np.int32], count: int) -> Floats:
+def _tops(components: Components, cluster: NDArray[np.int32], count: int) -> Floats:
     """Return the highest z of each cluster."""
     tops = np.full(count, -np.inf)
-    np.maximum.at(tops, cluster[cluster >= 0], found.boxes[cluster >= 0, 1, 2])
+    np.maximum.at(tops, cluster[cluster >= 0], components.boxes[cluster >= 0, 1, 2])
     return tops
 
 
 def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return which components are inside one that they touch in points; or _UNDETERMINED."""
+    """Return which components are inside another that they touch in points, or _UNDETERMINED."""
     threads = thread_count(None)
     index = choose("cpu").point_index(_alone(parts, outer), threads=threads)
     points = np.array([_free_point(parts, index, threads, component) for component in inner])
@@ -534,12 +534,12 @@ def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> 
 def _free_point(
     parts: ComponentTriangles, index: PointIndex, threads: int, component: int
 ) -> Floats:
-    """Return a point of a component's surface that is not on the index's; or NaN."""
+    """Return a point of a component that is not on the indexed surface, or NaN."""
     corners = parts.mesh.vertices[parts.triangles(component)]
-    one, two = corners / 2, corners[:, [1, 2, 0]] / 2
-    middles = one + two
-    # A middle that rounding has moved off its edge is no point of the surface.
-    exact = ((middles - one == two) & (middles - two == one)).all(axis=2)
+    half, next_half = corners / 2, corners[:, [1, 2, 0]] / 2
+    middles = half + next_half
+    # A middle that rounding has moved off its edge is not a point of the surface.
+    exact = ((middles - half == next_half) & (middles - next_half == half)).all(axis=2)
     points = np.concatenate([corners.reshape(-1, 3), middles[exact]])
     free = np.flatnonzero(~_answer(index.on_surface, points, threads))
     return points[free[0]] if len(free) else np.full(3, np.nan)
@@ -552,25 +552,25 @@ def _alone(parts: ComponentTriangles, component: int) -> Mesh:
 
 
 def _answer(
-    ask: Callable[[Columns, NDArray[np.bool_], int], int], points: Floats, threads: int
+    query: Callable[[Columns, NDArray[np.bool_], int], int], points: Floats, threads: int
 ) -> Bools:
-    """Ask an index about points, (n, 3)."""
+    """Return the results of an index's query for points, (n, 3)."""
     columns, out = as_columns(points), np.empty(len(points), np.bool_)
-    refuse_row(columns, ask(columns, out, threads))
+    refuse_row(columns, query(columns, out, threads))
     return out
 
 
 def _holds(outer: Floats, inner: Floats) -> Bools:
     """Return whether closed boxes hold others, (n, 3), axis by axis."""
-    held: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
-    return held
+    contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
+    return contained
 
 
 # Relations of components: apart, nested, touching, overlapping or equal.
 
-# Boxes of so many pairs to a component may meet before triangles are compared.
+# Pairs of meeting boxes for each component, above which triangles are compared instead.
 _FEW = 16
-# Of one pair of components so many pairs of triangles are compared: ten seconds.
+# Pairs of triangles that are compared for one pair of components, at most: ten seconds.
 _LIMIT = 64_000_000
 _FEWEST = 1_000
 _WIDE = ~int(Seen.TOUCH | Seen.TOO_MANY)
@@ -580,40 +580,41 @@ _SECOND_ALONE = Seen.SECOND_OUT | Seen.FIRST_IN | Seen.BACK
 
 
 class Relations(NamedTuple):
-    """How the components of a mesh lie to each other; they are numbered from 0.
+    """How the components of a mesh, numbered from 0, lie to each other.
 
-    A component hangs together by edges. Where more than two triangles meet at an edge, those two
-    hang together that bound the same wedge of solid: bodies that share an edge, a wall, or every
-    triangle, are still several components.
+    A component is edge-connected. Where more than two triangles meet at an edge, two triangles
+    are connected if they bound the same wedge of solid: bodies that share an edge, a wall, or every
+    triangle are separate components.
 
     Attributes
     ----------
     components : int
-        How many there are.
+        Number of components.
     closed, balanced, plain : bool
-        Whether every edge has an even number of triangles; as many each way; at most two.
+        Whether every edge has an even number of triangles; is used equally in both directions;
+        has at most two triangles.
     boxes : (components, 2, 3) float64
-        Of each component.
+        The box of each component.
     outward : (components,) int8
-        1 where it faces outwards, -1 inwards, 0 where it encloses no volume of a sign; all 0
-        where no two components are compared.
+        1 for components that face outwards, -1 inwards, 0 for components that enclose no signed
+        volume; all 0 if no two components were compared.
     nested : (n, 2) int64
-        Each component that lies inside others, whose walls it may touch: the innermost one around
-        it, and itself.
+        Each component inside another, as second; first, the innermost component around it, whose
+        walls it may touch.
     depth, winding : (components,) int64
-        How many components are around each one, and the sum of how they face.
+        The number of components around each one, and the sum of their `outward`.
     near : (n, 2) int64
         Pairs whose surfaces may meet.
     touching : (n, 2) int64
-        Pairs that share points of their surfaces and nothing of their insides.
+        Pairs that share points of their surfaces but no volume.
     overlapping : (n, 2) int64
-        Pairs that share some of their insides, each having some to itself.
+        Pairs that share part of their volumes, neither containing the other.
     equal : (n, 2) int64
         Pairs that enclose the same space.
     undetermined : (n, 2) int64
-        Pairs whose boxes meet and whose relation was not found out.
+        Pairs whose boxes meet and whose relation could not be determined.
 
-    Components that lie back upon themselves, face on face, enclose nothing and are in no pair.
+    Components that are folded flat, face on face, enclose nothing and are in no pair.
     """
 
     components: int
@@ -633,22 +634,22 @@ class Relations(NamedTuple):
 
 
 def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Relations:
-    """Find the components of a mesh and how they lie to each other.
+    """Find the components of a mesh and their relations.
 
     Parameters
     ----------
     mesh : Mesh
         For an open mesh, only the components are counted.
     limit : int
-        How many pairs of triangles of one pair of components may be compared.
+        Most pairs of triangles to compare for one pair of components.
     total : int, optional
-        How many of all pairs together. Where that leaves less than a thousand to each, none is
-        compared: all that are found until then are undetermined.
+        Most pairs of triangles to compare altogether. If that leaves fewer than a thousand for
+        each pair of components, none is compared and the pairs are undetermined.
 
     Returns
     -------
     Relations
-        Which component is which depends on the order of the triangles; nothing else does.
+        Only the numbering of components depends on the order of the triangles.
 
     Examples
     --------
@@ -660,13 +661,15 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     >>> relate(two).nested.tolist()
     [[0, 1]]
     """
-    found, parts = find_components(mesh)
-    outward = np.zeros(found.count, np.int8)
+    components, parts = find_components(mesh)
+    outward = np.zeros(components.count, np.int8)
     pairs = dict.fromkeys(_KINDS, np.zeros((0, 2), np.int64))
-    none = np.zeros(found.count, np.int64)
+    none = np.zeros(components.count, np.int64)
     tree = Nesting(none - 1, none, none)
     most = total // _FEWEST if total else None
-    near, all_near = _near(found, most) if found.closed else (np.zeros((0, 2), np.int32), True)
+    near, all_near = (
+        _near(components, most) if components.closed else (np.zeros((0, 2), np.int32), True)
+    )
     if most and len(near) > most:
         pairs["undetermined"] = near[: most + 1].astype(np.int64)
     elif len(near) or not all_near:
@@ -675,21 +678,21 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
         near = near[~folded[near].any(axis=1)]
         each = min(limit, total // max(len(near), 1)) if total else limit
         cluster, count = _clusters(near, folded)
-        within = near if all_near else found.near(cluster=cluster)
+        within = near if all_near else components.near(cluster=cluster)
         seen = np.zeros(len(within), np.int32)
-        first, second = within.T.astype(np.int64) * [[found.count], [1]]
-        low, high = near.T.astype(np.int64) * [[found.count], [1]]
-        seen[np.searchsorted(first + second, low + high)] = found.relate(near, outward, each)
-        pairs = _sort_out(found, parts, within, seen)
-        tree = nesting_tree(found, outward, pairs["nested"], cluster, 0 if all_near else count)
+        first, second = within.T.astype(np.int64) * [[components.count], [1]]
+        low, high = near.T.astype(np.int64) * [[components.count], [1]]
+        seen[np.searchsorted(first + second, low + high)] = components.relate(near, outward, each)
+        pairs = _sort_out(components, parts, within, seen)
+        tree = nesting_tree(components, outward, pairs["nested"], cluster, 0 if all_near else count)
         inner = np.flatnonzero(tree.around >= 0)
         pairs["nested"] = _sorted_rows(np.stack([tree.around[inner], inner], axis=1))
     return Relations(
-        found.count,
-        found.closed,
-        found.balanced,
-        found.plain,
-        found.boxes,
+        components.count,
+        components.closed,
+        components.balanced,
+        components.plain,
+        components.boxes,
         outward,
         depth=tree.depth,
         winding=tree.winding,
@@ -698,25 +701,25 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     )
 
 
-def _near(found: Components, most: int | None) -> tuple[Pairs, bool]:
-    """Return the pairs whose surfaces may meet, and whether they are all whose boxes do.
+def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
+    """Return the pairs whose surfaces may meet, and whether they are all pairs whose boxes meet.
 
-    Of more than ``most`` pairs it returns some, and more than ``most``.
+    If there are more than ``most`` pairs, some of them are returned, but more than ``most``.
 
-    Of shells within shells the boxes of each pair meet: triangles are compared then, which finds
-    pairs by the thousand instead of by the million.
+    The boxes of nested shells all meet in pairs. Their triangles are compared instead, which
+    leaves thousands of pairs rather than millions.
     """
-    few = _FEW * found.count
-    near = found.near(few)
-    return (near, True) if len(near) <= few else (found.contacts(most), False)
+    few = _FEW * components.count
+    near = components.near(few)
+    return (near, True) if len(near) <= few else (components.contacts(most), False)
 
 
 def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:
     """Return the cluster of each component, -1 for folded ones, and how many clusters there are."""
     root = components(near[:, 0].astype(np.int64), near[:, 1].astype(np.int64), len(folded))
     cluster = np.full(len(folded), -1, np.int32)
-    kept = np.flatnonzero(~folded)
-    names, cluster[kept] = np.unique(root[kept], return_inverse=True)
+    solid = np.flatnonzero(~folded)
+    names, cluster[solid] = np.unique(root[solid], return_inverse=True)
     return cluster, len(names)
 
 
@@ -726,29 +729,29 @@ _KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 def _sort_out(
     components: Components, parts: ComponentTriangles, near: Pairs, seen: Pairs
 ) -> dict[str, Ints]:
-    """Put each pair where it belongs, given what was seen where its components meet."""
+    """Classify each pair by the flags of its components' contacts."""
     shared, first_alone, second_alone, wide = (
         (seen & int(bits)) != 0 for bits in (_SHARED, _FIRST_ALONE, _SECOND_ALONE, _WIDE)
     )
     overlapping = (seen & int(Seen.CROSS)) != 0
     undetermined = ~overlapping & ((seen & int(Seen.UNDETERMINED | Seen.TOO_MANY)) != 0)
-    told = ~overlapping & ~undetermined & wide
+    clear = ~overlapping & ~undetermined & wide
     loose = ~overlapping & ~undetermined & ~wide
     nested, undetermined_loose, touching_loose = nest(
         components, parts, near[loose], (seen[loose] & int(Seen.TOUCH)) != 0
     )
-    found = {
+    pairs = {
         "nested": (
-            near[told & shared & first_alone],
-            near[told & shared & second_alone][:, ::-1],
+            near[clear & shared & first_alone],
+            near[clear & shared & second_alone][:, ::-1],
             nested,
         ),
-        "touching": (near[told & ~shared], touching_loose),
+        "touching": (near[clear & ~shared], touching_loose),
         "overlapping": (near[overlapping],),
-        "equal": (near[told & shared & ~first_alone & ~second_alone],),
+        "equal": (near[clear & shared & ~first_alone & ~second_alone],),
         "undetermined": (near[undetermined], undetermined_loose),
     }
-    return {kind: _sorted_rows(np.concatenate(parts)) for kind, parts in found.items()}
+    return {kind: _sorted_rows(np.concatenate(parts)) for kind, parts in pairs.items()}
 
 
 def _sorted_rows(pairs: NDArray[np.integer]) -> Ints:
@@ -759,53 +762,55 @@ def _sorted_rows(pairs: NDArray[np.integer]) -> Ints:
 # Counts and locations of shell relations.
 
 
-def count_shells(found: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
-    """Count what a report says of shells.
+def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
+    """Return the counts and places of shell relations for a report.
 
     Parameters
     ----------
-    found : Relations
-        Of the mesh.
+    relations : Relations
+        The relations of the mesh's components.
 
     Returns
     -------
     counts : dict of str to int
-        By the names of the fields of MeshReport.
+        By field of MeshReport.
     places : dict of str to (n, 2, 3) float64
-        The lowest and the highest corner of where it is, in ascending order: of a shell
-        inside another its own box, of a pair what their boxes have in common.
+        Boxes, lowest and highest corner, in ascending order: for a shell inside another its own
+        box, for a pair the intersection of both boxes.
     """
-    around, inner = found.nested.T
-    alike = inner[found.outward[inner] == found.outward[around]]
+    around, inner = relations.nested.T
+    alike = inner[relations.outward[inner] == relations.outward[around]]
     pairs = {
-        "overlapping_shells": found.overlapping,
-        "touching_shells": found.touching,
-        "equal_shells": found.equal,
-        "undetermined_shells": found.undetermined,
+        "overlapping_shells": relations.overlapping,
+        "touching_shells": relations.touching,
+        "equal_shells": relations.equal,
+        "undetermined_shells": relations.undetermined,
     }
-    places = {name: _common(found.boxes[of]) for name, of in pairs.items()}
-    places |= {"nested_shells": found.boxes[inner], "nested_alike": found.boxes[alike]}
+    places = {name: _common(relations.boxes[of]) for name, of in pairs.items()}
+    places |= {"nested_shells": relations.boxes[inner], "nested_alike": relations.boxes[alike]}
     counts = {name: len(where) for name, where in places.items()}
-    return counts | {"components": found.components}, {
+    return counts | {"components": relations.components}, {
         name: _ascending(at) for name, at in places.items()
     }
 
 
-def cancelling(found: Relations) -> int:
-    """Count the spaces that an even number of shells encloses: nothing is inside them."""
-    if not len(found.equal):
+def cancelling(relations: Relations) -> int:
+    """Count the spaces that an even number of equal shells encloses: nothing is inside them."""
+    if not len(relations.equal):
         return 0
-    copies = np.bincount(components(found.equal[:, 0], found.equal[:, 1], found.components))
+    copies = np.bincount(
+        components(relations.equal[:, 0], relations.equal[:, 1], relations.components)
+    )
     return int(((copies > 0) & (copies % 2 == 0)).sum())
 
 
 def _common(boxes: Floats) -> Floats:
-    """Return what two boxes have in common, pair by pair of (n, 2, 2, 3)."""
+    """Return the intersection of each pair of boxes, (n, 2, 2, 3)."""
     return np.stack([boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)], axis=1)
 
 
 def _ascending(boxes: Floats) -> Floats:
-    """Return boxes in the order of their coordinates, whatever the order of triangles."""
+    """Return boxes sorted by coordinates, independently of the order of triangles."""
     return boxes[np.lexsort(boxes.reshape(-1, 6).T[::-1])]
 
 
@@ -830,14 +835,14 @@ def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
     Parameters
     ----------
     table : EdgeTable
-        Of the mesh.
+        The edge table of the mesh.
     triangles : (t, 3) int64
-        Those that are not degenerate.
+        Triangles that are not degenerate.
 
     Returns
     -------
     Solidity
-        Shells that are not closed, or whose triangles do not agree, face nowhere.
+        Shells that are open or mis-oriented count as neither inward nor outward.
     """
     label, count = shells(triangles, len(table.vertices))
     crosses = normals(table.vertices, triangles)
@@ -856,9 +861,9 @@ def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
 def _volumes(
     vertices: Floats, triangles: Ints, crosses: Floats, label: Ints, sound: Bools
 ) -> Floats:
-    """Return the signed volume of each shell that is sound, and of all the others together."""
-    # A sound shell is measured about a corner of its own, since at mine coordinates the terms
-    # about 0 would cancel; the others have no volume of their own, and one origin.
+    """Return the signed volume of each sound shell, and of all other shells together."""
+    # A sound shell is measured from a corner of its own, because from 0 the terms would cancel
+    # at mine coordinates; the other shells have no volume each, and share one origin.
     count = len(sound)
     owner = np.where(sound[label], label, count)
     origin = np.empty((count + 1, 3))
@@ -869,7 +874,7 @@ def _volumes(
 
 
 def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools:
-    """Return the shells that are open or do not balance."""
+    """Return which shells are open or mis-oriented."""
     shell_of = np.zeros(len(table.vertices), np.int64)
     shell_of[triangles] = label[:, None]
     faulty = np.zeros(count, np.bool_)
@@ -878,9 +883,9 @@ def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools
 
 
 def _inside_out(corners: Floats, label: Ints, inward: Bools, outward: Bools) -> int:
-    """Count the inward shells whose boxes lie strictly inside that of no outward one.
+    """Count the inward shells whose boxes are not strictly inside any outward shell's box.
 
-    Of very many shells, some thousands are tried.
+    If there are very many shells, only some thousands are tried.
     """
     if not inward.any():
         return 0

@@ -1,4 +1,4 @@
-"""Which points lie inside a mesh: containment, crossings, winding numbers, lattices."""
+"""Find which points lie inside a mesh: containment, crossings, winding numbers, lattices."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def on_surface(
     Returns
     -------
     numpy.ndarray of bool, shape (n,)
-        Decided by exact arithmetic, without a tolerance. False where not finite.
+        Decided by exact arithmetic, without a tolerance. False for a point that is not finite.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def on_surface(
 
 
 def _locate_any(mesh: MeshLike, backend: str, threads: int | None) -> PointLocator:
-    """Index a mesh that need not be a solid."""
+    """Index a mesh that need not be a solid; warn about its faults once."""
     surface = as_mesh(mesh)
     warn_once(surface)
     return locate(surface, backend=backend, threads=threads, allow_open=True)
@@ -385,7 +385,7 @@ def _contains_along(
 ) -> NDArray[np.bool_]:
     """Return which points are inside, from the crossings of segments that end outside the box.
 
-    Any segment that ends outside decides, so the direction may be rounded.
+    Any segment that ends outside the box decides, so the direction may be rounded.
     """
     step = _as_direction(direction)
     columns = as_columns(points)
@@ -402,7 +402,7 @@ def _contains_along(
         tiny = ((starts != 0) & (np.abs(starts) < least)).any(axis=1)
         refuse_row(columns, int(near[tiny.argmax()]) if tiny.any() else -1)
         if (low == -most).any():
-            step = np.abs(step)  # no coordinate lies below the box there
+            step = np.abs(step)  # no coordinate in range lies below the box
         # An end on the upper sides of the box is outside: it is displaced upwards too.
         ends = np.clip(starts + step * 2 * np.linalg.norm(high - low), -most, most)
         ends[np.abs(ends) < least] = 0.0

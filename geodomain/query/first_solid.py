@@ -1,4 +1,4 @@
-"""The first of several solids that contains each point."""
+"""Find the first of several solids that contains each point."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def label_codes(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        -1 where no solid contains the point, -2 where it is not finite.
+        -1 if no solid contains the point, -2 if it is not finite.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def label_codes(
     """
     solids = as_solids(meshes)
     if not solids:
-        message = "label_codes has no mesh: give it at least one solid"
+        message = "label_codes has no mesh: pass at least one solid"
         raise MeshError(message)
     return first_codes(
         points, solids, backend=backend, threads=threads, allow_open=allow_open, out=out
@@ -100,13 +100,13 @@ def first_codes(
     codes = _on_lattice(points, solids, backend, threads, out)
     if codes is not None:
         return codes
-    made = {
+    by_id = {
         id(solid): solid
         if isinstance(solid, PointLocator)
         else locate(solid, backend=backend, threads=threads, allow_open=allow_open)
         for solid in distinct
     }
-    locators = [made[id(solid)] for solid in solids]
+    locators = [by_id[id(solid)] for solid in solids]
     chosen = locators[0].backend if locators else choose(backend)
     if any(locator.backend is not chosen for locator in locators):
         message = "the PointLocators have different backends: make all of them with the same one"
@@ -140,7 +140,7 @@ def _on_lattice(
     threads: int | None,
     out: object,
 ) -> NDArray[np.int32] | None:
-    """Return the codes of a lattice's points, if all the solids are closed meshes; or None."""
+    """Return the codes of a lattice's points if all solids are closed meshes; None otherwise."""
     cells = lattice_of(points)
     meshes = [solid for solid in solids if isinstance(solid, Mesh) and solid.is_closed]
     if cells is None or len(meshes) < len(solids) or is_on_device(out):

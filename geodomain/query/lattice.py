@@ -1,4 +1,4 @@
-"""Labels of the blocks of a lattice, whose axes may be in any order, as bits or bools."""
+"""Label the blocks of a lattice as bits or bools; its axes may be in any order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOO_SMALL = (
 
 
 def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
-    """Return the distinct finite coordinates in order, and the rank of each coordinate in them."""
+    """Return the distinct finite coordinates in order, and each coordinate's rank among them."""
     if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
         return np.ascontiguousarray(axis), None
     values, ranks = np.unique(axis[np.isfinite(axis)], return_inverse=True)
@@ -66,7 +66,7 @@ class Axes:
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
         """Write labels to ``out``, in memory or on a GPU, or to a new array for None.
 
-        An ``index`` of the mesh may hold it on a GPU already.
+        With an ``index`` of the mesh, which may be on a GPU already, none is built.
         """
         if is_on_device(out):
             form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
@@ -81,7 +81,7 @@ class Axes:
     def _label_on_device(
         self, mesh: Mesh, room: DeviceRoom, backend: Backend, index: PointIndex | None
     ) -> None:
-        """Write labels on the device, which takes sorted axes only."""
+        """Write labels to GPU memory; the axes must be sorted."""
         if any(rank is not None for rank in self.ranks):
             message = (
                 "an out on a GPU needs axes that are finite and strictly increasing: sort x, y and "
@@ -172,10 +172,10 @@ def by_layers(
 def label_cells(
     mesh: Mesh, axes: Axes, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return labels of all points of the lattice, (n,), x fastest; None if one is undecided."""
+    """Return the labels of all points of the lattice, (n,), x fastest; None if one is undecided."""
     try:
         bits = label_bits(mesh, axes, backend, threads)
-    except PointError:  # the caller's index decides, or names the row
+    except PointError:  # the caller falls back to the index, which decides or names the row
         return None
     nx, ny, nz = axes.shape
     labels = host_room((nx * ny * nz,), np.bool_, out)
@@ -188,8 +188,8 @@ def first_of(
 ) -> NDArray[np.int32] | None:
     """Return the number of the first mesh that contains each point, (n,), x fastest.
 
-    -1 where no mesh contains it, -2 where it is not finite; None as for `label_cells`. For each
-    mesh only the part of the lattice within its box is labelled.
+    The number is -1 if no mesh contains the point, -2 if it is not finite. Returns None if a point
+    is undecided. For each mesh only the part of the lattice within its box is labelled.
     """
     nx, ny, nz = axes.shape
     codes = np.full((nz, ny, nx), -1, np.int32)
@@ -215,7 +215,7 @@ def first_of(
 def label_ordered(
     mesh: Mesh, columns: Columns, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return labels of points whose rows run through a lattice; None if they do not.
+    """Return the labels of points whose rows run through a lattice; None for other points.
 
     Every coordinate is compared. A lattice with few blocks in a vertical column also gives
     None: the index is faster there.
@@ -236,7 +236,7 @@ def label_ordered(
     lattice = Axes(axes[0], axes[1], axes[2])
     try:
         bits = label_bits(mesh, lattice, backend, threads)
-    except PointError:  # the index names the row
+    except PointError:  # the caller falls back to the index, which names the row
         return None
     labels = host_room((rows,), np.bool_, out)
     # Rows run with order[0] fastest: a C array of the reversed axes, seen as (x, y, z).

@@ -1,4 +1,4 @@
-"""Point queries against one mesh, whose index is built once."""
+"""Index one mesh, and query which points are inside, on the surface, above or below."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Winding(NamedTuple):
 
 
 class PointLocator:
-    """Index of a mesh that answers which points lie inside; any thread may use it.
+    """Index of a mesh for point queries; any thread may use it.
 
     It can be pickled for another process, which gets the mesh and builds the index again.
 
@@ -82,7 +82,7 @@ class PointLocator:
     Raises
     ------
     MeshError
-        If the mesh is not closed and ``allow_open`` is false, or if nothing can be inside by any
+        If the mesh is not closed and ``allow_open`` is false, or if it encloses nothing by any
         rule: its faces cancel, or lie in a plane.
 
     Examples
@@ -213,7 +213,7 @@ def locate(mesh: Mesh, *, backend: str, threads: int | None, allow_open: bool) -
 def contains_by(
     locator: PointLocator, rule: Rule, points: PointsLike, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside; the rule is one of `Rule`."""
+    """Return which points are inside by a rule, after checking that it suits the mesh."""
     mesh = locator.mesh
     if rule == "winding" and not mesh.is_closed and not mesh.is_balanced:
         inside = locator.generalised_winding(points).inside
@@ -229,7 +229,7 @@ def contains_by(
 def contains_read(
     locator: PointLocator, rule: Rule, points: Points, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points, read and checked, are inside by a rule that fits the mesh."""
+    """Return which points are inside; points and rule have been checked."""
     query = ask_read(points, np.bool_, out, locator.backend)
     answer = locator.index.winds if rule == "winding" else locator.index.contains
     refuse_row(query.points, answer(query.points, query.room, locator._threads))
@@ -243,7 +243,7 @@ def contains_lattice_winding(
     if is_on_device(out):
         message = "rule 'winding' cannot write to an out on a GPU: give an out in memory"
         raise ValueError(message)
-    # Room is checked before the work.
+    # Check `out` before the work.
     room: NDArray[np.bool_] | NDArray[np.uint8]
     if packed:
         room = host_room(axes.packed_shape, np.uint8, out)

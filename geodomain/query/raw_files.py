@@ -1,4 +1,4 @@
-"""Raw files of numbers: meshes and segments to read, and arrays to write."""
+"""Read meshes and segments from raw files of numbers, and write arrays to such files."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def byte_count(path: Path) -> int:
 def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0) -> str:
     """Return the type of the coordinates in a file of x, y, z rows.
 
-    The user's word comes first, then the ending of the name, `_f32` or `_f64`, and last the
-    size, if it leaves one possibility.
+    The user's choice comes first, then the ending of the name, `_f32` or `_f64`, then the
+    size, if only one type fits.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     keyword : str
         The keyword that names it, for messages: ``"ray_type="``.
     at_least : int
-        Least number of rows; if no type gives as many, float32, which gives more, is returned.
+        Least number of rows. If no type gives as many, the result is float32, which gives more.
 
     Raises
     ------
     TableError
-        If the size is no whole number of rows, or fits both types.
+        If the size is not a whole number of rows, or fits both types.
     """
     size = byte_count(path)
     named = named or next(
@@ -63,7 +63,7 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     if named is not None:
         if size % _ROW[named]:
             message = (
-                f"{path} has {size:,} bytes, which is no whole number of rows of three {named} "
+                f"{path} has {size:,} bytes, which is not a whole number of rows of three {named} "
                 f"({_ROW[named]} bytes each). Export it again, or correct {keyword}."
             )
             raise TableError(message)
@@ -80,7 +80,7 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
         )
     else:
         message = (
-            f"{path} has {size:,} bytes, which is no whole number of rows of three float32 or "
+            f"{path} has {size:,} bytes, which is not a whole number of rows of three float32 or "
             "float64 (12 or 24 bytes each). Export it again."
         )
     raise TableError(message)
@@ -103,8 +103,8 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     triangles : Path
         Three int32 for each triangle, from 0, little-endian.
     vertex_type : {"float32", "float64"}, optional
-        By default the ending of the name decides (`_f32`, `_f64`), or the size, if the
-        highest index leaves one possibility.
+        By default the ending of the name decides (`_f32`, `_f64`), or the size, if only one type
+        has enough rows for the highest index.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     Raises
     ------
     TableError
-        If a size is no whole number of rows, or the type is ambiguous.
+        If a size is not a whole number of rows, or the type is ambiguous.
     MeshError
-        For an index without a vertex, and for whatever `Mesh` refuses.
+        For an index without a vertex, and as `Mesh`.
     OSError
         If a file cannot be read.
     """
@@ -128,8 +128,8 @@ def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
     size = byte_count(triangles)
     if size % _TRIANGLE:
         message = (
-            f"{triangles} has {size:,} bytes, which is no whole number of triangles of three int32 "
-            f"({_TRIANGLE} bytes each). Export it again."
+            f"{triangles} has {size:,} bytes, which is not a whole number of triangles of three "
+            f"int32 ({_TRIANGLE} bytes each). Export it again."
         )
         raise TableError(message)
     corners = np.fromfile(triangles, dtype="<i4").reshape(-1, 3)
@@ -228,7 +228,7 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
 
 
 class ArrayWriter:
-    """Appends arrays to a file as numbers of one type.
+    """Append arrays to a file as numbers of one type.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where segments in files cross a surface: a table to a table, or raw files to raw files."""
+"""Find where segments in files cross a surface: table to table, or raw files to raw files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class HitTally:
     segments : int
         Segments so far.
     crossing : int
-        Those that cross the surface.
+        Segments that cross the surface.
     crossings : int
         Crossings: at most one for each segment, except in modes that count them all.
     missing : int
@@ -74,7 +74,7 @@ class HitTally:
         *,
         out: Floats | None = None,
     ) -> Answer:
-        """Intersect the next segments, in one of `MODES`, and count; ``out`` is that of `Segments`.
+        """Intersect the next segments in one of `MODES`, and count; ``out`` is as for `Segments`.
 
         Raises
         ------
@@ -312,7 +312,7 @@ def read_segments(
 def _find(
     head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
 ) -> tuple[Names, Names]:
-    """Find the family whose six names are in one row."""
+    """Return the family of column names that has all six in one row."""
     header: tuple[str, ...] = ()
     for names in _rows_of_names(head, delimiter, encoding, whole=whole):
         plain = {plain_name(name) for name in names}
@@ -347,7 +347,7 @@ def _rows_of_names(
 
 
 def _require_six(names: Sequence[str], table: str) -> None:
-    """Refuse a column that is named twice; even vertical segments need both x columns."""
+    """Refuse a repeated column; even vertical segments need both x columns."""
     plain = [plain_name(name) for name in names]
     for name in names:
         if plain.count(plain_name(name)) > 1:
@@ -379,7 +379,7 @@ def intersect_table(
     threads: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> HitTally:
-    """Intersect the segments of a table, and write a table of the answers.
+    """Intersect the segments of a table, and write a table of results.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
     )
 
 
-# Raw files of segments in, raw files of answers out, named as by R. Leung's program.
+# Raw files of segments in, raw files of results out, named as by R. Leung's program.
 
 # That program's t for a segment that crosses nothing; u and v are then 0.
 MISS_T = 2.5e8
@@ -467,7 +467,7 @@ def intersect_files(
     chunk: int = CHUNK,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> HitTally:
-    """Intersect the segments of raw files, and write an answer for each to raw files.
+    """Intersect the segments of raw files, and write a result for each to raw files.
 
     Parameters
     ----------
@@ -514,7 +514,7 @@ def intersect_files(
 
 
 def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
-    """Append the answer for each segment."""
+    """Append the result of each segment."""
     if not isinstance(answer, Hits):
         files["results_i32"].append(answer)
         return
@@ -674,7 +674,7 @@ def _require_outputs(
     *,
     overwrite: bool,
 ) -> list[Path]:
-    """Return the output files; refuse those that cannot be written."""
+    """Return the output files; refuse outputs that cannot be written."""
     inputs = [*_paths_of(surface), *_paths_of(segments)]
     if isinstance(segments, tuple):
         if output == STANDARD:
@@ -697,7 +697,7 @@ def _require_outputs(
 
 
 def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh:
-    """Return the surface, which is read if it is in files."""
+    """Return the surface, reading it if it is in files."""
     files = _paths_of(surface)
     if len(files) == 2:
         return read_raw_mesh(*files, vertex_type=vertex_type)
@@ -705,6 +705,6 @@ def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh
 
 
 def _paths_of(data: MeshLike | PathGiven | PathPair) -> list[Path]:
-    """Return the paths of an input: none for a mesh in memory, one, or two of raw files."""
+    """Return the paths of an input: none for a mesh in memory, one of a file, two of raw files."""
     parts = data if isinstance(data, tuple) else (data,)
     return [Path(part) for part in parts if isinstance(part, str | os.PathLike)]

@@ -1,4 +1,4 @@
-"""Where line segments cross a surface: segments, surfaces, and the hits between them."""
+"""Find where line segments cross a surface: segments, surfaces, and the hits between them."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ CHUNK = 4_194_304  # segments of plain arrays that are prepared at a time
 
 
 class SegmentIntersector:
-    """Index of a surface that answers where segments cross it; any thread may use it.
+    """Index of a surface for queries about where segments cross it; any thread may use it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which points are above and which below an open surface."""
+"""Find which points are above an open surface and which below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Extend = Literal["unassigned", "nearest"]
 Edges: TypeAlias = "slice | NDArray[np.intp]"
 ABOVE, OFF, BELOW = 1, 0, -1
 
-# Most distances from places to rim edges in memory at a time.
+# Most distances from points to rim edges in memory at a time.
 _MOST_DISTANCES = 1 << 20
 
 
@@ -94,7 +94,7 @@ def sides(
 
 
 def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return the side that the crossings above and below each point, (n, 2), put it on."""
+    """Return each point's side from its counts of crossings above and below, (n, 2)."""
     above, below = counts[:, 0], counts[:, 1]
     side = np.where(above & 1, BELOW, ABOVE).astype(np.int8)
     side[(above | below) == 0] = OFF
@@ -102,7 +102,7 @@ def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
 
 
 class Extension:
-    """A surface extended beyond its footprint, at the height of the nearest rim place in plan.
+    """A surface extended beyond its footprint, at the height of the nearest point of the rim.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Extension:
         return np.where(points[:, 2] >= height, ABOVE, BELOW).astype(np.int8)
 
     def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
-        """Return bounds, maybe too wide, on the height within a reach of each place, (n, 2)."""
+        """Return bounds, possibly too wide, on the height within a reach of each place, (n, 2)."""
         ends = np.stack([self._start[:, 2], self._end[:, 2]])
         low, high = np.empty((2, len(places)))
         for rows in _steps(len(places), len(self._square)):

@@ -1,4 +1,4 @@
-"""Shares of blocks inside a solid, or above or below a surface."""
+"""Compute the share of each block inside a solid, or above or below a surface."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from geodomain.query.surfaces import BELOW, OFF, sides_of
 
 
 class TriangleWeights(NamedTuple):
-    """What triangles count in volumes.
+    """The weight with which each triangle enters volumes.
 
     Attributes
     ----------
     values : (t,) int8
-        What the volume below each triangle counts, with the triangle's sign.
+        The weight of the volume below each triangle, with the sign of the triangle's projection.
     doubtful : (t,) bool
-        Triangles beside which the weights do not tell what is inside: blocks that none of these
-        enters have their shares from the weights; others are to be cut along lines.
+        Triangles beside which the weights may be wrong. Blocks that no such triangle enters get
+        their shares from the weights; other blocks are cut along lines.
     """
 
     values: NDArray[np.int8]
@@ -44,11 +44,11 @@ class TriangleWeights(NamedTuple):
 
 
 def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
-    """Return what the volume below each triangle counts; the mesh remembers the answer.
+    """Return the weight of the volume below each triangle; the mesh caches the result.
 
-    A shell counts with what is inside by the rule just within it, less what is inside just
-    without: so shells inside others are holes by parity. Where triangles cross, shells overlap
-    or face opposite ways, that is not the same all over a shell.
+    The weight of a shell is inside (1 or 0, by the rule) just within it minus inside just
+    outside it: so shells inside others are holes by parity. Where triangles cross, shells overlap
+    or face opposite ways, this differs from place to place of a shell.
 
     Raises
     ------
@@ -58,10 +58,10 @@ def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     fitness.require_fit(mesh, allow_open=False, instead="", rule=rule)
     if rule == "winding":
         fitness.require_balanced(mesh)
-    kept: dict[str, TriangleWeights] = mesh.__dict__.setdefault("_triangle_weights", {})
-    if rule not in kept:
-        kept[rule] = _weigh(mesh, rule)
-    return kept[rule]
+    cache: dict[str, TriangleWeights] = mesh.__dict__.setdefault("_triangle_weights", {})
+    if rule not in cache:
+        cache[rule] = _weigh(mesh, rule)
+    return cache[rule]
 
 
 def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
@@ -90,7 +90,7 @@ def _crossed(
     mixed: Bools,
     related: Relations | None,
 ) -> Bools:
-    """Return which triangles cross others, (t,): of their shell, or of one that overlaps it."""
+    """Return which triangles cross others of their own shell, or of an overlapping one, (t,)."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
@@ -104,7 +104,7 @@ def _crossed(
     if related is None:
         return compare(np.zeros((0, 2), np.int64))
     crossed = compare(related.overlapping)
-    # How others lie to a shell that crosses itself does not follow from what is seen of both.
+    # If a shell crosses itself, its relation to other shells cannot be inferred from contacts.
     own = np.zeros(len(mixed), np.bool_)
     own[component[crossed & (component >= 0)]] = True
     others = related.near[own[related.near].any(axis=1)]
@@ -114,7 +114,7 @@ def _crossed(
 def _of_shells(
     outward: NDArray[np.int8], related: Relations | None, rule: Rule
 ) -> NDArray[np.int8]:
-    """Return the weight of each shell, by the shells around it."""
+    """Return the weight of each shell from the shells around it."""
     if related is None:
         return outward
     winding = related.winding
@@ -126,41 +126,41 @@ def _of_shells(
 
 # Weights of triangles where a mesh crosses itself.
 
-_MOST = 2000  # patches that are looked at, the largest first; a few milliseconds each at worst
-_TRIES = 4  # triangles of a patch
+_MOST = 2000  # patches that are sampled, the largest first; each takes a few milliseconds at most
+_TRIES = 4  # triangles that are tried in a patch
 
 
 class _Sample(NamedTuple):
-    """What is above a place in the inside of a triangle of a patch."""
+    """The triangles above a point inside a triangle of a patch."""
 
-    shell: int  # of the triangle
-    sign: int  # of its projection
-    above: tuple[tuple[int, int], ...]  # shells and signs of the triangles crossed above it
+    shell: int  # the triangle's shell
+    sign: int  # the sign of its projection
+    above: tuple[tuple[int, int], ...]  # shell and sign of each triangle above
 
 
 def weigh_patches(
     mesh: Mesh, component: NDArray[np.int32], crossed: Bools, rule: Rule
 ) -> tuple[NDArray[np.int8], Bools]:
-    """Return weights, (t,) int8, and the triangles beside which they do not hold, (t,) bool.
+    """Return weights, (t,) int8, and the triangles beside which they may be wrong, (t,) bool.
 
     Parameters
     ----------
     mesh : Mesh
-        Balanced.
+        A balanced mesh.
     component : (t,) int32
-        The shell of each triangle, each balanced by itself; -1 is none.
+        The shell of each triangle, or -1; each shell is balanced by itself.
     crossed : (t,) bool
-        Triangles that cross others, or may.
+        Triangles that cross others, or may cross others.
     rule : {"parity", "winding"}
     """
     patch, order = _patches(mesh, crossed | (component < 0))
     places = _Places(mesh, component)
     samples = {number: places.sample(rows) for number, rows in order}
     weights: dict[int, int] = {}
-    for one in samples.values():
-        if one is not None and one.shell not in weights:
-            weights[one.shell] = _weight(one, rule)
-    good = [number for number, one in samples.items() if one and _holds(one, weights, rule)]
+    for sample in samples.values():
+        if sample is not None and sample.shell not in weights:
+            weights[sample.shell] = _weight(sample, rule)
+    good = [n for n, sample in samples.items() if sample and _holds(sample, weights, rule)]
     values = np.zeros(int(component.max(initial=-1)) + 2, np.int8)
     values[list(weights)] = list(weights.values())
     doubtful = ~np.isin(patch, good) & (component >= 0)
@@ -168,9 +168,9 @@ def weigh_patches(
 
 
 def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
-    """Return the patch of each triangle, -1 of those apart, and the largest, with their triangles.
+    """Return the patch of each triangle, -1 if `apart`, and the largest patches' triangles.
 
-    Triangles hang together by edges that two triangles have, and no others.
+    Patches are connected by edges of exactly two triangles.
     """
     corners = edge_table(mesh).triangles
     count = len(corners)
@@ -195,7 +195,7 @@ def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
 
 
 class _Places:
-    """Places in triangles, and what is above them, exactly."""
+    """Sample points in triangles, and find the triangles above them, exactly."""
 
     def __init__(self, mesh: Mesh, component: NDArray[np.int32]) -> None:
         self._corners, self._component = mesh.vertices[mesh.triangles], component
@@ -203,14 +203,14 @@ class _Places:
         self._lows, self._highs = plan.min(axis=1), plan.max(axis=1)
 
     def sample(self, rows: Ints) -> _Sample | None:
-        """Return what is above one of the broadest triangles; None if that is not clear."""
+        """Return a sample in one of the largest triangles in plan; None if all are ambiguous."""
         a, b, c = (self._corners[rows, k, :2] for k in range(3))
         with np.errstate(over="ignore", invalid="ignore"):
             area = np.abs((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0])
         for row in rows[np.argsort(-area, kind="stable")[:_TRIES]].tolist():
-            found = self._above(row)
-            if found is not None:
-                return found
+            sample = self._above(row)
+            if sample is not None:
+                return sample
         return None
 
     def _above(self, row: int) -> _Sample | None:
@@ -240,7 +240,7 @@ class _Places:
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
     """Return the height of a vertical line through a triangle, and the sign of its projection.
 
-    The sign is 0 where the line passes it by; None where it passes through its outline.
+    The sign is 0 if the line misses the triangle; None if it meets the outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
     sides = []
@@ -248,7 +248,7 @@ def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fra
         sides.append((p[0] - x) * (q[1] - y) - (p[1] - y) * (q[0] - x))
     if min(sides) < 0 < max(sides):
         return Fraction(0), 0
-    if 0 in sides:  # in line with an edge: on it, or all three for a triangle that is a line
+    if 0 in sides:  # on an edge's line: on the edge itself, or the triangle is a line in plan
         return None
     a, b, c = points
     height = (a[2] * sides[1] + b[2] * sides[2] + c[2] * sides[0]) / sum(sides)
@@ -259,27 +259,27 @@ def _inside(signs: list[int], rule: Rule) -> int:
     return len(signs) % 2 if rule == "parity" else int(sum(signs) != 0)
 
 
-def _weight(one: _Sample, rule: Rule) -> int:
-    """Return the weight with which a triangle counts what is below it, less what is above."""
-    signs = [sign for _, sign in one.above]
-    return one.sign * (_inside([*signs, one.sign], rule) - _inside(signs, rule))
+def _weight(sample: _Sample, rule: Rule) -> int:
+    """Return the weight of a triangle: inside just below it minus inside just above."""
+    signs = [sign for _, sign in sample.above]
+    return sample.sign * (_inside([*signs, sample.sign], rule) - _inside(signs, rule))
 
 
-def _holds(one: _Sample, weights: dict[int, int], rule: Rule) -> bool:
-    """Tell whether the weights above a place give what is inside, on either side of it."""
-    signs = [sign for _, sign in one.above]
-    above = sum(weights.get(shell, 0) * sign for shell, sign in one.above)
-    below = above + weights[one.shell] * one.sign
-    return above == _inside(signs, rule) and below == _inside([*signs, one.sign], rule)
+def _holds(sample: _Sample, weights: dict[int, int], rule: Rule) -> bool:
+    """Return whether the weights above a sample give the inside correctly on both its sides."""
+    signs = [sign for _, sign in sample.above]
+    above = sum(weights.get(shell, 0) * sign for shell, sign in sample.above)
+    below = above + weights[sample.shell] * sample.sign
+    return above == _inside(signs, rule) and below == _inside([*signs, sample.sign], rule)
 
 
-# Shares of blocks at any place.
+# Shares of blocks anywhere.
 
 Kind = Literal["solid", "above", "below"]
 
-LINES = 16  # along each side of a block, where triangles cross
-_TOGETHER = 1 << 18  # blocks that are taken at a time
-# A surface that covers a block's plan once does so within this.
+LINES = 16  # lines along each side of a block, where triangles cross
+_TOGETHER = 1 << 18  # blocks in a part
+# A surface covers a block's plan once if it does so up to this share.
 _SINGLE = 1e-9
 
 
@@ -296,44 +296,44 @@ def proportions(
 ) -> NDArray[np.float64]:
     """Return the share of each block that lies inside a solid, or above or below a surface.
 
-    Computed from the triangles, without sampling, except where they cross: see below.
+    The share is computed from the triangles, without sampling, except where they cross: see below.
 
     Parameters
     ----------
     mesh : mesh-like
         A closed mesh for "solid"; for "above" and "below" usually an open one. As for `as_mesh`.
     centres : array_like of shape (n, 3), or points-like
-        The blocks' centroids x, y, z, in the mesh's unit. Sub-blocks of any size will do.
+        The blocks' centroids x, y, z, in the mesh's unit. Sub-blocks may have any size.
     sizes : array_like of shape (3,) or (n, 3)
-        The blocks' whole lengths along x, y and z. A block is that from ``centre - size / 2`` to
+        The blocks' full lengths along x, y and z. A block extends from ``centre - size / 2`` to
         ``centre + size / 2``, rounded to float64.
     kind : {"solid", "above", "below"}
         Which part of the block is measured.
     rule : {"parity", "winding"}
-        What is inside a solid, as in `contains`.
+        The rule for inside a solid, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Blocks along lines are always the CPU's.
+        Where to compute; the bits are the same. Cuts along lines are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (n,), optional
-        Where to write the shares, apart from the centres. It is returned.
+        Array for the shares, not overlapping the centres. It is returned.
 
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
-        From 0.0 to 1.0, and exactly one of these where no triangle enters a block; NaN where a
-        centroid is not finite, and where the plan of a block is not wholly within the footprint
-        of a surface, however little is beyond. A block with n triangles over it, whose sizes are
-        at most r times the block's, is wrong by less than ``n * (1 + r) * 2**-47`` of its volume;
-        and by 1e-9 more where a surface lies over itself on less than that of the plan.
+        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block; NaN if a
+        centroid is not finite, or a block's plan is not entirely within the footprint
+        of a surface. With n triangles above or below a block, of sizes
+        at most r times the block's, the error is less than ``n * (1 + r) * 2**-47`` of its volume;
+        it is up to 1e-9 more if a surface overlaps itself on less than that share of the plan.
 
     Warns
     -----
     GeodomainWarning
-        With the number of blocks that were taken along 16 x 16 vertical lines, each cut where
-        triangles are. Those are the blocks that a triangle enters which crosses others, or is on
-        the boundary of what shells have in common, or is of a solid whose triangles face
-        opposite ways; and those over which a surface folds, or tiles of it overlap.
+        With the number of blocks that were cut along 16 x 16 vertical lines, exactly along each
+        line. A block is cut so if a triangle enters it that crosses others, or bounds the
+        overlap of shells, or belongs to a solid whose triangles face
+        opposite ways; or if a surface folds over it, or tiles of a surface overlap there.
 
     Raises
     ------
@@ -368,7 +368,7 @@ def check_kind(kind: str) -> None:
 
 
 def by_lines(name: str, blocks: int, lines: int) -> str:
-    """Say how many blocks went along lines because triangles of one mesh may cross."""
+    """Return the warning about blocks cut along lines because triangles may cross."""
     return (
         f"{name}: {counted(blocks, 'block')} in which triangles may "
         f"cross or fold taken along {lines} x {lines} vertical lines, not computed whole"
@@ -376,14 +376,14 @@ def by_lines(name: str, blocks: int, lines: int) -> str:
 
 
 class Shares:
-    """Shares of blocks that lie inside a solid, or above or below a surface.
+    """Compute shares of blocks inside a solid, or above or below a surface.
 
     Parameters
     ----------
     mesh, kind, rule, backend, threads
-        As `proportions` has them.
+        As for `proportions`.
     lines : int
-        Along each side of a block, where triangles cross.
+        Lines along each side of a block, where triangles cross.
     """
 
     def __init__(
@@ -417,22 +417,22 @@ class Shares:
         self._index = choose(backend).block_index(mesh, edges)
 
     def _footprint(self, rims: Floats, folded: Floats) -> Floats:
-        """Find where the footprint ends; return the edges that a block is not to be met by."""
+        """Find where the footprint ends; return the edges that must not meet a block's plan."""
         edges = np.concatenate([rims, folded])
         end = FootprintEnd(self._mesh, edges, self._threads)
-        kept = end.reach != EdgeReach.NOWHERE
-        kept[: len(rims)] = True  # across which the number of crossings turns odd or even
-        if (end.reach[kept] != EdgeReach.ALL_ALONG).any():
+        strict = end.reach != EdgeReach.NOWHERE
+        strict[: len(rims)] = True  # the parity of crossings changes across these
+        if (end.reach[strict] != EdgeReach.ALL_ALONG).any():
             self._end = end
-        return np.ascontiguousarray(edges[kept])
+        return np.ascontiguousarray(edges[strict])
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
-        """Write the shares of blocks (n, 3), and warn of those that went along lines."""
+        """Write the shares of blocks (n, 3), and warn of blocks that were cut along lines."""
         parts = (slice(begin, begin + _TOGETHER) for begin in range(0, len(out), _TOGETHER))
         self.write_many((lows[rows], highs[rows], centres[rows], out[rows]) for rows in parts)
 
     def write_many(self, parts: Iterable[tuple[Floats, Floats, Floats, Floats]]) -> None:
-        """Do the same for several lots of blocks, and warn once."""
+        """Write the shares of several parts of the blocks, and warn once."""
         lines = sum(self._write_some(*part) for part in parts)
         if lines:
             warn(by_lines(self._mesh.name, lines, self._lines))
@@ -448,14 +448,14 @@ class Shares:
         return int((answers == BlockAnswer.BY_LINES).sum())
 
     def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
-        """Write the shares, inside or below, of blocks that a triangle enters, or a rim.
+        """Write the shares, inside or below, of blocks that a triangle or a rim enters.
 
         Returns the `BlockAnswer` of each block.
         """
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         answers = self._ask(self._index, self._weights, lows, highs, out)
         if self._doubtful is not None:
-            # Only of those that a doubtful triangle enters are the weights not to be trusted.
+            # The weights may be wrong only for blocks that a doubtful triangle enters.
             inner = np.flatnonzero(answers != BlockAnswer.BY_LABEL)
             rows = inner[self.doubts(lows[inner], highs[inner])]
             part = out[rows]
@@ -473,7 +473,7 @@ class Shares:
         return answers
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return which blocks of a solid have to go along lines if a triangle enters them, (n,)."""
+        """Return which blocks of a solid must be cut along lines if a triangle enters, (n,)."""
         if self._doubtful is None:
             return np.full(len(lows), self._weights is None)
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
@@ -503,7 +503,7 @@ class Shares:
     def cuts(
         self, lows: Floats, highs: Floats, lines: int
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
-        """Return what lines through blocks cross; see `geodomain.compute.api.BlockIndex`."""
+        """Return the crossings of lines through blocks; see `geodomain.compute.api.BlockIndex`."""
         return self._index.cuts(
             np.ascontiguousarray(lows),
             np.ascontiguousarray(highs),
@@ -513,19 +513,19 @@ class Shares:
         )
 
     def common(self, others: Sequence[Shares], lows: Floats, highs: Floats) -> Floats:
-        """Return the shares of blocks that lie in this body and others at once, (n, 2**k).
+        """Return the shares of blocks that lie in several bodies at once, (n, 2**k).
 
-        By sets of bodies, of which this one is the first bit; only of two or more, of others 0.
-        No block may have a doubtful triangle, and surfaces have to cover its plan once.
+        Columns are sets of bodies, this body being the first bit; sets of fewer than two bodies
+        get 0. No block may have a doubtful triangle, and surfaces must cover its plan once.
         """
         bodies = []
         for body in (self, *others):
-            assert body._weights is not None  # or all of its blocks are doubtful
+            assert body._weights is not None  # else all of its blocks are doubtful
             bodies.append((body._index, body._weights))
         return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
-        """Return the share of a block that no triangle enters, by its centroid."""
+        """Return the shares of blocks as if no triangle entered them, by their centroids."""
         if self._kind == "solid":
             return self._locator.contains(centres, rule=self._rule).astype(np.float64)
         side = sides_of(self._locator.count_sides(centres))
@@ -538,12 +538,12 @@ class Shares:
         )
 
 
-# With a mesh's own range for sizes no area and no volume of a block overflows, or falls to 0.
+# Within this range, as for a mesh, no area or volume of a block overflows or underflows to 0.
 SIZES = "between 2^-306 and 2^339"
 
 
 def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
-    """Return which sizes of blocks, in the shape given, can have shares."""
+    """Return which block sizes are in range, in the shape of the argument."""
     return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
 
 

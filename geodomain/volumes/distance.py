@@ -1,4 +1,4 @@
-"""Distances from points to a mesh, and the nearest places on it."""
+"""Measure the distances of points from a mesh, and find the nearest points on it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
 
-_UNSIGNED = "take distances without a sign"  # what an open mesh has all the same
+_UNSIGNED = "take distances without a sign"  # the alternative for an open mesh
 
 
 class Nearest(NamedTuple):
-    """The places of a mesh that are nearest to points.
+    """The nearest points on a mesh.
 
     Attributes
     ----------
     point : (n, 3) float64
-        The place; NaN where a point is not finite.
+        The nearest point on the mesh; NaN if the query point is not finite.
     triangle : (n,) int32
-        The triangle that it is on, the lowest of several; -1 where a point is not finite.
+        Its triangle, the lowest of several; -1 if the query point is not finite.
     distance : (n,) float64
-        How far it is, in the mesh's unit; NaN where a point is not finite.
+        The distance in the mesh's unit; NaN if the query point is not finite.
     """
 
     point: NDArray[np.float64]
@@ -43,13 +43,12 @@ class Nearest(NamedTuple):
 def nearest(
     mesh: MeshLike, points: PointsLike, *, backend: str = "auto", threads: int | None = None
 ) -> Nearest:
-    """Find the place on a mesh that is nearest to each point.
+    """Find the nearest point on a mesh for each query point.
 
     Parameters
     ----------
     mesh : mesh-like
-        Open or closed, as for `as_mesh`. Triangles without area count as the segments or points
-        that they are.
+        Open or closed, as for `as_mesh`. Triangles without area count as segments or points.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     backend : {"auto", "cpu", "cuda"}
@@ -60,10 +59,9 @@ def nearest(
     Returns
     -------
     Nearest
-        ``point``, ``triangle`` and ``distance``. The distance is wrong by at most 4 units in the
-        last place of the largest coordinate difference between the point and the corners of the
-        triangle, and is 0.0 at a vertex. Of triangles at the same float64 distance the lowest
-        is given.
+        ``point``, ``triangle`` and ``distance``. The error of the distance is at most 4 units in
+        the last place of the largest coordinate difference between the point and the triangle's
+        corners; at a vertex it is 0.0. Of triangles at the same float64 distance the lowest counts.
 
     Raises
     ------
@@ -77,20 +75,20 @@ def nearest(
     >>> import geodomain
     >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
     >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-    >>> found = geodomain.nearest(mesh, [[2, 3, -4], [-3, 0, 13]])
-    >>> found.point.tolist(), found.triangle.tolist(), found.distance.tolist()
+    >>> nearest = geodomain.nearest(mesh, [[2, 3, -4], [-3, 0, 13]])
+    >>> nearest.point.tolist(), nearest.triangle.tolist(), nearest.distance.tolist()
     ([[2.0, 3.0, 0.0], [0.0, 0.0, 9.0]], [0, 1], [4.0, 5.0])
     """
     mesh = as_mesh(mesh)
     columns = as_columns(point_rows(points))
     rows = len(columns[0])
-    found = Nearest(np.empty((rows, 3)), np.empty(rows, np.int32), np.empty(rows))
+    result = Nearest(np.empty((rows, 3)), np.empty(rows, np.int32), np.empty(rows))
     index, count = _index(mesh, backend, threads)
     refused = index.nearest(
-        columns, found.distance, count, triangle=found.triangle, place=found.point
+        columns, result.distance, count, triangle=result.triangle, place=result.point
     )
     _refuse_far(columns, refused)
-    return found
+    return result
 
 
 def distances(
@@ -111,24 +109,24 @@ def distances(
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     signed : bool
-        Whether distances inside the solid are negative, by the exact parity that `contains`
-        has.
+        Whether distances inside the solid are negative; inside is by the exact parity of
+        `contains`.
     backend, threads
         As in `nearest`.
     out : numpy.ndarray of float64, shape (n,), optional
-        Where to write the distances. It is returned.
+        Array for the distances. It is returned.
 
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
-        In the mesh's unit, with the error that `nearest` states; NaN where a point is not finite.
+        In the mesh's unit, with the error bound of `nearest`; NaN if a point is not finite.
 
     Raises
     ------
     MeshError
         If the mesh has no triangle, or is not closed and ``signed`` is true.
     PointError
-        As in `nearest`, and as in `contains` where ``signed``.
+        As in `nearest`, and as in `contains` if ``signed``.
     ValueError
         If ``out`` does not fit, or shares memory with the points.
 
@@ -154,12 +152,12 @@ def distances(
 
 
 class MeshDistance:
-    """One mesh, ready to be asked for the distances of any number of points, chunk after chunk.
+    """Index of a mesh for distances of points, chunk by chunk.
 
     Parameters
     ----------
     mesh : Mesh
-        With a triangle; closed where `signed`.
+        A mesh with a triangle; closed if `signed`.
     signed : bool
         Whether distances inside are negative.
     backend, threads
@@ -176,7 +174,7 @@ class MeshDistance:
             self._inside = locate(mesh, backend=backend, threads=threads, allow_open=False)
 
     def of(self, points: Floats) -> Floats:
-        """Return the distances of points, (n, 3), as `distances` does."""
+        """Return the distances of points, (n, 3), see `distances`."""
         columns, room = as_columns(points), np.empty(len(points))
         _refuse_far(columns, self._index.nearest(columns, room, self._threads))
         if self._inside is not None:
@@ -186,16 +184,16 @@ class MeshDistance:
 
 
 def _index(mesh: Mesh, backend: str, threads: int | None) -> tuple[NearestIndex, int]:
-    """Return the hierarchy over a mesh that has triangles, and the number of threads."""
+    """Return the index of a mesh, which must have triangles, and the number of threads."""
     if not len(mesh.triangles):
-        message = f"{mesh.name} has no triangle, so that nothing has a distance from it"
+        message = f"{mesh.name} has no triangle, so no distance from it is defined"
         raise MeshError(message)
     count = thread_count(threads)
     return choose(backend).nearest_index(mesh, threads=count), count
 
 
 def _refuse_far(columns: tuple[Floats, Floats, Floats], row: int) -> None:
-    """Raise for a point beyond the range of the arithmetic, if there is one (row >= 0)."""
+    """Raise PointError if a point is beyond the range of the arithmetic (row >= 0)."""
     if row < 0:
         return
     place = tuple(float(column[row]) for column in columns)

@@ -39,18 +39,18 @@ _HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")
 
 @dataclass
 class DistanceColumn:
-    """The distances from one mesh.
+    """The column of distances from one mesh, and its extremes.
 
     Attributes
     ----------
     name : str
-        What the mesh is called.
+        Name of the mesh.
     column : str
-        The column that holds them.
+        Name of the column of distances.
     nearest, farthest : float, optional
-        The smallest and the largest of them, signs included; None without a block.
+        The smallest and the largest distance, with signs; None if there is no block.
     inside : int, optional
-        Blocks with a negative distance; None where distances have no sign.
+        Blocks with a negative distance; None if distances have no sign.
     """
 
     name: str
@@ -60,14 +60,14 @@ class DistanceColumn:
     inside: int | None = None
 
     def add(self, distances: NDArray[np.float64]) -> None:
-        """Take the distances of more blocks, NaN for those without a place."""
-        known = distances[~np.isnan(distances)]
-        if known.size:
-            least, most = float(known.min()), float(known.max())
+        """Add the distances of more blocks, NaN for blocks without coordinates."""
+        valid = distances[~np.isnan(distances)]
+        if valid.size:
+            least, most = float(valid.min()), float(valid.max())
             self.nearest = least if self.nearest is None else min(self.nearest, least)
             self.farthest = most if self.farthest is None else max(self.farthest, most)
         if self.inside is not None:
-            self.inside += int((known < 0).sum())
+            self.inside += int((valid < 0).sum())
 
     def cells(self) -> tuple[str, ...]:
         """Return a row of the table."""
@@ -77,16 +77,16 @@ class DistanceColumn:
 
 @dataclass(frozen=True, repr=False)
 class DistanceSummary:
-    """Report the distances of a block model; `str` is a table, and a notebook shows one.
+    """Summary of the distances of a block model; `str` is a table, and a notebook shows one.
 
     Attributes
     ----------
     rows, missing : int
-        Blocks, and those among them without coordinates, which have no distance.
+        Number of blocks, and of blocks without coordinates, which have no distance.
     columns : tuple of DistanceColumn
-        By mesh, in the order of the columns.
+        A column for each mesh, in their order.
     output : str
-        The file.
+        The file that was written.
     """
 
     rows: int
@@ -99,12 +99,12 @@ class DistanceSummary:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay the table out as lines to read."""
+        """Return the table as text."""
         return "\n".join([*text_table(self._table(), names=2), self._counted()])
 
     def __repr__(self) -> str:
-        """Say how many blocks and meshes there are."""
-        names = ", ".join(one.name for one in self.columns)
+        """Show the number of blocks and the meshes."""
+        names = ", ".join(column.name for column in self.columns)
         return f"<DistanceSummary of {counted(self.rows, 'block')}: {names}>"
 
     def _repr_html_(self) -> str:
@@ -113,18 +113,18 @@ class DistanceSummary:
         return html_table("Distances", rows, headings=headings, notes=[self._counted()])
 
     def _table(self) -> list[tuple[str, ...]]:
-        """Return headings and rows, without the last column where distances have no sign."""
-        signed = any(one.inside is not None for one in self.columns)
-        rows = [_HEADINGS, *(one.cells() for one in self.columns)]
+        """Return headings and rows, without the last column if distances have no sign."""
+        signed = any(column.inside is not None for column in self.columns)
+        rows = [_HEADINGS, *(column.cells() for column in self.columns)]
         return [row if signed else row[:-1] for row in rows]
 
     def _counted(self) -> str:
-        """Count the blocks."""
+        """Return the counts of blocks as text."""
         lost = f", {self.missing:,} without coordinates" if self.missing else ""
         return f"{counted(self.rows, 'block')}{lost}"
 
 
-# Distances as new columns of a file.
+# Write distances as new columns of a file.
 
 _IN_MEMORY = "use geodomain.distances for points in memory"
 
@@ -141,24 +141,24 @@ def distance_file(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> DistanceSummary:
-    r"""Write a block model in a file with the distance of each block's centroid from meshes.
+    r"""Write a block model file with the distance of each block's centroid from meshes.
 
-    The output has the model's format and a column more for each mesh, as from `label_file`: text
-    keeps every other byte. Memory is bounded for tables.
+    The output has the model's format and one more column for each mesh, as from `label_file`:
+    text keeps every other byte. Memory is bounded for tables.
 
     Parameters
     ----------
     model : path
         As for `label_file`; "-" is text on stdin.
     meshes : mapping of str to mesh-like
-        What distances are from, open or closed; a path is read. The column of ``ORE`` is called
+        The meshes to measure from, open or closed; a path is read. The column of ``ORE`` is called
         ``dist_ore``.
     output : path
         The file to write; "-" is stdout.
     signed : bool
         Whether distances inside are negative; every mesh must be closed.
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether an existing output may be replaced.
     backend, threads, progress, **table
         As for `label_file`.
 
@@ -170,16 +170,16 @@ def distance_file(
     Raises
     ------
     FileExistsError
-        If the output is there already; see ``overwrite``.
+        If the output exists; see ``overwrite``.
     MeshError, TableError, PointError, OSError
         As `distances` and `label_file`. Nothing is left behind.
     ValueError
-        Without a mesh.
+        If there is no mesh.
 
     Notes
     -----
-    A number is the float64 that `distances` gives, written with the fewest digits that mean it; a
-    Datamine table of single precision rounds it. A block without coordinates has none.
+    A number is the float64 of `distances`, written with the fewest digits that read back to it; a
+    Datamine table of single precision rounds it. A block without coordinates has no distance.
 
     Examples
     --------
@@ -188,46 +188,46 @@ def distance_file(
     >>> _ = (folder / "blocks.csv").write_text("X,Y,Z\n1,2,-3\n1,2,3\n")
     >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     >>> ore = geodomain.Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces)
-    >>> found = geodomain.distance_file(
+    >>> summary = geodomain.distance_file(
     ...     folder / "blocks.csv", {"ORE": ore}, folder / "out.csv", signed=True)
     >>> (folder / "out.csv").read_text().split()
     ['X,Y,Z,dist_ore', '1,2,-3,3', '1,2,3,-1']
     """
     options, source, target = table_options(**table), model_path(model, _IN_MEMORY), str(output)
     if not meshes:
-        message = "there is no mesh to have a distance from: give meshes={'ORE': 'ore.stl'}"
+        message = "there is no mesh to measure from: pass meshes={'ORE': 'ore.stl'}"
         raise ValueError(message)
     _require_place(source, target, meshes, overwrite=overwrite)
     with reading_once():
         read = {name: as_mesh(mesh) for name, mesh in meshes.items()}
-    asked = {
+    indexes = {
         name: MeshDistance(mesh, signed=signed, backend=backend, threads=threads)
         for name, mesh in read.items()
     }
-    found = [DistanceColumn(name, f"dist_{name}".lower()) for name in asked]
-    for column in found:
+    columns = [DistanceColumn(name, f"dist_{name}".lower()) for name in indexes]
+    for column in columns:
         column.inside = 0 if signed else None
-    with show_progress(progress, "measuring") as told, open_model(source, options) as opened:
-        measured = _Measured(opened, [*asked.values()], found)
+    with show_progress(progress, "measuring") as report, open_model(source, options) as opened:
+        measured = _Measured(opened, [*indexes.values()], columns)
         task = Relabelling(
             measured.add,
-            [NewColumn(column.column, numeric=True, measured=True) for column in found],
+            [NewColumn(column.column, numeric=True, measured=True) for column in columns],
             Destination(target, overwrite),
             also=[*opened.constants],
             threads=threads,
-            progress=told,
+            progress=report,
         )
         opened.relabel(task)
-    return DistanceSummary(measured.rows, measured.missing, tuple(found), target)
+    return DistanceSummary(measured.rows, measured.missing, tuple(columns), target)
 
 
 class _Measured:
-    """Distances chunk by chunk, and what is counted of them."""
+    """Measure distances chunk by chunk, and count blocks."""
 
     def __init__(
-        self, model: BlockFile, asked: list[MeshDistance], found: list[DistanceColumn]
+        self, model: BlockFile, indexes: list[MeshDistance], columns: list[DistanceColumn]
     ) -> None:
-        self._model, self._asked, self._found = model, asked, found
+        self._model, self._indexes, self._columns = model, indexes, columns
         self.rows = self.missing = 0
 
     def add(
@@ -237,12 +237,12 @@ class _Measured:
         model = self._model
         require_constants(model.constants, column, model.columns, model.name, self.rows)
         try:
-            distances = [one.of(points) for one in self._asked]
+            distances = [index.of(points) for index in self._indexes]
         except PointError as error:
             message = f"{model.name}, among the blocks from number {self.rows + 1} on: {error}"
             raise PointError(message) from None
-        for found, each in zip(self._found, distances, strict=True):
-            found.add(each)
+        for result, each in zip(self._columns, distances, strict=True):
+            result.add(each)
         self.rows += len(points)
         self.missing += int((distances[0] != distances[0]).sum())
         return distances
@@ -251,11 +251,11 @@ class _Measured:
 def _require_place(
     source: str, target: str, meshes: Mapping[str, MeshLike], *, overwrite: bool
 ) -> None:
-    """Refuse an output of another kind, in the place of an input, or of a file that is there."""
+    """Refuse an output of another kind, on an input, or on an existing file."""
     require_same_kind(source, target)
     if target == STANDARD:
         return
-    paths = [Path(one) for one in meshes.values() if isinstance(one, str | os.PathLike)]
+    paths = [Path(mesh) for mesh in meshes.values() if isinstance(mesh, str | os.PathLike)]
     inputs = [split_name(path)[0] for path in paths]
     if source != STANDARD:
         inputs.append(file_of(source))

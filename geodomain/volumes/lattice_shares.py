@@ -1,4 +1,4 @@
-"""Shares of the blocks of a lattice inside a solid."""
+"""Compute the share of each block of a lattice inside a solid, or above or below a surface."""
 
 from __future__ import annotations
 
@@ -40,46 +40,46 @@ def proportions_lattice(
 ) -> NDArray[np.float64]:
     """Return the share of each block of a lattice inside a solid, or above or below a surface.
 
-    Computed from the triangles, without sampling: each is clipped by the columns of blocks that
-    it meets, and the volume below it is integrated.
+    The share is computed from the triangles, without sampling: each triangle is clipped to the
+    columns of blocks that it meets, and the volume below it is integrated.
 
     Parameters
     ----------
     mesh : mesh-like
         A closed mesh for "solid"; for "above" and "below" usually an open one. As for `as_mesh`.
     x_edges, y_edges, z_edges : array_like of shape (nx + 1,), (ny + 1,), (nz + 1,)
-        Where blocks begin and end along each axis, ascending strictly, in the mesh's unit. Blocks
+        Where blocks begin and end along each axis, strictly increasing, in the mesh's unit. Blocks
         may differ in size.
     kind : {"solid", "above", "below"}
         Which part of the block is measured.
     rule : {"parity", "winding"}
-        What is inside, as in `contains`.
+        The rule for inside, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Blocks along lines are always the CPU's.
+        Where to compute; the bits are the same. Cuts along lines are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (nx, ny, nz), optional
-        Where to write the shares. It is returned.
+        Array for the shares. It is returned.
 
     Returns
     -------
     numpy.ndarray of float64, shape (nx, ny, nz)
-        From 0.0 to 1.0, and exactly one of these where no triangle enters a block; NaN where the
-        plan of a block is not wholly within the footprint of a surface. A block with n triangles
-        in its column, whose sizes are at most r times the block's, is wrong by less than
+        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block; NaN if a block's
+        plan is not entirely within the footprint of a surface. With n triangles
+        in a block's column, of sizes at most r times the block's, the error is less than
         ``n * (1 + r) * 2**-47`` of its volume: 1e-9 for n r up to 1e5.
 
     Warns
     -----
     GeodomainWarning
-        As `proportions`, for blocks that were taken along lines.
+        As `proportions`, for blocks that were cut along lines.
 
     Raises
     ------
     MeshError
         As `proportions`.
     ValueError
-        If edges do not ascend strictly, or are too close for a number between them.
+        If edges are not strictly increasing, or too close for a float64 between them.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def proportions_lattice(
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
-    """Write the shares of a lattice's blocks as blocks anywhere, a layer of x at a time."""
+    """Write the shares of a lattice's blocks as general blocks, a layer of x at a time."""
     cells = tuple(slice(0, len(axis) - 1) for axis in edges)
     layers = _layers(edges, cells)
     shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
@@ -124,7 +124,7 @@ def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -
 def _write_doubtful(
     shares: Shares, edges: tuple[Floats, ...], cells: tuple[slice, ...], room: Floats
 ) -> None:
-    """Write again the shares of those blocks of some cells that have to go along lines."""
+    """Rewrite the shares of the blocks within `cells` that must be cut along lines."""
 
     def doubtful() -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
         for i, (lows, highs, middles) in enumerate(_layers(edges, cells), cells[0].start):
@@ -138,13 +138,13 @@ def _write_doubtful(
 
 
 def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice, ...]:
-    """Return the cells of each axis that have some of a box inside."""
-    found = []
+    """Return the cells along each axis that overlap a box."""
+    spans = []
     for axis, least, most in zip(edges, low, high, strict=True):
         begin = max(int(np.searchsorted(axis, least, "right")) - 1, 0)
         end = min(int(np.searchsorted(axis, most, "left")), len(axis) - 1)
-        found.append(slice(begin, max(begin, end)))
-    return tuple(found)
+        spans.append(slice(begin, max(begin, end)))
+    return tuple(spans)
 
 
 def _layers(
@@ -152,8 +152,8 @@ def _layers(
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Yield the lowest and highest corners and the middles of cells, (n, 3), layer by layer."""
     cuts = [
-        (axis[:-1][some], axis[1:][some], _middles(axis)[some])
-        for axis, some in zip(edges, cells, strict=True)
+        (axis[:-1][span], axis[1:][span], _middles(axis)[span])
+        for axis, span in zip(edges, cells, strict=True)
     ]
     for i in range(len(cuts[0][0])):
         lows, highs, middles = (
@@ -166,10 +166,12 @@ def _layers(
 
 
 def _edges(values: ArrayLike, name: str) -> Floats:
-    """Return edges as float64 that ascend, each with a number between it and the next."""
+    """Return edges as float64, checked: increasing, with a float64 between neighbours."""
     edges = np.ascontiguousarray(as_doubles(values, name)) + 0.0
     if edges.ndim != 1 or len(edges) < 2:
-        message = f"{name} must be one-dimensional, two or more, not of shape {edges.shape}"
+        message = (
+            f"{name} must be one-dimensional, with two or more values, not of shape {edges.shape}"
+        )
         raise ValueError(message)
     if not np.isfinite(edges).all():
         message = f"{name} must be finite"
@@ -197,7 +199,7 @@ def _middles(edges: Floats) -> Floats:
 def _labels(
     mesh: Mesh, edges: tuple[Floats, ...], rule: Rule, backend: str, threads: int
 ) -> NDArray[np.uint64]:
-    """Return labels of the middles of blocks as bits along z, (nx, ny, words)."""
+    """Return the labels of the blocks' middles as bits along z, (nx, ny, words)."""
     x, y, z = (_middles(axis) for axis in edges)
     if rule == "parity":
         return label_bits(mesh, Axes(x, y, z), choose(backend), threads)

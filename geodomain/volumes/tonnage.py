@@ -1,4 +1,4 @@
-"""Exact sums of volume, tonnes and metal by domain and bench, chunk by chunk."""
+"""Sum volume, tonnes and metal exactly by domain and bench, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
-# A face this close to a multiple of the height, in heights, lies on it: 0.3 / 0.1 is below 3.
+# Faces this close to a bench boundary, in bench heights, are put on it: 0.3 / 0.1 is below 3.
 _ON_FACE = 1e-9
 _MOST = 10_000
 
@@ -23,24 +23,24 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the lowest bench of each block, then the next one, as long as any block has another.
+    """Yield the lowest bench of each block, then the next, as long as any block reaches it.
 
     Parameters
     ----------
     z, dz : (n,) float64
-        Centres and heights of the blocks. Where either is not known the bench is NaN, and has
-        all of the block.
+        Centres and heights of the blocks. If either is unknown, the bench is NaN and has the
+        whole block.
     height : float
-        Of a bench, which has its lower end and not its upper one.
+        Height of a bench; a bench includes its base and excludes its top.
     first_row : int
-        What messages call the first block.
+        Number of the first block, for messages.
 
     Yields
     ------
     bench : (n,) float64
-        The lower end of the bench.
+        The base of the bench.
     share : (n,) float64
-        The part of the block in it, 0 to 1; 0 where the block has no more benches.
+        The share of the block in the bench, 0 to 1; 0 for blocks with no more benches.
 
     Raises
     ------
@@ -48,14 +48,14 @@ def split_by_bench(
         For a block that spans more than 10,000 benches.
     """
     low, high = _snapped((z - dz / 2) / height), _snapped((z + dz / 2) / height)
-    known = np.isfinite(low) & np.isfinite(high) & (high > low)
-    first = np.where(known, np.floor(low), np.nan)
-    count = np.where(known, np.ceil(high) - first, 1.0)
+    valid = np.isfinite(low) & np.isfinite(high) & (high > low)
+    first = np.where(valid, np.floor(low), np.nan)
+    count = np.where(valid, np.ceil(high) - first, 1.0)
     if (count > _MOST).any():
         row = int(np.argmax(count > _MOST))
         message = (
             f"block {first_row + row} is {dz[row]:g} high, more than {_MOST:,} benches of "
-            f"{height:g}: mend its size, or take higher benches"
+            f"{height:g}: correct its size, or use higher benches"
         )
         raise TableError(message)
     for step in range(int(count.max(initial=0))):
@@ -67,13 +67,13 @@ def split_by_bench(
 
 
 def _snapped(heights: Floats) -> Floats:
-    """Put what is very close to a whole number on it."""
+    """Round values that are very close to a whole number."""
     nearest = np.round(heights)
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
 
 
-# Exact sums of float64 in groups, as whole numbers: order and chunks do not matter.
+# Exact sums of float64 by group, as integers: order and chunks do not matter.
 
 # Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
 _PLACES = 1126
@@ -89,7 +89,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
     Returns
     -------
     list of int
-        The exact sums in units of 2^-1126, to be added to others; see `nearest_float`.
+        The exact sums in units of 2^-1126, which can be added to others; see `nearest_float`.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
 
 
 def nearest_float(total: int, weight: int = ONE) -> float:
-    """Return the float64 nearest to an exact sum, or to its ratio to another; infinity beyond."""
+    """Return the float64 nearest to an exact sum, or to a ratio of two; infinity on overflow."""
     try:
         return total / weight
     except OverflowError:
@@ -113,65 +113,65 @@ def nearest_float(total: int, weight: int = ONE) -> float:
 
 
 def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the different keys, ascending, and the place of each among them.
+    """Return the distinct keys in ascending order, and the index of each key among them.
 
     Parameters
     ----------
     keys : (n,) intp
-        From 0 to `size` - 1.
+        Keys from 0 to `size` - 1.
     size : int
-        Sorting is spared where it is not much larger than n.
+        The range of keys; unless it is much larger than n, nothing is sorted.
 
     Examples
     --------
-    >>> found, places = numbered_keys(np.array([7, 2, 7]), 9)
-    >>> found.tolist(), places.tolist()
+    >>> distinct, places = numbered_keys(np.array([7, 2, 7]), 9)
+    >>> distinct.tolist(), places.tolist()
     ([2, 7], [1, 0, 1])
     """
     if size > 4 * len(keys):
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
+        distinct, places = np.unique(keys, return_inverse=True)
+        return distinct, places
     there = np.bincount(keys, minlength=size) > 0
     ranks = np.cumsum(there) - 1
     return np.flatnonzero(there), ranks[keys]
 
 
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add a part, the fractions of one exponent and one group together."""
+    """Add a part to the totals, summing the fractions of each exponent and group."""
     fractions, exponents = np.frexp(values)
     lowest, highest = int(exponents.min()), int(exponents.max())
     keys = (exponents - lowest) * np.intp(len(totals)) + groups
-    found, places = numbered_keys(keys, (highest - lowest + 1) * len(totals))
+    distinct, places = numbered_keys(keys, (highest - lowest + 1) * len(totals))
     whole = np.ldexp(fractions, 53).astype(np.int64)
-    high = np.bincount(places, weights=whole >> _HALF, minlength=len(found))
-    low = np.bincount(places, weights=whole & ((1 << _HALF) - 1), minlength=len(found))
-    for key, upper, lower in zip(found.tolist(), high.tolist(), low.tolist(), strict=True):
+    high = np.bincount(places, weights=whole >> _HALF, minlength=len(distinct))
+    low = np.bincount(places, weights=whole & ((1 << _HALF) - 1), minlength=len(distinct))
+    for key, upper, lower in zip(distinct.tolist(), high.tolist(), low.tolist(), strict=True):
         steps, group = divmod(key, len(totals))
         shift = steps + lowest - 53 + _PLACES
         totals[group] += ((int(upper) << _HALF) + int(lower)) << shift
 
 
-# The unit of metal follows from the unit of its grade.
+# The unit of metal, derived from the unit of its grade.
 
 _PER_TONNE = re.compile(r"([A-Za-z]+)/t")
 
 
 @dataclass(frozen=True)
 class MetalUnit:
-    """What grade times tonnes is in.
+    """The unit of a metal.
 
     Attributes
     ----------
     name : str
     parts : int
-        How many of grade times tonnes are one of it.
+        How many units of grade times tonnes make one of this unit.
     """
 
     name: str
     parts: int = 1
 
 
-_KNOWN = {
+_UNITS = {
     "gpt": MetalUnit("g"),
     "%": MetalUnit("t", 100),
     "ppm": MetalUnit("g"),
@@ -180,21 +180,21 @@ _KNOWN = {
 
 
 def metal_unit(grade: str, unit: str) -> MetalUnit:
-    """Return the unit of the metal of a grade, by the grade's own.
+    """Return the unit of a grade's metal from the unit of the grade.
 
     Raises
     ------
     ValueError
-        For a unit that is none of a grade.
+        If the unit is not that of a grade.
 
     Examples
     --------
     >>> metal_unit("AU", "g/t").name, metal_unit("CU", "%").name
     ('g', 't')
     """
-    known, mass = _KNOWN.get(unit), _PER_TONNE.fullmatch(unit)
-    if known is not None:
-        return known
+    listed, mass = _UNITS.get(unit), _PER_TONNE.fullmatch(unit)
+    if listed is not None:
+        return listed
     if mass is None:
         message = (
             f"the unit of {grade} is {unit!r}; it can be %, ppm, ppb, or a mass per tonne such as "
@@ -207,30 +207,30 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
 # Sums of volume, tonnes and metal, chunk by chunk.
 
 Places = NDArray[np.intp]
-# Gives a column as numbers, NaN where missing, and the labels of rows: all the different ones so
-# far, beginning with those that are known, and the place of each row's among them.
+# Return a column as numbers, NaN where missing; and the labels of rows: all distinct labels so
+# far, starting with the ones passed in, and the index of each row's label among them.
 GiveNumbers = Callable[[str], Floats]
 GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 
 # The smallest float64 with all its digits.
 _SMALLEST = np.finfo(np.float64).tiny
-# More different labels are no domains.
+# More distinct labels than this are not domains.
 _MOST_LABELS = 1000
-# Shares are rounded when they are written: more than this above 1 is an overlap, and what is left
-# of a block below it is no rest.
+# Shares are rounded in files: a sum above 1 by more than this is an overlap, and a smaller
+# remainder of a block is ignored.
 _ROUNDED = 1e-6
-# The rest of blocks whose shares are added up, where the background has no name.
+# The domain of the remainders of blocks with shares, if the background has no name.
 REST = "rest"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be added up, by which columns.
+    """Columns and settings of a sum of tonnes.
 
     Attributes
     ----------
     domain : str
-        The column of labels, which is not read where there are shares.
+        The column of labels; it is not read if there are shares.
     density : str or float
         The column, or one number for all blocks.
     grades : tuple of str
@@ -238,21 +238,21 @@ class Wanted:
     bench : float, optional
         The height of a bench.
     cut : str
-        The grade that cut-offs are of.
+        The grade that cut-offs apply to.
     cutoffs : tuple of float
-        Ascending, without the whole.
+        Cut-offs in ascending order; rows without a cut-off come in addition.
     shares : mapping of str to str
-        Domains, and the columns of the part of each block that is theirs.
+        Domains, and the columns of their shares of each block.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        What negative grades count as; without it they count as they are.
+        How negative grades count; None leaves them as they are.
     units : mapping of str to MetalUnit
-        Of the metal of grades whose unit is known.
+        Units of metal, for grades whose unit is specified.
     density_unit : DensityUnit, optional
-        Of the densities; the sums are in tonnes then.
+        The unit of the densities, which makes the sums tonnes.
     rest : str
-        The domain of what the shares leave of a block.
+        The domain of the remainder that the shares leave of a block.
     spelled : tuple of str
-        Texts of cut-offs with commas and no point, which may be decimal commas.
+        Texts of cut-offs with commas but no point, where the commas may be decimal.
     """
 
     domain: str
@@ -270,12 +270,12 @@ class Wanted:
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """Name the domains of shares, in the order of the table, with that of the rest."""
+        """The domains with shares, in the order of the table, and the domain of the rest."""
         return tuple(dict.fromkeys([*self.shares, self.rest])) if self.shares else ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Name the columns that are read, beside those of the geometry."""
+        """The columns to read, apart from centroids and sizes."""
         labels = tuple(self.shares.values()) or (self.domain,)
         density = (self.density,) if isinstance(self.density, str) else ()
         return tuple(dict.fromkeys([*labels, *density, *self.grades]))
@@ -283,28 +283,28 @@ class Wanted:
 
 @dataclass
 class Group:
-    """Blocks of a domain and a bench whose grade lies between two cut-offs.
+    """Sums over the blocks of a domain and a bench whose grade is between two cut-offs.
 
     Attributes
     ----------
     counts : (2 + grades + 1,) int64
-        Blocks, those of no volume, of no density, and of each grade those without it.
+        Blocks; blocks without volume; without density; and, for each grade, without that grade.
     sums : list of int
-        Exact: volume, tonnes, and of each grade the tonnes that have it, and its metal.
+        Exact volume and tonnes; and, for each grade, the tonnes that have it and its metal.
     """
 
     counts: NDArray[np.int64]
     sums: list[int]
 
     def add(self, other: Group) -> None:
-        """Take in another group."""
+        """Add another group."""
         self.counts = self.counts + other.counts
-        self.sums = [one + more for one, more in zip(self.sums, other.sums, strict=True)]
+        self.sums = [own + more for own, more in zip(self.sums, other.sums, strict=True)]
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Numbers of some blocks, NaN where missing; `step` is the interval of cut-offs of each."""
+    """Numbers of a chunk of blocks, NaN where missing; `step` is the cut-off interval of each."""
 
     volume: Floats
     density: Floats
@@ -313,29 +313,29 @@ class _Chunk:
 
 
 class Tonnage:
-    """The sums so far.
+    """Running sums of volume, tonnes and metal.
 
     Attributes
     ----------
     rows : int
-        Blocks.
+        Number of blocks.
     groups : dict
-        By domain, bench (its lower end; None without benches, or where it is not known) and
-        interval: 0 is below every cut-off or without the grade, 1 from the first one on.
+        By domain, bench (its base; None without benches, or if unknown) and
+        interval: 0 is below every cut-off or without the grade, 1 from the first cut-off on.
     blocks : dict
-        How many of a domain and an interval there are, one in several benches counted once.
+        Counts by domain and interval; a block in several benches counts once.
     all_blocks : (intervals, ..) int64
-        All the blocks, one in several domains counted once.
+        Counts by interval; a block in several domains counts once.
     negative : dict
-        Of grades the negative values.
+        The negative values of each grade.
     unshared : dict
-        Of domains with shares the blocks without one.
+        For each domain with shares, the number of blocks without one.
     over : tuple, optional
-        How many blocks have shares above 1 together, and the first.
+        The number of blocks whose shares add up to more than 1, and the first.
     spelled : LabelSpellings
-        How the labels are spelled.
+        The spellings of labels.
     densities : DensityChecks
-        What the densities say of themselves.
+        Checks of the densities.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -357,7 +357,7 @@ class Tonnage:
         return 3 + len(self.wanted.grades)
 
     def add(self, points: Floats, sizes: Floats, numbers: GiveNumbers, labels: GiveLabels) -> None:
-        """Take in blocks: world centroids and sizes, (n, 3), and what gives their columns."""
+        """Add blocks: world centroids and sizes, (n, 3), and functions that read their columns."""
         chunk = self._read(sizes, numbers)
         flags = _flags(chunk)
         any_part = np.zeros(len(points), np.bool_)
@@ -373,13 +373,13 @@ class Tonnage:
         self.rows += len(points)
 
     def _read(self, sizes: Floats, numbers: GiveNumbers) -> _Chunk:
-        """Work out the numbers of the blocks."""
+        """Return volumes, densities, grades and intervals of the blocks, checked."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
         # A product below the smallest normal number has lost digits, or all of them.
-        known = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
-        volume = np.where(known, volume, np.nan)
+        valid = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
+        volume = np.where(valid, volume, np.nan)
         if isinstance(wanted.density, str):
             density = numbers(wanted.density)
             self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
@@ -396,13 +396,13 @@ class Tonnage:
         return _Chunk(volume, density, grades, step)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
-        """Raise TableError for the first row that is wrong."""
+        """Raise TableError for the first wrong row."""
         if wrong.any():
             row = int(wrong.argmax())
-            said = repr(float(numbers[row])).removesuffix(".0")
-            message = f"{name} is {said} in block {self.rows + row + 1}: {why}"
+            text = repr(float(numbers[row])).removesuffix(".0")
+            message = f"{name} is {text} in block {self.rows + row + 1}: {why}"
             if numbers[row] < 0:
-                message += f"; if that stands for a missing value, use missing={{{name!r}: {said}}}"
+                message += f"; if that stands for a missing value, use missing={{{name!r}: {text}}}"
             raise TableError(message)
 
     def _require_finite(
@@ -434,7 +434,7 @@ class Tonnage:
                 raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
-        """Yield domains of blocks, as places among the labels, and the share that is theirs."""
+        """Yield domains of blocks, as indices of labels, and their shares."""
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
             if len(self._labels) > _MOST_LABELS:
@@ -450,7 +450,7 @@ class Tonnage:
             share = numbers(name)
             wrong = (share < -_ROUNDED) | (share > 1 + _ROUNDED)
             self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
-            share = np.clip(share, 0.0, 1.0)  # shares that are rounded, as their sums are
+            share = np.clip(share, 0.0, 1.0)  # shares may exceed the range by rounding
             lost = int(np.isnan(share).sum())
             self.unshared[domain] = self.unshared.get(domain, 0) + lost
             total = total + np.nan_to_num(share)
@@ -464,7 +464,7 @@ class Tonnage:
             self.over = count + int(above.sum()), first
 
     def _benches(self, points: Floats, sizes: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the bench of each block and its part there, one after another."""
+        """Yield the bench of each block and its share there, one bench after another."""
         if self.wanted.bench is None:
             yield np.full(len(points), np.nan), np.ones(len(points))
             return
@@ -472,7 +472,7 @@ class Tonnage:
         yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
 
     def _count(self, rows: Places, codes: Places, chunk: _Chunk, flags: NDArray[np.bool_]) -> None:
-        """Count some blocks, by domain and interval."""
+        """Count blocks by domain and interval."""
         intervals = len(self.all_blocks)
         keys = codes[rows] * intervals + chunk.step[rows]
         table = _table(keys, flags[:, rows], len(self._labels) * intervals)
@@ -489,16 +489,16 @@ class Tonnage:
         chunk: _Chunk,
         flags: NDArray[np.bool_],
     ) -> None:
-        """Add some blocks to their groups."""
+        """Add blocks to their groups."""
         ends, which = np.array([np.nan]), np.zeros(len(rows), np.intp)
         if self.wanted.bench is not None:
             ends, which = np.unique(bench[rows], return_inverse=True)
         intervals = len(self.all_blocks)
         keys = (codes[rows] * len(ends) + which) * intervals + chunk.step[rows]
-        found, places = numbered_keys(keys, len(self._labels) * len(ends) * intervals)
-        sums = [exact_sums(values, places, len(found)) for values in _values(chunk, rows, share)]
-        table = _table(places, flags[:, rows], len(found))
-        for index, key in enumerate(found.tolist()):
+        distinct, places = numbered_keys(keys, len(self._labels) * len(ends) * intervals)
+        sums = [exact_sums(values, places, len(distinct)) for values in _values(chunk, rows, share)]
+        table = _table(places, flags[:, rows], len(distinct))
+        for index, key in enumerate(distinct.tolist()):
             end = float(ends[key // intervals % len(ends)])
             label = self._labels[key // intervals // len(ends)]
             name = label, None if end != end else end, key % intervals
@@ -510,29 +510,29 @@ class Tonnage:
 
 
 def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
-    """Tell of each block whether its volume, density and grades are missing, (.., n)."""
+    """Return whether volume, density and each grade are missing, (.., n)."""
     return np.isnan([chunk.volume, chunk.density, *chunk.grades])
 
 
 def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
-    """Return how many blocks each key has, and how many of them each flag, (size, 1 + ..)."""
+    """Return the number of blocks with each key, and with each key and flag, (size, 1 + ..)."""
     counts = [np.bincount(keys, minlength=size)]
     counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
     return np.array(counts, np.int64).T
 
 
 def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
-    """Yield what is added up, 0 where it is not known: volume, tonnes, and of each grade two."""
+    """Yield the terms of the sums, 0 where unknown: volume, tonnes, and two for each grade."""
     volume = chunk.volume[rows] * share[rows]
-    yield _known(volume)
+    yield _or_zero(volume)
     with np.errstate(over="ignore"):
         tonnes = volume * chunk.density[rows]
-        yield _known(tonnes)
+        yield _or_zero(tonnes)
         for grade in chunk.grades:
             metal = tonnes * grade[rows]
-            yield np.where(np.isfinite(metal), _known(tonnes), 0.0)
-            yield _known(metal)
+            yield np.where(np.isfinite(metal), _or_zero(tonnes), 0.0)
+            yield _or_zero(metal)
 
 
-def _known(values: Floats) -> Floats:
+def _or_zero(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, 0.0)

@@ -1,4 +1,4 @@
-"""Tonnes and grade of a labelled block model, in memory or in a file."""
+"""Report tonnes and grade of a labelled block model, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -55,60 +55,61 @@ def tonnes(
     Parameters
     ----------
     frame : pandas or polars DataFrame, or pyarrow.Table
-        A block to a row, with its centroid, its sizes and the columns named below.
+        A row for each block, with its centroid, its sizes and the columns named below.
     density : str or float
         The column of densities, or one for all blocks; tonnes are volume times density.
     grade : str or sequence of str
-        Columns of grades. Means are weighted by tonnes; metal is grade times tonnes, as it is.
+        Columns of grades. Means are weighted by tonnes; metal is grade times tonnes.
     domain : str
         The column of labels, texts or codes. It is not read with ``proportion``.
     bench : float, optional
-        The height of benches: they are at its multiples, each with its lower end. A block that
+        The height of benches, whose bases are at its multiples. A block that
         spans several is split by its overlap in z, and counted in each.
     cutoff : float, sequence or mapping of str to them, optional
-        Rows of blocks at or above each cut-off too, of the one grade or of the one that is named.
-        A text such as "0.5,1" is split at its commas, and refused without a point for a table with
-        decimal commas.
+        Add rows for the blocks at or above each cut-off, of the only grade or of the one named.
+        A text such as "0.5,1" is split at its commas; without a point it is refused for a table
+        with decimal commas.
     proportion : mapping of str to str, optional
-        Domains, and the columns of the part of each block, 0 to 1, that is theirs. What they leave
-        of a block is of the background, so that the table adds up to the model; less than a
-        millionth of a block is taken for rounding.
+        Domains, and the columns of their shares of each block, 0 to 1. The remainder
+        of a block belongs to the background, so that the table adds up to the model; less than a
+        millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
-        The unit of the one grade, or of those that are named: ``"%"``, ``"ppm"``, ``"ppb"`` or a
-        mass per tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass, and says so.
+        The unit of the only grade, or of the grades named: ``"%"``, ``"ppm"``, ``"ppb"`` or a
+        mass per tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
-        The unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, and
-        it warns of densities that no rock has (outside of 0.5 to 8 t/m3). Without it tonnes are
-        volume times density as it is.
+        The unit of the densities, which implies that of the coordinates: tonnes are then of
+        1,000 kg, and densities that no rock has (outside of 0.5 to 8 t/m3) give a warning. By
+        default tonnes are volume times density without a factor.
     background : str, optional
-        With ``proportion``: the domain of the rest of each block; by default it is called "rest".
+        With ``proportion``: the domain of the rest of each block; by default "rest".
     **table
-        What the names do not say: ``x`` .. ``dz``, ``missing``, ``position``, ``rotation``; as
-        for `label_file`.
+        Geometry that column names do not tell: ``x`` .. ``dz``, ``missing``, ``position``,
+        ``rotation``; as for `label_file`.
 
     Returns
     -------
     Tonnes
-        ``print`` it; `Tonnes.to_csv` writes it. A block without a density has a volume and no
-        tonnes, one without a grade is left out of its mean and metal; both are counted. Products
-        are rounded to float64 as they are made, sums are exact and rounded once, so that the order
-        of the blocks does not matter. A volume is off by at most 4 units in the last place, tonnes
-        by 5 and metal by 6 where nothing is negative; a bench's part adds its rounded faces.
+        ``print`` it; `Tonnes.to_csv` writes it. A block without a density has a volume but no
+        tonnes, a block without a grade does not enter its mean and metal; both are counted.
+        Products are rounded to float64, sums are exact and rounded once, so the order
+        of the blocks does not matter. The error of a volume is at most 4 units in the last place,
+        of tonnes 5 and of metal 6 if nothing is negative; a share in a bench adds the rounding of
+        its faces.
 
     Raises
     ------
     TableError
-        For columns that are ambiguous or not there, a model without sizes, a share outside 0 to 1,
-        a negative density, a density column that is a coordinate or a size of the blocks, benches
-        of a model that is tilted about x or y.
+        For ambiguous or missing columns, a model without sizes, a share outside 0 to 1,
+        a negative density, a density column that is a coordinate or a size of the blocks, or
+        benches of a model that is tilted about x or y.
     ValueError, TypeError
-        For a density, height, cut-off or unit that cannot be, and for what is no table.
+        For an invalid density, height, cut-off or unit, or an object that is not a table.
 
     Warns
     -----
     GeodomainWarning
-        For blocks that are there twice or overlap, densities that no rock has or that are a grade
-        too, negative grades, and for all that is missing.
+        For blocks that occur twice or overlap, densities that no rock has or that are also a
+        grade, negative grades, and everything that is missing.
 
     Examples
     --------
@@ -134,13 +135,13 @@ def tonnes(
         refuse_geometry(density, *blocks.geometry(options), NAME)
         checks = VolumeChecks(where.axes)
         checks.add(points, sizes)
-        known = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
+        columns = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
         tonnage = Tonnage(wanted)
         tonnage.add(
             points,
             sizes,
-            lambda name: known[name].numbers(),
-            lambda texts: tonnage.spelled.distinct(known[domain], texts),
+            lambda name: columns[name].numbers(),
+            lambda texts: tonnage.spelled.distinct(columns[domain], texts),
         )
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
@@ -171,13 +172,13 @@ def tonnes_file(
     ----------
     model : path
         Text (.csv, .csv.gz, ..), Parquet or VTK, by its extension; "-" is text on stdin. It is
-        read once, chunk by chunk: the sums are exact, so that chunks make no difference.
+        read once, chunk by chunk; the sums are exact, so chunks make no difference.
     output : path, optional
-        Gets `Tonnes.to_csv`, whole or not at all; "-" is stdout.
+        File for `Tonnes.to_csv`, written whole or not at all; "-" is stdout.
     density, grade, domain, bench, cutoff, proportion, grade_unit, density_unit, background
         As for `tonnes`.
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether an existing output may be replaced.
     threads, progress, **table
         As for `label_file`.
 
@@ -191,7 +192,7 @@ def tonnes_file(
     TableError, ValueError
         As `tonnes`, and for a file that cannot be read.
     OSError
-        For what cannot be opened, or is there already; see ``overwrite``.
+        If a file cannot be opened, or exists already; see ``overwrite``.
 
     Examples
     --------
@@ -213,16 +214,20 @@ def tonnes_file(
         require_text_name(os.fspath(output))
         require_places([Path(output)], overwrite=overwrite)
     writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
-    with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:
+    with (
+        collect_warnings() as warned,
+        writing as target,
+        show_progress(progress, "adding") as report_progress,
+    ):
         with open_model(path, options) as opened:
             checks = VolumeChecks(opened.axes, times=realisations_of(opened.facts()))
-            tonnage = _add_up(opened, wanted, checks, threads=threads, progress=told)
+            tonnage = _add_up(opened, wanted, checks, threads=threads, progress=report_progress)
         for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
             warn(sentence)
-        found = report(tonnage, warned)
+        result = report(tonnage, warned)
         if target is not None:
-            target.write(memoryview(found.to_csv().encode()))
-    return found
+            target.write(memoryview(result.to_csv().encode()))
+    return result
 
 
 def require_amounts(
@@ -232,7 +237,7 @@ def require_amounts(
     cutoff: Cutoffs | None = None,
     **table: Unpack[TableKeywords],
 ) -> None:
-    """Raise TableError for columns that are not there, and cut-offs that are not clear."""
+    """Raise TableError for missing columns and ambiguous cut-offs."""
     named = [density, *grade] if isinstance(density, str) else grade
     cut, _, spelled = _cutoffs(cutoff, tuple(grade))
     if not named:
@@ -252,7 +257,7 @@ def _add_up(
     threads: int | None,
     progress: Progress | None,
 ) -> Tonnage:
-    """Pass over a model once."""
+    """Add up a model in one pass."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
     _refuse_commas(wanted.cut, wanted.spelled, model)
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
@@ -260,12 +265,12 @@ def _add_up(
     tonnage = Tonnage(wanted)
 
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
-        known = _require(wanted, sizes, model.frame, model.name)
+        lengths = _require(wanted, sizes, model.frame, model.name)
         require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
-        checks.add(points, known)
+        checks.add(points, lengths)
         tonnage.add(
             points,
-            known,
+            lengths,
             lambda name: column(places[name]).numbers(),
             lambda texts: tonnage.spelled.distinct(column(places[wanted.domain]), texts),
         )
@@ -276,10 +281,10 @@ def _add_up(
 
 
 def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
-    """Return the sizes; refuse a model without, and benches where they are no slices of blocks."""
+    """Return the block sizes; refuse a model without sizes, and benches of a tilted model."""
     if sizes is None:
         message = (
-            f"{table} has no block sizes, so that volumes are not known: name their columns, "
+            f"{table} has no block sizes, so volumes are unknown: name their columns, "
             "or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
@@ -305,7 +310,7 @@ def _wanted(
     density_unit: str | None,
     background: str | None,
 ) -> Wanted:
-    """Check what a caller asks for."""
+    """Check the arguments of `tonnes` and return its settings."""
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade or ()))
     if not isinstance(domain, str):
         message = f"domain is {domain!r}; it must be the name of the column of labels"
@@ -334,43 +339,43 @@ def _wanted(
 
 
 def _units(
-    given: str | Mapping[str, str] | None, grades: tuple[str, ...]
+    grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
-    """Return the units of the metal of grades."""
-    if isinstance(given, str):
+    """Return the units of the grades' metal."""
+    if isinstance(grade_unit, str):
         if len(grades) != 1:
             message = f"grade_unit must name the grade ({', '.join(grades) or 'there is none'})"
             raise ValueError(message)
-        given = {grades[0]: given}
-    given = given or {}
-    if not given.keys() <= set(grades):
+        grade_unit = {grades[0]: grade_unit}
+    grade_unit = grade_unit or {}
+    if not grade_unit.keys() <= set(grades):
         message = (
-            f"grade_unit is of {', '.join(given)}; it must be of the grades "
+            f"grade_unit is of {', '.join(grade_unit)}; it must be of the grades "
             f"({', '.join(grades) or 'there is none'})"
         )
         raise ValueError(message)
-    return {name: metal_unit(name, unit) for name, unit in given.items()}
+    return {name: metal_unit(name, unit) for name, unit in grade_unit.items()}
 
 
 def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
-    """Refuse cut-offs whose commas may be decimal marks, as those of the table are."""
+    """Refuse cut-offs whose commas may be decimal marks, if the table has decimal commas."""
     if not spelled or model.facts().get("decimal mark") != "comma":
         return
     text = spelled[0]
     numbers = text.split(",")
-    mend = "write decimal points, and give each cut-off by itself"
+    mend = "write decimal points, and give each cut-off separately"
     if len(numbers) == 2:
         each = ", ".join(f"cutoff={{{cut!r}: {number!r}}}" for number in numbers)
         one = f"cutoff={{{cut!r}: {'.'.join(numbers)!r}}}"
         mend = f"write {one} for one cut-off, or {each} for two"
-    message = f"{model.name} has decimal commas, so that the cut-off {text!r} is not clear: {mend}"
+    message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"
     raise TableError(message)
 
 
 def _cutoffs(
     cutoff: Cutoffs | None, grades: tuple[str, ...]
 ) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
-    """Return the grade that is cut, the cut-offs, ascending, and texts that have commas alone."""
+    """Return the grade, its cut-offs in ascending order, and texts with commas but no point."""
     if cutoff is None:
         return "", (), ()
     if not isinstance(cutoff, Mapping):
@@ -384,17 +389,17 @@ def _cutoffs(
             f"({', '.join(grades) or 'there is none'})"
         )
         raise ValueError(message)
-    ((name, given),) = cutoff.items()
-    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    texts = [one for one in several if isinstance(one, str)]
+    ((name, value),) = cutoff.items()
+    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    texts = [item for item in several if isinstance(item, str)]
     words = [
-        word for one in several for word in (one.split(",") if isinstance(one, str) else [one])
+        word for item in several for word in (item.split(",") if isinstance(item, str) else [item])
     ]
     try:
         values = sorted({float(word) for word in words})
     except (TypeError, ValueError):
         values = []
     if not values or not all(map(math.isfinite, values)):
-        message = f"cutoff of {name} is {given!r}; it must be numbers"
+        message = f"cutoff of {name} is {value!r}; it must be numbers"
         raise ValueError(message)
     return name, tuple(values), tuple(text for text in texts if "," in text and "." not in text)

@@ -1,4 +1,4 @@
-"""The report of tonnes and grade: values, CSV, a text table and warnings."""
+"""Lay out a report of tonnes and grade: values, CSV, a text table and warnings."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
 
 @dataclass(frozen=True)
 class GradeTotal:
-    """A grade over some blocks.
+    """A grade and its metal, summed over blocks.
 
     Attributes
     ----------
     name : str
         The column.
     mean : float, optional
-        Weighted by tonnes, over the blocks that have the grade; None where none has tonnes.
+        Weighted by tonnes, over the blocks that have the grade; None if these have no tonnes.
     metal : float
         Grade times tonnes: in the unit of the grade times that of tonnes, or in `unit`.
     tonnes : float
-        Of the blocks that have the grade.
+        Tonnes of the blocks that have the grade.
     missing : int
-        Blocks without it.
+        Number of blocks without the grade.
     unit : str
-        Of the metal; empty where the unit of the grade was not said.
+        Unit of the metal; empty if the unit of the grade was not specified.
     """
 
     name: str
@@ -55,17 +55,17 @@ class TonnesRow:
     domain : str
         The label, empty for blocks without one.
     bench : float, optional
-        The lower end; None without benches, or for blocks whose height is not known.
+        The base of the bench; None without benches, or for blocks of unknown height.
     cutoff : float, optional
-        Only blocks with at least this grade; None for all of them.
+        Least grade of the blocks; None for all blocks.
     blocks : int
-        With any part in the domain and the bench.
+        Number of blocks with any part in the domain and the bench.
     volume, tonnes : float
-        Volume in cubed units of the coordinates, and that times density.
+        Volume in cubed units of the coordinates; volume times density.
     grades : tuple of GradeTotal
-        In the order in which they were asked for.
+        The grades in the caller's order.
     without_volume, without_density : int
-        Blocks that are counted, and have no volume or no tonnes.
+        Blocks that are counted but have no volume or no tonnes.
     """
 
     domain: str
@@ -81,25 +81,25 @@ class TonnesRow:
 
 @dataclass(frozen=True, repr=False)
 class Tonnes:
-    """Report the tonnes and grade of a model; `str` is a table, and a notebook shows one.
+    """Tonnes and grade of a model; `str` is a table, and a notebook shows one.
 
     Attributes
     ----------
     rows : tuple of TonnesRow
-        By domain, bench and cut-off; of each domain and bench the first is without a cut-off.
+        By domain, bench and cut-off; the first row of each domain and bench has no cut-off.
     domains, totals : tuple of TonnesRow
-        By domain and cut-off, all benches together, and of all the blocks by cut-off.
+        Rows by domain and cut-off, over all benches; rows by cut-off, over all blocks.
     blocks : int
-        All that were read.
+        Number of blocks read.
     cutoff_grade : str
-        The grade that cut-offs are of, if there are any.
+        The grade that cut-offs apply to, if there are any.
     bench : float, optional
         The height of a bench.
     warnings : tuple of str
-        Everything that was warned of.
+        The warnings that were issued.
     notes : tuple of str
-        What is worth knowing: blocks of density 0, a wide spread of densities, labels that differ
-        by case alone.
+        Other observations: blocks of density 0, a wide spread of densities, labels that differ
+        only in case.
     """
 
     rows: tuple[TonnesRow, ...]
@@ -116,11 +116,11 @@ class Tonnes:
         return asdict(self)
 
     def to_csv(self) -> str:
-        r"""Return the rows as CSV, numbers to their last digit and nothing where there is none.
+        r"""Return the rows as CSV: numbers in full, and empty cells for missing values.
 
-        The columns are domain, bench, cutoff, blocks, volume, tonnes, and of each grade the mean
-        and the metal, ``mean_AU`` and ``metal_AU`` of AU, or ``metal_AU_g`` where its unit is
-        known. Lines end in "\n".
+        The columns are domain, bench, cutoff, blocks, volume, tonnes, and for each grade the mean
+        and the metal, such as ``mean_AU`` and ``metal_AU``, or ``metal_AU_g`` if its unit is
+        specified. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -135,12 +135,12 @@ class Tonnes:
         return text.getvalue()
 
     def __str__(self) -> str:
-        """Lay the table out as lines to read."""
+        """Return the table as text."""
         headings, rows = self._table()
         return in_lines([*text_table([headings, *rows]), *_missing_notes(self)])
 
     def __repr__(self) -> str:
-        """Say how many blocks and tonnes there are."""
+        """Show the numbers of blocks, tonnes and domains."""
         whole = self.totals[0]
         return (
             f"<Tonnes of {counted(self.blocks, 'block')}: {whole.tonnes:,.6g} t "
@@ -150,7 +150,7 @@ class Tonnes:
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         headings, rows = self._table()
-        notes = [*_missing_notes(self), *(f"warning: {one}" for one in self.warnings)]
+        notes = [*_missing_notes(self), *(f"warning: {text}" for text in self.warnings)]
         return html_table("Tonnes and grade", rows, headings=headings, notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
@@ -169,7 +169,7 @@ class Tonnes:
 def _cells(
     row: TonnesRow, name: str, benched: bool, cut: bool, *, whole: bool = False
 ) -> list[str]:
-    """Return a row as it is read: numbers rounded."""
+    """Return the cells of a row for reading: numbers are rounded."""
     cells = [name]
     if benched:
         unknown = "" if whole else _NO_BENCH
@@ -183,15 +183,15 @@ def _cells(
 
 
 def _csv_cells(row: TonnesRow) -> list[str | int | float]:
-    """Return a row to the last digit."""
+    """Return the cells of a row for CSV: numbers in full."""
     grades = [value for grade in row.grades for value in (grade.mean, grade.metal)]
     cells = [row.domain, row.bench, row.cutoff, row.blocks, row.volume, row.tonnes, *grades]
     return ["" if cell is None else cell for cell in cells]
 
 
-def _missing_notes(found: Tonnes) -> Iterator[str]:
-    """Yield what is missing, which the numbers above leave out."""
-    whole = found.totals[0]
+def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
+    """Yield notes on missing values, which the numbers above leave out."""
+    whole = tonnes.totals[0]
     if whole.without_volume:
         yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
     if whole.without_density:
@@ -203,7 +203,7 @@ def _missing_notes(found: Tonnes) -> Iterator[str]:
         if grade.missing:
             lost = counted(grade.missing, "block")
             yield f"without {grade.name}: {lost}, in tonnes, not in its mean"
-    yield from found.notes
+    yield from tonnes.notes
 
 
 # From sums to the report, with warnings for the geologist.
@@ -213,7 +213,7 @@ _Key = tuple[str, float | None]
 
 
 def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
-    """Return what was added up."""
+    """Return the sums as a report."""
     by_bench, by_domain, whole = _gather(tonnage)
     for (name, _), steps in by_domain.items():
         for step, group in enumerate(steps):
@@ -236,7 +236,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 def _gather(
     tonnage: Tonnage,
 ) -> tuple[dict[_Key, list[Group]], dict[_Key, list[Group]], list[Group]]:
-    """Put the groups together by domain and bench, by domain, and all, a list by interval each."""
+    """Combine groups by domain and bench, by domain, and overall; each is a list by interval."""
     by_bench: dict[_Key, list[Group]] = {}
     by_domain: dict[_Key, list[Group]] = {}
     whole = _empty(tonnage)
@@ -248,7 +248,7 @@ def _gather(
 
 
 def _empty(tonnage: Tonnage) -> list[Group]:
-    """Return nothing for each interval."""
+    """Return an empty group for each interval."""
     intervals, kinds = tonnage.all_blocks.shape
     sums = 2 + 2 * len(tonnage.wanted.grades)
     return [Group(np.zeros(kinds, np.int64), [0] * sums) for _ in range(intervals)]
@@ -257,7 +257,7 @@ def _empty(tonnage: Tonnage) -> list[Group]:
 def _in_order(
     tonnage: Tonnage, groups: dict[_Key, list[Group]], order: dict[str, int]
 ) -> tuple[TonnesRow, ...]:
-    """Return the rows by domain and bench, what has none of them last."""
+    """Return the rows by domain and bench; rows without domain or bench come last."""
 
     def place(key: _Key) -> tuple[int, bool, str, float]:
         name, bench = key
@@ -273,13 +273,13 @@ def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow
     for group in reversed(steps):
         above.append(Group(above[-1].counts, above[-1].sums))
         above[-1].add(group)
-    found = above[:0:-1]
-    for cutoff, group in zip([None, *tonnage.wanted.cutoffs], found, strict=True):
+    sums = above[:0:-1]
+    for cutoff, group in zip([None, *tonnage.wanted.cutoffs], sums, strict=True):
         yield _row(tonnage.wanted, key, cutoff, group)
 
 
 def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
-    """Round the sums, once each."""
+    """Return a row of the report, rounding each sum once."""
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
@@ -328,16 +328,16 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
 
 
 def _notes(tonnage: Tonnage) -> Iterator[str]:
-    """Yield what is worth knowing of the densities, and of the labels."""
+    """Yield notes on the densities and the labels."""
     yield from tonnage.densities.notes()
     if not tonnage.wanted.shares:
         yield from tonnage.spelled.notes()
 
 
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:
-    """Yield a sentence for everything in the sums that a geologist should look at.
+    """Yield a warning for everything in the sums that a geologist should look at.
 
-    Without `negative`, negative grades were warned of where they were read.
+    Without `negative`, negative grades have been reported when they were read.
     """
     wanted = tonnage.wanted
     _, no_volume, no_density, *no_grade = _all_counts(tonnage)
@@ -374,11 +374,11 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
-    """Count all blocks, and those without each thing."""
+    """Return the counts over all blocks: total, without volume, density, and each grade."""
     counts: NDArray[np.int64] = tonnage.all_blocks.sum(axis=0)
     return [int(count) for count in counts]
 
 
 def _blocks(count: int) -> str:
-    """Say how many blocks have, for what follows."""
+    """Return the beginning of a sentence about a number of blocks."""
     return "1 block has" if count == 1 else f"{count:,} blocks have"

@@ -1,5 +1,5 @@
-// Many segments at once on the host: short ones by batches, long ones by walks that visit near
-// nodes first, and the hits of four at a time.
+// Answers many segments at once on the host: short ones in batches, long ones by walks that visit
+// near nodes first. Hits are described four at a time.
 #pragma once
 
 #include <type_traits>
@@ -10,13 +10,13 @@
 
 namespace geodomain {
 
-// Describes four hits side by side: the same bits as one by one.
+// Describes four hits side by side, with the same bits as one by one.
 
 class FourHits {
  public:
   static constexpr int kCount = 4;
 
-  // A segment and a triangle that it crosses, into a lane.
+  // Puts a segment and a triangle that it crosses into a lane.
   void put(int lane, const Segment& s, const Triangle& t) {
     const Vec3 points[5] = {s.start, s.end, t.a, t.b, t.c};
     for (int k = 0; k < 5; ++k) {
@@ -52,7 +52,7 @@ class FourHits {
     return {corner(2), corner(3), corner(4)};
   }
 
-  // As Full::volume, in the lanes whose bits are set.
+  // Like Full::volume, in the lanes whose bits are set.
   static std::uint32_t volume(const Vector<Doubles4>& a, const Vector<Doubles4>& b,
                               const Vector<Doubles4>& c, const Vector<Doubles4>& q, double* out) {
     const EstimateOf<Doubles4> estimate = orient3d_estimate(a, b, c, q);
@@ -77,12 +77,11 @@ class FourHits {
   Segment segment_[kCount];
 };
 
-// Answers a batch of short segments with one thread. Nodes and packets wait for their visit in
-// queues that all segments of the batch share, and are visited many at a time, so that no visit
-// branches on the result of the one before. The order does not matter: few nodes are near a short
-// segment.
+// Answers a batch of short segments with one thread. Nodes and packets wait in queues that all
+// segments of the batch share, and are visited many at a time, so that no visit branches on the
+// result of the one before. The order does not matter, because few nodes are near a short segment.
 
-constexpr int kBatch = 256;     // segments to a batch, and the most nodes visited at once
+constexpr int kBatch = 256;     // segments in a batch, and the most nodes visited at once
 constexpr int kNodesAhead = 6;  // visits ahead of which memory is prefetched
 
 template <class Question>
@@ -90,8 +89,8 @@ class ShortSegments {
  public:
   explicit ShortSegments(const BatchView& bvh) : bvh_(bvh), frame_(bvh.frame) {}
 
-  // For each row in [begin, end): makes a question by make(row), answers it for the segment in
-  // `ends`, and calls done(row, question).
+  // For each row in [begin, end): creates a query with make(row), answers it for the segment in
+  // `ends`, and calls done(row, query).
   template <class Make, class Done>
   void ask(std::int64_t begin, std::int64_t end, const double* ends, Make&& make, Done&& done) {
     for (std::int64_t row = begin; row < end; row += kBatch) {
@@ -127,8 +126,8 @@ class ShortSegments {
     for (std::int64_t row = begin; row < end; ++row) done(row, questions_[row - begin]);
   }
 
-  // Visits the last nodes of the queue. What does not change is copied to local variables, since a
-  // compiler cannot know that the queues do not alias it.
+  // Visits the last nodes of the queue. Constants are copied to local variables, because a compiler
+  // cannot know that the queues do not alias them.
   void visit_nodes() {
     const int count = nodes_.size < kBatch ? nodes_.size : kBatch;
     current_.size = 0;
@@ -146,7 +145,7 @@ class ShortSegments {
       const std::uint32_t owner = owners[i];
       const Ray& ray = rays_[owner];
       const std::uint32_t met = met_slots(node, ray).slots;
-      // The last are visited first, so the far ones go in before.
+      // The last are visited first, so far children are added first.
       const std::uint32_t turn = Question::kNearFirst ? ray.octant ^ 7 : 0;
       nodes.add(met & node.inner, node.child, owner, turn);
       packets.add(met & node.leaf, node.child, owner, turn ^ 7);
@@ -163,23 +162,23 @@ class ShortSegments {
   PacketQueue<Question> packets_;
 };
 
-// Answers long segments with one thread, many at once, each by a walk of its own. A walk visits
-// near nodes first, since a hit there may spare it the far ones. All walks advance in turn, so that
-// none waits for the memory of another; a finished walk makes room for the next segment.
+// Answers long segments with one thread, many at once, each by its own walk. A walk visits near
+// nodes first, because a hit there may make the far ones unnecessary. All walks advance in turn, so
+// that none waits for the memory of another; a finished walk is replaced by the next segment.
 
-// Whether a part of the way may suffice to answer a question.
+// Whether a query may be answered by a part of the segment.
 template <class Question>
 constexpr bool kEndsEarly =
     std::is_same<Question, Any>::value || std::is_same<Question, NearestBySpans>::value;
 
-// A segment is long from this part of the longest half of the frame on.
+// A segment is long from this share of half the frame's longest side.
 constexpr double kLong = 0.5;
 
-// Whether most of the rows in [begin, end) are long, by a sample of every sixteenth. It affects
-// speed alone.
+// Whether most of the rows in [begin, end) are long, by a sample of every sixteenth row. This
+// affects speed only.
 inline bool are_long(const BoxFrame& frame, const double* ends, std::int64_t begin,
                      std::int64_t end) {
-  double least[3];  // of a long one, along an axis
+  double least[3];  // of a long segment, along each axis
   for (int k = 0; k < 3; ++k) least[k] = kLong / (frame.scale[k] * frame.share[k]);
   int balance = 0;
   for (std::int64_t row = begin; row < end; row += 16) {
@@ -202,7 +201,7 @@ class LongSegments {
         place_(new std::uint32_t[kWalks * room_]),
         enter_(new float[kWalks * room_]) {}
 
-  // As ShortSegments::ask.
+  // Like ShortSegments::ask.
   template <class Make, class Done>
   void ask(std::int64_t begin, std::int64_t end, const double* ends, Make&& make, Done&& done) {
     if (bvh_.triangle_count == 0) {
@@ -246,8 +245,8 @@ class LongSegments {
     walking_[walking_count_++] = i;
   }
 
-  // Each walk takes the last node of its stack, and puts its children there, far ones first. A
-  // level leaves at most seven, and eight words are written.
+  // Each walk takes the last node of its stack and pushes its children, far ones first. A level
+  // adds at most seven, and eight words are written.
   void visit_nodes() {
     packets_.met.reserve(walking_count_);
     VisitQueue::Appender packets(packets_.met);
@@ -277,8 +276,8 @@ class LongSegments {
     packets.commit(packets_.met);
   }
 
-  // Separates finished walks from those with nodes left. A node that begins beyond the reach is
-  // dropped, one to a step, without a branch.
+  // Separates finished walks from walks with nodes left. A node that begins beyond the reach is
+  // dropped, one per step, without a branch.
   void go_on() {
     int left = 0;
     for (int k = 0; k < walking_count_; ++k) {
@@ -301,13 +300,13 @@ class LongSegments {
 
   const BatchView bvh_;
   const EvenFrame frame_;
-  const std::size_t room_;  // of a stack
+  const std::size_t room_;  // entries of a stack
   const std::unique_ptr<std::uint32_t[]> place_;
-  const std::unique_ptr<float[]> enter_;  // where a ray meets the box of a place
+  const std::unique_ptr<float[]> enter_;  // where a ray meets the box of each entry
   Ray rays_[kWalks];
   Question questions_[kWalks];
   std::int64_t row_[kWalks];
-  std::uint32_t depth_[kWalks];  // of stacks
+  std::uint32_t depth_[kWalks];  // of each stack
   std::uint32_t walking_[kWalks], free_[kWalks];
   int walking_count_ = 0, free_count_ = 0;
   PacketQueue<Question> packets_;

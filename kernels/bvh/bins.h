@@ -1,16 +1,16 @@
-// Bins of segments by their middles, and of points, so that neighbouring threads go the same way
-// through a hierarchy. A bin is a cell of the mesh's box; a middle outside of it goes to a bin at
-// the rim.
+// Sorts segments by their midpoints, and points, into bins, so that neighbouring threads take the
+// same way through a hierarchy. A bin is a cell of the mesh's box; a midpoint outside the box goes
+// to a bin at its boundary.
 //
-// Bins only order the work. Each row's answer goes to the row's own place, so it depends neither on
-// the bins nor on the order of rows within one, which atomics leave open.
+// Bins only order the work. Each row's result goes to the row's own place, so it depends neither on
+// the bins nor on the order of rows within a bin, which atomics leave open.
 #pragma once
 
 #include "bvh/box_frame.h"
 
 namespace geodomain {
 
-// The rows of segments, in the order that they are taken in; as they come where that is null.
+// The rows of segments, and the order to process them in; null for the order of rows.
 struct SegmentRows {
   const Segment* segments;
   const std::uint32_t* order;
@@ -18,9 +18,9 @@ struct SegmentRows {
 };
 static_assert(sizeof(SegmentRows) == 24, "as every compiler has it");
 
-constexpr std::uint32_t kBinsOfBlock = 4096;  // that a block finds the first places of
+constexpr std::uint32_t kBinsOfBlock = 4096;  // bins whose first places a block computes
 
-// Cells of which each axis has a power of two, as near to cubes as that allows.
+// Cells as near to cubes as a power of two along each axis allows.
 struct Bins {
   BoxFrame frame;
   std::uint32_t size[3], count;
@@ -29,7 +29,7 @@ struct Bins {
     const double middle = 0.5 * frame.place(axis, start) + 0.5 * frame.place(axis, end);
     const float cells = 0.5f * static_cast<float>(size[axis]);
     const float place = (static_cast<float>(middle) + 1.0f) * cells;
-    if (!(place > 0.0f)) return 0;  // a NaN too
+    if (!(place > 0.0f)) return 0;  // also for NaN
     return place < 2.0f * cells ? static_cast<std::uint32_t>(place) : size[axis] - 1;
   }
   GD_HD std::uint32_t of(const Segment& s) const {
@@ -43,7 +43,7 @@ static_assert(sizeof(Bins) == 80, "as every compiler has it");
 constexpr std::uint32_t kLeastBins = 1u << 12, kMostBins = 1u << 20;
 constexpr std::int64_t kRowsOfBin = 16;
 
-// Few enough that most of them have several rows, and that looking at all of them costs little.
+// Few enough that most bins have several rows, and a pass over all bins costs little.
 GD_HD Bins bins_of(const BoxFrame& frame, std::int64_t rows) {
   Bins bins = {frame, {1, 1, 1}, 1};
   float extent[3] = {frame.share[0], frame.share[1], frame.share[2]};
@@ -57,7 +57,7 @@ GD_HD Bins bins_of(const BoxFrame& frame, std::int64_t rows) {
   return bins;
 }
 
-// Of points: cubes along a Morton curve, 2^bits of them in a cube around the mesh.
+// Bins of points: cubes along a Morton curve, 2^bits in a cube around the mesh.
 struct CurveBins {
   BoxFrame frame;
   std::uint32_t bits;
@@ -71,7 +71,7 @@ static_assert(sizeof(CurveBins) == 72, "as every compiler has it");
 
 constexpr std::uint32_t kNoBin = 0xffffffffu;
 
-// The bin of a row and its number among the bin's rows.
+// A row's bin, and its number among the rows of the bin.
 struct BinTicket {
   std::uint32_t bin, number;
 };

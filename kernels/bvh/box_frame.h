@@ -1,5 +1,5 @@
-// Boxes in single precision around exact geometry, the coordinates they are in, their Morton codes,
-// and segments and points among them.
+// Boxes in single precision around exact geometry: their coordinates and Morton codes, and the
+// segments and points tested against them.
 #pragma once
 
 #include "exact/segment.h"
@@ -8,17 +8,16 @@
 
 namespace geodomain {
 
-// Morton codes: 21 bits of each axis, interleaved, so that places with near codes are near in
-// space.
+// Morton codes: 21 bits of each axis, interleaved, so that near codes mean near places.
 
-// The cell of a place in [-1, 1]; places outside of it, and NaN, get a cell at the rim.
+// The cell of a place in [-1, 1]; places outside, and NaN, get a cell at the boundary.
 GD_HD std::uint32_t morton_cell(float place) {
   const float cell = (place + 1.0f) * 0x1p20f;
   if (!(cell > 0.0f)) return 0;
   return cell < 0x1.fffffep20f ? static_cast<std::uint32_t>(cell) : 0x1fffff;
 }
 
-// Bit i goes to bit 3 i.
+// Moves bit i to bit 3 i.
 GD_HD std::uint64_t spread_bits(std::uint64_t cell) {
   cell = (cell | cell << 32) & 0x001f00000000ffff;
   cell = (cell | cell << 16) & 0x001f0000ff0000ff;
@@ -40,16 +39,16 @@ constexpr int kDigits = 1 << kDigitBits;
 
 // Boxes, and the margin that makes them safe.
 //
-// Boxes only leave triangles out; exact arithmetic decides the rest. So answers depend on one
-// property alone: a box that the segment meets is never missed.
+// Boxes only exclude triangles; exact arithmetic decides the rest. So results depend on one
+// property of boxes alone: a box that the segment meets is never missed.
 
 struct Box {
   float low[3], high[3];
 };
 static_assert(sizeof(Box) == 24, "as every compiler has it");
 
-// Each axis of a mesh's bounds mapped to [-1, 1]: parameters along a segment stay what they
-// are. Scales are powers of two. `share` is an axis' extent by the longest one's, at most 1.
+// Maps each axis of a mesh's bounds to [-1, 1]; parameters along a segment do not change. Scales
+// are powers of two. `share` is an axis' extent divided by the longest axis' extent, at most 1.
 struct BoxFrame {
   double centre[3], scale[3];
   float share[3];
@@ -78,9 +77,9 @@ GD_HD Box around(const Box& a, const Box& b) {
   return both;
 }
 
-// By the middle, in cubes, so that a flat surface is parted along its extent. Cubes begin at the
-// frame's lower end: from its middle, the first bit would part what is above the middle of a flat
-// surface from what is below, and boxes of both would be spread over all of it.
+// The code of a box's middle, in cubes, so that a flat surface is split along its extent. Cubes
+// begin at the frame's lower end: if they began at its middle, the first bit would separate the
+// upper half of a flat surface from the lower, and boxes of both would spread over all of it.
 GD_HD std::uint64_t code_of(const BoxFrame& frame, const Box& box) {
   std::uint32_t cell[3];
   for (int k = 0; k < 3; ++k) {
@@ -89,31 +88,31 @@ GD_HD std::uint64_t code_of(const BoxFrame& frame, const Box& box) {
   return morton_code(cell[0], cell[1], cell[2]);
 }
 
-// All that rounding moves a box or a point of the clipped segment by, in the frame: at most
-// nine roundings of numbers below 4 (2^-22 each), twice over.
+// The most that rounding moves a box or a point of the clipped segment, in the frame: nine
+// roundings of numbers below 4 (2^-22 each), twice.
 constexpr double kRounding = 0x1.2p-19;
-// A segment that reaches farther than this many times the mesh meets every box.
+// A segment that reaches farther than this many mesh sizes meets every box.
 constexpr double kFarthest = 0x1p40;
 
-// The part of a segment inside the frame, by its parameters.
+// The part of a segment inside the frame, as parameters.
 struct Stretch {
   double enter, length;
 
-  // A bound from above on the tau of a parameter, from 0 to 1 along the part.
+  // An upper bound of tau for a parameter; tau runs from 0 to 1 along the part.
   GD_HD float reach(double t) const {
     const double tau = (t - enter + 0x1p-44) / length + 0x1p-20;
     return tau < 1.0 ? static_cast<float>(tau) : 1.0f;
   }
 };
 
-// The part of a segment inside the frame, from parameter `enter` on over `length`, as start +
-// tau * direction with tau in [0, 1] and the inverse of the direction. A position at a
-// given tau is within a margin of the true one. A direction so small that it does not leave the
-// margin is made as large as rounding, which moves positions by no more than that.
+// The part of a segment inside the frame, from parameter `enter` over `length`, as start +
+// tau * direction with tau in [0, 1], and the inverse of the direction. A position at a given
+// tau is within a margin of the true one. A direction too small to leave the margin is enlarged to
+// the size of rounding errors, which moves positions by no more than these.
 struct Probe {
   float start[3], inverse[3];
-  float margin[3];       // as a difference of tau
-  std::uint32_t octant;  // a bit for each axis along which it descends
+  float margin[3];       // as a difference in tau
+  std::uint32_t octant;  // a bit for each axis along which the segment descends
   Stretch stretch;
 };
 
@@ -121,7 +120,7 @@ GD_HD Probe probe_everywhere() {
   return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, {4.0f, 4.0f, 4.0f}, 0, {0.0, 1.0}};
 }
 
-// Whether a segment may meet the frame's box at all; if so, its probe. At any parameter the
+// Whether a segment may meet the frame's box; if so, sets its probe. At any parameter the
 // computed position and the true one differ by less than 2^-51 of the largest coordinate.
 GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   const double first[3] = {frame.place(0, s.start.x), frame.place(1, s.start.y),
@@ -135,7 +134,8 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   const double slack = 0x1p-50 * size, limit = 1.0 + slack;
   double enter = 0.0, leave = 1.0;
   for (int k = 0; k < 3 && size > 1.0; ++k) {
-    if (maximum(std::fabs(first[k]), std::fabs(last[k])) <= 1.0) continue;  // not clipped by it
+    if (maximum(std::fabs(first[k]), std::fabs(last[k])) <= 1.0)
+      continue;  // not clipped along this axis
     const double length = last[k] - first[k];
     if (std::fabs(length) <= slack) {
       if (std::fabs(first[k]) > limit + slack) return false;
@@ -166,17 +166,17 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
 
 // A point in the coordinates of boxes.
 
-// A point in the frame, single precision. Boxes and it are moved by less than 2^-21 of 1 and of
-// itself: `kBoxError` is several times that for all axes together. Beyond 2^40 it is put there,
-// which is nearer to every box.
+// A point in the frame, in single precision. Boxes and the point are moved by less than 2^-21 of 1
+// and of the point: `kBoxError` is several times the sum over all axes. A point beyond 2^40 is
+// moved there, which is nearer to every box.
 constexpr float kBoxError = 0x1p-18f, kFarthestPlace = 0x1p40f;
-// More than the square of any distance to a box.
+// More than any squared distance to a box.
 constexpr float kMostSquare = 0x1p120f;
 
 struct FramedPoint {
   float at[3];
-  float most;   // the largest place, at least 1
-  float error;  // of a distance to a box, in places of the longest axis
+  float most;   // the largest coordinate, at least 1
+  float error;  // of a distance to a box, in units of the longest axis
 
   GD_HD FramedPoint(const BoxFrame& frame, Vec3 p) {
     const double value[3] = {p.x, p.y, p.z};
@@ -189,16 +189,16 @@ struct FramedPoint {
     }
     error = kBoxError * most;
   }
-  // In places of the longest axis.
+  // The point in units of the longest axis.
   GD_HD Vector<float> even(const BoxFrame& frame) const {
     return {at[0] * frame.share[0], at[1] * frame.share[1], at[2] * frame.share[2]};
   }
-  // By how much conversions move the point and a corner at most, together, in places of the longest
-  // axis: sqrt(3) u for each of them, of itself, with u = 2^-24; the rest is for corners that a
-  // flat triangle puts on its base. A point that was put nearer is moved by any distance.
+  // The most that conversions move the point and a corner, together, in units of the longest
+  // axis: sqrt(3) u of each, with u = 2^-24; the rest is for corners that a flat triangle moves to
+  // its base. A point that was moved nearer may have moved by any distance.
   GD_HD float moved() const { return most < kFarthestPlace ? 0x1p-22f * most : HUGE_VALF; }
-  // Beyond this the squares of the distances to boxes need not be looked at, where a distance is
-  // at most so many places.
+  // Squared distances to boxes beyond this need not be examined, if a distance is known to be at
+  // most `distance`.
   GD_HD float limit(float distance) const {
     const float reach = multiply_add(distance, 1.0f + 0x1p-18f, error);
     return reach < 0x1p58f ? reach * reach * (1.0f + 0x1p-18f) : kMostSquare;
@@ -208,7 +208,7 @@ struct FramedPoint {
 // The scale of the longest axis, whose share is 1, or nearly.
 GD_HD double longest_scale(const BoxFrame& frame) { return frame.scale[0] * frame.share[0]; }
 
-// A sort key that brings near points together; any number for a NaN.
+// A sort key that puts near points together; arbitrary for a NaN.
 GD_HD std::uint64_t code_of_point(const BoxFrame& frame, Vec3 p) {
   const FramedPoint place(frame, p);
   Box box;

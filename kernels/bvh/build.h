@@ -1,6 +1,6 @@
-// Building the hierarchy: a binary tree from sorted codes, bottom-up in one pass (C. Apetrei,
+// Builds the hierarchy: a binary tree from sorted codes, bottom-up in one pass (C. Apetrei,
 // "Fast and simple agglomerative LBVH construction", 2014), then nodes of eight gathered from it
-// level by level. One function to a thread's work; the loops are in the faces.
+// level by level. Each function is the work of one thread; the loops are in launch/.
 #pragma once
 
 #include "bvh/nodes.h"
@@ -9,22 +9,22 @@
 
 namespace geodomain {
 
-// Leaf i is the triangle at place i in the order of codes, then of indices. Inner node k parts
-// what is up to place k from what is after it; a child is an inner node, or ~i for leaf i.
+// Leaf i is triangle i in the order of codes, then of indices. Inner node k separates leaves up to
+// k from leaves after k; a child is an inner node, or ~i for leaf i.
 struct BinaryTree {
   std::int32_t leaf_count;
-  const std::uint64_t* codes;     // in order
-  const std::int32_t* triangles;  // in order
-  const Box* boxes;               // of triangles, not in order
+  const std::uint64_t* codes;     // sorted
+  const std::int32_t* triangles;  // sorted by code
+  const Box* boxes;               // by triangle index
   std::int32_t (*child)[2];
-  std::int32_t (*range)[2];  // the first and the last leaf below a node
+  std::int32_t (*range)[2];  // first and last leaf below each node
   Box* around_node;
-  std::int32_t* other_end;  // -1 until the first child of a node is done
+  std::int32_t* other_end;  // -1 until a node's first child is done
   std::int32_t* root;
 
-  // How unlike leaves i and i + 1 are: a difference of codes outweighs one of indices.
-  // Between a node's ends and what lies beyond them it is never equal, since of two numbers
-  // that share a prefix and differ in the same next bit there are not three.
+  // How different leaves i and i + 1 are: a difference of codes outweighs one of indices. The
+  // values at a node's two ends are never equal, because there are no three numbers that share a
+  // prefix and all differ in the next bit.
   GD_HD bool nearer(std::int32_t i, std::int32_t j) const {
     const std::uint64_t a = codes[i] ^ codes[i + 1], b = codes[j] ^ codes[j + 1];
     if (a != 0 || b != 0) return a < b;
@@ -42,7 +42,7 @@ struct BinaryTree {
 };
 static_assert(sizeof(BinaryTree) == 72, "as every compiler has it");
 
-// From leaf i up, until a node whose other child is not done: the last to come goes on.
+// Climbs from leaf i to a node whose other child is not done; the thread of the last child goes on.
 GD_HD void climb(const BinaryTree& tree, std::int32_t i) {
   std::int32_t current = ~i, left = i, right = i;
   const std::int32_t last = tree.leaf_count - 1;
@@ -67,18 +67,18 @@ struct PacketRange {
 };
 static_assert(sizeof(PacketRange) == 8, "as every compiler has it");
 
-// Where the gathered nodes go; `source` is the binary child that each is gathered from.
+// Output of gathering; `source` is the binary child that each node is gathered from.
 struct WideTree {
   WideNode* nodes;
   std::int32_t* source;
   PacketRange* packets;
   std::uint32_t* packet_count;
-  std::uint32_t* level_sizes;  // nodes; 1 for the first level and else 0 to begin with
+  std::uint32_t* level_sizes;  // nodes; initially 1 for the first level, else 0
 };
 static_assert(sizeof(WideTree) == 40, "as every compiler has it");
-constexpr int kLevels = kDeepest + 2;  // that sizes are kept for
+constexpr int kLevels = kDeepest + 2;  // with sizes
 
-// A level's nodes, whose number is final once the level above is gathered.
+// A level's nodes; their number is final once the level above is gathered.
 struct Level {
   int number;
   std::uint32_t begin, end;
@@ -102,8 +102,8 @@ GD_HD float half_area(const Box& box) {
   return x * y + y * z + z * x;
 }
 
-// The binary children that become a node's, with what is asked about them often. `kMost` is the
-// triangles of a packet.
+// The binary children that become a node's children, with the values that are often needed. `kMost`
+// is the number of triangles in a packet.
 template <int kMost>
 struct Gathered {
   int count = 0;
@@ -118,7 +118,7 @@ struct Gathered {
   GD_HD bool is_leaf(int place) const { return size[place] <= kMost; }
 };
 
-// The largest box that can be parted is, until there are eight.
+// Splits the largest box that can be split, until there are eight.
 template <int kMost>
 GD_HD void gather_children(const BinaryTree& tree, std::int32_t source, Gathered<kMost>& out) {
   out.put(tree, 0, source);
@@ -137,8 +137,8 @@ GD_HD void gather_children(const BinaryTree& tree, std::int32_t source, Gathered
   }
 }
 
-// Gives each child a slot on the side of the middle that it is on, the farthest out first. Loops
-// over all that there may be, and bits, let a GPU keep everything in registers.
+// Gives each child a slot on its side of the middle, the farthest child first. Loops with constant
+// bounds, and bit operations, let a GPU keep everything in registers.
 template <int kMost>
 GD_HD void choose_slots(const Gathered<kMost>& gathered, const Box& whole, std::int32_t* slots) {
   float side[kWide][3];
@@ -168,11 +168,11 @@ GD_HD void choose_slots(const Gathered<kMost>& gathered, const Box& whole, std::
   }
 }
 
-// The least exponent of steps of which 255 cover an extent.
+// The smallest exponent for which 255 steps cover an extent.
 GD_HD int step_exponent(float extent) {
   std::uint32_t bits;
   std::memcpy(&bits, &extent, sizeof bits);
-  const int too_small = static_cast<int>(bits >> 23) - 127 - 8;  // 255 are less than 2^8
+  const int too_small = static_cast<int>(bits >> 23) - 127 - 8;  // because 255 < 2^8
   int exponent = too_small > -40 ? too_small : -40;
   while (255.0f * power_of_two(exponent) < extent) ++exponent;
   return exponent;
@@ -186,7 +186,7 @@ GD_HD std::uint32_t step_up(float steps) {
   return below < 255 && static_cast<float>(below) < steps ? below + 1 : below;
 }
 
-// Gathers node `index` of a level from its source, and gives its children places of their own.
+// Gathers node `index` of a level from its source, and allocates its children.
 template <int kMost>
 GD_HD void gather(const BinaryTree& tree, const WideTree& wide, const Level& level,
                   std::uint32_t index) {
@@ -243,8 +243,8 @@ GD_HD void fill_place(const MeshView& mesh, const std::int32_t* triangles, Packe
   packet.put(k, corners, there ? index : -1, range.count);
 }
 
-// How many nodes a tree can have: one that is not full has packets alone below it, more
-// than one packet's triangles; one that is full has seven children more than it takes a place.
+// The most nodes that a tree can have: a node that is not full has only packets below it, with more
+// than one packet's triangles; a full node adds seven more children than it takes places.
 template <int kMost>
 GD_HD std::int64_t most_nodes(std::int64_t triangle_count) {
   return triangle_count / (kMost + 1) + triangle_count / 7 + 1;

@@ -1,5 +1,5 @@
-// Eight triangles in single precision, as a CPU tests them all at once: what that does not decide,
-// which is seldom, goes to doubles and then to the exact cascade, triangle by triangle.
+// Tests eight triangles at once in single precision on a CPU. What floats cannot decide, which is
+// rare, goes to doubles and then to the exact cascade, triangle by triangle.
 #pragma once
 
 #include "bvh/build.h"
@@ -9,19 +9,19 @@ namespace geodomain {
 
 constexpr int kFloatPacket = 8;  // triangles
 
-// Bounds below go by the largest part of a vector, so that all axes have to have one scale: the
-// frame's for its longest one. Products with it and with shares are exact.
+// Error bounds below use the largest component of a vector, so all axes need the same scale: the
+// frame's scale of the longest axis. Products with it and with shares are exact.
 inline double even_place(const BoxFrame& frame, int axis, double value) {
   return frame.place(axis, value) * frame.share[axis];
 }
 
-// Corners from the packet's origin, in even places, by coordinate.
+// Corners relative to the packet's origin, in units of the longest axis, by coordinate.
 struct alignas(64) FloatPacket {
   float at[9][kFloatPacket];  // ax, ay, az, bx, ..., cz
   float origin[3];
-  float size;           // at least that of every coordinate of a corner
-  std::uint32_t first;  // of its triangles, which are side by side in the order of codes
-  std::uint32_t there;  // a bit for each
+  float size;           // at least the magnitude of every coordinate
+  std::uint32_t first;  // of its triangles, which are consecutive in the order of codes
+  std::uint32_t there;  // a bit for each triangle
 };
 static_assert(sizeof(FloatPacket) == 320, "a packet is five lines of a cache");
 
@@ -53,34 +53,34 @@ inline FloatPacket float_packet(const MeshView& mesh, const BoxFrame& frame,
   return packet;
 }
 
-// A triangle with its corners beside its index, for what goes on in doubles.
+// A triangle with corners and index, for the tests in doubles.
 inline PacketRow row_of(const MeshView& mesh, std::int32_t index) {
   const Triangle t = mesh.triangle(index);
   return {{t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z}, index, 1};
 }
 
-// A segment as packets are asked with it, in even places.
+// A segment as tested against packets, in units of the longest axis.
 struct Sight {
-  double start[4], whole[4];  // `whole` is the way from its start to its end
-  float along[4];             // the same, rounded
-  float size;                 // of `along`
+  double start[4], whole[4];  // `whole` is the vector from start to end
+  float along[4];             // `whole`, rounded
+  float size;                 // the size of `along`
 };
 
-// 128u with u = 2^-24: more than the volumes of edges and of a point of the segment are wrong by.
+// 128u with u = 2^-24: bounds the errors of the volumes of edges and of a point of the segment.
 constexpr float kFloatBound = 0x1p-17f;
-// Sizes whose products of three neither underflow nor overflow. Beside the least, what rounding
-// moves a place by is small: less than 2^-53 (r + 1), or u r / 31.
+// Sizes whose products of three neither underflow nor overflow. Beside the least, the rounding of a
+// place is small: less than 2^-53 (r + 1), or u r / 31.
 constexpr float kLeastSize = 0x1p-24f, kMostSize = 0x1p26f;
 // A point of a segment is moved by less than 6 * 2^-53 (r + d + 1), with r and d as seen from the
-// start: u / 42 times the size r as seen from itself, where that is at least this part of the sum.
+// start: u / 42 times its own size r, if that is at least this share of the sum.
 constexpr float kLeastPart = 0x1p-21f;
 
-// A point of a segment that a packet is seen from: `share` of the way from its start, 0 to 1.
+// The point of a segment from which a packet is tested; `share` is its parameter, 0 to 1.
 struct Viewpoint {
-  float at[3];  // from the packet's origin
-  float far;    // the size of `at`
+  float at[3];  // relative to the packet's origin
+  float far;    // size of `at`
   float share;
-  bool counted;  // whether rounding moves it by as little as the start
+  bool counted;  // whether its rounding error is as small as the start's
 };
 
 inline Viewpoint from_start(const FloatPacket& packet, const Sight& sight) {
@@ -92,8 +92,8 @@ inline Viewpoint from_start(const FloatPacket& packet, const Sight& sight) {
   return view;
 }
 
-// From about the point that is nearest to the packet: seen from afar a triangle's volumes are small
-// beside what they may be wrong by.
+// The point of the segment nearest to the packet, approximately. Seen from far away, a triangle's
+// volumes would be small beside their errors.
 inline Viewpoint from_nearest(const FloatPacket& packet, const Sight& sight) {
   const Viewpoint start = from_start(packet, sight);
   const float *const a = start.at, *const d = sight.along;
@@ -110,29 +110,29 @@ inline Viewpoint from_nearest(const FloatPacket& packet, const Sight& sight) {
   return view;
 }
 
-// A range that the t of a crossing is in: the exact one, and the one that `describe` writes.
+// A range that contains the t of a crossing, both the exact t and the t that `describe` writes.
 struct FloatSpan {
   float low, high;
 };
 
-// What is computed in floats is wrong by less than 8u of itself, what `describe` makes by 2^-46.
+// The relative error of float results is below 8u, that of `describe` below 2^-46.
 constexpr double kFloatSpanError = 0x1p-20;
 
-// The same as a span in doubles; 2^-100 is more than rounding takes from floats below 2^-126.
+// Converts a span of doubles; 2^-100 is more than the rounding of floats below 2^-126.
 inline FloatSpan float_span(const Span& span) {
   return {static_cast<float>(span.low * (1.0 - kFloatSpanError)) - 0x1p-100f,
           static_cast<float>(span.high * (1.0 + kFloatSpanError)) + 0x1p-100f};
 }
 
-// What floats say of a packet: which triangles are crossed, which they leave open, and the volumes
-// of the segment's ends with what those may be wrong by.
+// Result of floats for a packet: which triangles are crossed, which are undecided, and the volumes
+// of the segment's ends with their error bounds.
 struct SiftedPacket {
   std::uint32_t crossed, unsure;
   float n0[kFloatPacket], n1[kFloatPacket];
   float of_n0, of_n1;
 
-  // t = |n0| / (|n0| + |n1|) of a triangle that is crossed, whose volumes are at least what they
-  // may be wrong by. Nothing underflows: of_n0 is at least 2^-89, and t at least 2^-72.
+  // t = |n0| / (|n0| + |n1|) of a crossed triangle, whose volumes are at least as large as their
+  // error bounds. Nothing underflows: of_n0 is at least 2^-89, and t at least 2^-72.
   FloatSpan span(int k) const {
     constexpr auto kError = static_cast<float>(kFloatSpanError);
     const float from = std::fabs(n0[k]), to = std::fabs(n1[k]);
@@ -142,9 +142,9 @@ struct SiftedPacket {
   }
 };
 
-// As the other `sift`, in floats, from a viewpoint P. Volumes of edges are the same from any point
-// of the segment's line, and those of its ends n0 = nP + share w and n1 = nP - (1 - share) w with
-// w = w0 + w1 + w2.
+// Like the other `sift`, in floats, from a viewpoint P. Volumes of edges are the same from any
+// point of the segment's line, and the volumes of its ends are n0 = nP + share w and n1 = nP - (1 -
+// share) w with w = w0 + w1 + w2.
 //
 // P or a corner is wrong by u of itself, from its conversion, a difference of the two by u of that
 // besides: less than 2.2u r each with r the sum of both sizes, roundings of `place` included. The
@@ -175,7 +175,7 @@ inline SiftedPacket sift(const FloatPacket& packet, const Sight& sight, const Vi
   const Floats8 n1 = nP - Floats8(1.0f - view.share) * w;
   const float of_w = kFloatBound * (d * (r * r)), of_nP = kFloatBound * (r * (r * r));
   const float of_n0 = of_nP + 3.0f * view.share * of_w, of_n1 = of_nP + 3.0f * of_w;
-  // All as if the start's were positive.
+  // All signs relative to the start's.
   const Floats8 v0 = signed_as(w0, n0), v1 = signed_as(w1, n0), v2 = signed_as(w2, n0);
   const Floats8 least = minimum(minimum(v0, v1), v2), most = maximum(maximum(v0, v1), v2);
   const Floats8 last = signed_as(n1, n0);

@@ -1,4 +1,4 @@
-// The hierarchy on the host: built by a team of threads, with a radix sort of Morton codes.
+// Builds the hierarchy on the host: a team of threads, with a radix sort of Morton codes.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace geodomain {
 
 // A stable radix sort of 64-bit keys with 32-bit values by a team of threads: eight bits at a time,
-// the lowest first. Digits that all keys share cost nothing.
+// lowest first. Digits that are equal in all keys are skipped.
 
 class RadixSort {
  public:
@@ -68,7 +68,7 @@ class RadixSort {
     });
   }
 
-  // Counts become first places: by digit, then by piece.
+  // Turns counts into first places: by digit, then by piece.
   void add_up() {
     std::int64_t sum = 0;
     for (std::int64_t digit = 0; digit < kDigits; ++digit) {
@@ -97,9 +97,9 @@ class RadixSort {
   std::vector<std::int64_t> places_;
 };
 
-// Builds the hierarchy and holds it in the host's memory.
+// Builds the hierarchy and stores it in host memory.
 
-// The frame of bounds that hold something; of an axis without extent, the longest one's scale.
+// The frame of non-empty bounds; an axis without extent gets the scale of the longest axis.
 inline BoxFrame make_frame(const Bounds& bounds) {
   const double low[3] = {bounds.low.x, bounds.low.y, bounds.low.z};
   const double high[3] = {bounds.high.x, bounds.high.y, bounds.high.z};
@@ -113,7 +113,7 @@ inline BoxFrame make_frame(const Bounds& bounds) {
     if (exponent[k] > longest) longest = exponent[k];
   }
   for (int k = 0; k < 3; ++k) {
-    // An axis that is very short beside the others would see segments as very long.
+    // On an axis much shorter than the others, segments would look very long.
     if (exponent[k] < longest - 20) exponent[k] = longest - 20;
     frame.scale[k] = longest == -1100 ? 1.0 : std::ldexp(1.0, -exponent[k]);
     frame.share[k] = static_cast<float>(std::ldexp(1.0, exponent[k] - longest));
@@ -170,7 +170,7 @@ class HostBvh {
   PacketRange below(std::int64_t node) const { return below_[static_cast<std::size_t>(node)]; }
   // The first node of each level, and the end of the last.
   const std::vector<std::int64_t>& levels() const { return levels_; }
-  // What it holds once it is built.
+  // Size of the hierarchy once it is built.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(
         nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode) + sizeof(PacketRange)) +
@@ -264,8 +264,8 @@ class HostBvh {
   std::unique_ptr<std::int32_t[][2]> child_, range_;
   std::unique_ptr<Box[]> around_;
   std::unique_ptr<PacketRange[]> ranges_;
-  std::vector<WideNode> nodes_;  // for a look at them
-  std::vector<OpenNode> open_;   // the same, to be asked
+  std::vector<WideNode> nodes_;  // for inspection
+  std::vector<OpenNode> open_;   // the same nodes, for queries
   std::vector<PacketRange> below_;
   std::vector<FloatPacket> packets_;
   std::vector<PacketRow> corners_;

@@ -1,5 +1,5 @@
-// What host and GPU share in the search for the nearest triangle: bounds of distances by flat
-// triangles and flat cylinders in single precision, and the decision among the few that are left.
+// Shared by host and GPU in the search for the nearest triangle: bounds of distances by flat
+// triangles and flat cylinders in single precision, and the decision among the few that remain.
 #pragma once
 
 #include "bvh/box_frame.h"
@@ -10,17 +10,18 @@
 
 namespace geodomain {
 
-// The nearest of the few triangles that single precision has left.
+// Finds the nearest of the few triangles that remain after single precision.
 
-// A triangle that may be the nearest, and how near it is at least, in even places.
+// A candidate for the nearest triangle, with a lower bound of its distance in units of the longest
+// axis.
 struct Noted {
   float least;
   std::int32_t triangle;
 };
-// As many as are noted until it has to be decided among them.
+// Most candidates before a decision among them.
 constexpr int kMostNoted = 8;
 
-// The nearest of a few triangles, or what was found before: doubles leave out most of them.
+// The nearest of a few candidates and the best so far; doubles exclude most of them.
 GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, int count,
                               NearestFound best) {
   double most = best.foot.distance * (1.0 + 0x1p-50);
@@ -34,25 +35,25 @@ GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, 
     const std::int32_t triangle = noted[i].triangle;
     const NearestFound found = {foot_on(mesh.triangle(triangle), p, reach[i].parts), triangle};
     if (best.triangle < 0 || found.is_before(best)) best = found;
-    // A rounded distance may be below the bound that doubles gave, never far below it.
+    // A rounded distance may be below the bound by doubles, but only slightly.
     most = minimum(most, best.foot.distance * (1.0 + 0x1p-50));
   }
   return best;
 }
 
-// A distance in even places, rounded up; `longest` as `longest_scale` has it.
+// A distance in units of the longest axis, rounded up; `longest` is from `longest_scale`.
 GD_HD float most_in_places(double distance, double longest) {
   return static_cast<float>(distance * longest * (1.0 + 0x1p-20));
 }
 
-// A triangle in its own plane, in single precision: bounds of the distance to it from below and
-// from above. They only leave triangles out.
+// A triangle in its own plane, in single precision: lower and upper bounds of the distance to it.
+// They only exclude triangles.
 
-// Its longest side is the base, from `corner` along `along`; the triangle is on the side of it to
-// which `across` points, and `normal` is upright on both. In even places.
+// Its longest side is the base, from `corner` along `along`; `across` points to the triangle's side
+// of the base, and `normal` is perpendicular to both. In units of the longest axis.
 template <class Number>
 struct FlatTriangle {
-  // A side of the triangle in the plane: from where it begins, as far as `length`.
+  // A side of the triangle in the plane, with its start and length.
   struct Side {
     Number along, across, length;
   };
@@ -63,8 +64,8 @@ struct FlatTriangle {
 constexpr int kFlatNumbers = 19;
 static_assert(sizeof(FlatTriangle<float>) == kFlatNumbers * sizeof(float), "no gaps");
 
-// How far a point is from a flat triangle: from its nearest side, from its plane, and how far
-// inside of all three sides its foot is, negative where it is outside of one.
+// The distance of a point from a flat triangle: from its nearest side, from its plane, and how far
+// its foot is inside all three sides, negative if it is outside one.
 template <class Number>
 struct FlatReach {
   Number edge, plane, inside;
@@ -88,27 +89,27 @@ struct FlatReach {
                             const Number& y) {
     return multiply_add(x, side.along, y * side.across);
   }
-  // Of the distance in the plane to a side.
+  // The squared distance, in the plane, to a side.
   GD_HD static Number square(const Number& ahead, const Number& aside, const Number& length) {
     const Number beyond = ahead - smaller(larger(ahead, Number(0.0f)), length);
     return multiply_add(beyond, beyond, aside * aside);
   }
 };
 
-// All that single precision makes of a distance D to a triangle whose longest side is A, apart from
-// where the point and the corner are moved to: with u = 2^-24 and F <= D + A how far the point is
-// from the corner, its coordinates in the triangle's frame are wrong by less than 9u F, sides by 4u
-// A, what is ahead and aside by 5u F and the roots by 5u D: less than 24u (D + A) in all. So is the
-// distance of a foot from a side.
+// Error of a distance D in single precision, to a triangle with longest side A, apart from the
+// movement of point and corner: with u = 2^-24, and F <= D + A the distance of the point from the
+// corner, the point's coordinates in the triangle's frame are wrong by less than 9u F, sides by 4u
+// A, the parts ahead and aside by 5u F and the roots by 5u D: less than 24u (D + A) in all. So is
+// the distance of a foot from a side.
 constexpr float kFlatError = 0x1p-19f;
 
-// Between what a distance is.
+// Lower and upper bound of a distance.
 template <class Number>
 struct FlatRange {
   Number least, most;
 };
 
-// `moved` is what the point and the corner are moved by at most, together.
+// `moved` bounds how far the point and the corner have moved, together.
 template <class Number>
 GD_HD FlatRange<Number> flat_range(const FlatTriangle<Number>& t, const Vector<Number>& p,
                                    float moved) {
@@ -131,9 +132,9 @@ GD_HD Vector<double> scaled(const Vector<double>& v, double factor) {
 GD_HD Vector<float> single(const Vector<double>& v) {
   return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
 }
-constexpr double kNone = 0x1p-26;  // a length that is none
+constexpr double kNone = 0x1p-26;  // lengths up to this count as 0
 
-// A direction of length 1 that is upright on one.
+// A unit vector perpendicular to `along`.
 GD_HD Vector<double> any_across(const Vector<double>& along) {
   const double x = std::fabs(along.x), y = std::fabs(along.y), z = std::fabs(along.z);
   const Vector<double> axis = x <= y && x <= z ? Vector<double>{1.0, 0.0, 0.0}
@@ -151,8 +152,8 @@ GD_HD FlatTriangle<float>::Side side(double along, double across) {
 
 }  // namespace flat_detail
 
-// From the corners in even places. A corner that is nearer to the base than 2^-26 is on it, and a
-// base that is shorter is a point: that moves less than `moved` has room for.
+// Builds a flat triangle from corners in units of the longest axis. A corner within 2^-26 of the
+// base is moved to it, and a shorter base is a point: `moved` includes these movements.
 GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& one, const Vector<double>& two,
                                         const Vector<double>& three) {
   using namespace flat_detail;
@@ -176,7 +177,7 @@ GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& one, const Vector<
     length = 0.0;
   const double ahead = to_third.dot(along);
   Vector<double> rest = apart(to_third, scaled(along, ahead));
-  rest = apart(rest, scaled(along, rest.dot(along)));  // what cancellation left of it
+  rest = apart(rest, scaled(along, rest.dot(along)));  // again, because of cancellation
   double aside = std::sqrt(rest.dot(rest));
   Vector<double> across = any_across(along);
   if (aside > kNone)
@@ -192,7 +193,7 @@ GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& one, const Vector<
           side(ahead - length, aside)};
 }
 
-// Of a mesh's triangle.
+// The flat triangle of a mesh's triangle.
 GD_HD FlatTriangle<float> flat_triangle(const BoxFrame& frame, const Triangle& t) {
   const auto even = [&](const Vec3& c) {
     return Vector<double>{frame.place(0, c.x) * frame.share[0],
@@ -202,9 +203,9 @@ GD_HD FlatTriangle<float> flat_triangle(const BoxFrame& frame, const Triangle& t
   return flat_triangle(even(t.a), even(t.b), even(t.c));
 }
 
-// Flat cylinders around the triangles of a node or of a packet, in single precision and even
-// places. The boxes of a tilted surface are thick, so many of them look near; a cylinder about the
-// mean plane is as thin as the surface is flat.
+// Flat cylinders around the triangles of a node or a packet, in single precision and in units of
+// the longest axis. The boxes of a tilted surface are thick, so many of them look near; a cylinder
+// about the mean plane is as thin as the surface is flat.
 
 GD_HD Vector<float> apart(const Vector<float>& to, const Vector<float>& from) {
   return {to.x - from.x, to.y - from.y, to.z - from.z};
@@ -217,12 +218,12 @@ GD_HD Vector<float> times(const Vector<float>& a, float factor) {
 }
 GD_HD float length(const Vector<float>& v) { return quick_root(v.dot(v)); }
 
-// In places from the frame's middle: nearer than this, single precision is enough.
+// Distance from the frame's middle up to which single precision is enough.
 constexpr float kFarthestForCylinders = 16.0f;
 
-// At most the square of the distance to anything in a cylinder, from the point less its centre.
-// Rounding errors, that of the normal's length included, are less than 2^-20 of the distance to the
-// centre.
+// A lower bound of the squared distance to anything in a cylinder, from the vector from its centre
+// to the point. Rounding errors, including that of the normal's length, are less than 2^-20 of the
+// distance to the centre.
 template <class Number>
 GD_HD Number square_to_cylinder(const Vector<Number>& off, const Vector<Number>& normal,
                                 const Number& thickness, const Number& radius) {
@@ -235,11 +236,11 @@ GD_HD Number square_to_cylinder(const Vector<Number>& off, const Vector<Number>&
   return (beside * beside + above * above) * Number(1.0f - 0x1p-19f);
 }
 
-// What is in it is within `thickness` of its middle plane, and within `radius` of its axis.
+// The points within `thickness` of the middle plane and within `radius` of the axis.
 struct alignas(16) Cylinder {
   float centre[3];
   float thickness;
-  float normal[3];  // of length 1, or 0: then it is a ball
+  float normal[3];  // of length 1, or 0 for a ball
   float radius;
 
   GD_HD float least_square(const Vector<float>& p) const {
@@ -249,7 +250,7 @@ struct alignas(16) Cylinder {
 };
 static_assert(sizeof(Cylinder) == 32, "a cylinder is two loads of sixteen bytes");
 
-// A direction of length 1, or 0 where there is none.
+// The unit vector along a sum, or 0.
 GD_HD Vector<float> direction_of(const Vector<float>& sum) {
   const float size = maximum_of(maximum_of(std::fabs(sum.x), std::fabs(sum.y)), std::fabs(sum.z));
   if (!(size > 0x1p-100f)) return {0.0f, 0.0f, 0.0f};
@@ -257,7 +258,7 @@ GD_HD Vector<float> direction_of(const Vector<float>& sum) {
   return times(even, 1.0f / std::sqrt(even.dot(even)));
 }
 
-// Half of a cylinder's height, and its radius, wider by more than roundings come to.
+// A cylinder, widened by more than the rounding errors.
 GD_HD Cylinder cylinder(const Vector<float>& centre, const Vector<float>& normal, float thickness,
                         float radius) {
   const float wide = radius * (1.0f + 0x1p-18f) + 0x1p-22f;
@@ -267,7 +268,7 @@ GD_HD Cylinder cylinder(const Vector<float>& centre, const Vector<float>& normal
           wide};
 }
 
-// Around the triangles of a packet.
+// The cylinder around the triangles of a packet.
 GD_HD Cylinder cylinder_of(const BoxFrame& frame, const PacketRow* rows, int triangle_count) {
   const auto corner = [&](int i) {
     const double* at = rows[i / 3].at + 3 * (i % 3);
@@ -291,7 +292,7 @@ GD_HD Cylinder cylinder_of(const BoxFrame& frame, const PacketRow* rows, int tri
   return cylinder(centre, normal, thickness, radius);
 }
 
-// Around others; child(i) for i in [0, count).
+// The cylinder around the cylinders child(i), i in [0, count).
 template <class Child>
 GD_HD Cylinder cylinder_around(int count, Child&& child) {
   Vector<float> sum = {0.0f, 0.0f, 0.0f}, centre = sum;
@@ -315,7 +316,7 @@ GD_HD Cylinder cylinder_around(int count, Child&& child) {
   return cylinder(centre, normal, thickness, radius);
 }
 
-// Of a node, once those of its children are there.
+// The cylinder of a node, from those of its children.
 GD_HD Cylinder cylinder_of(const WideNode& node, const Cylinder* of_nodes,
                            const Cylinder* of_packets) {
   const int inner = count_bits(node.inner), all = inner + count_bits(node.leaf);
@@ -324,12 +325,12 @@ GD_HD Cylinder cylinder_of(const WideNode& node, const Cylinder* of_nodes,
   });
 }
 
-// Nodes, cylinders and flat triangles of the hierarchy over a mesh, as a GPU reads them.
+// Nodes, cylinders and flat triangles of a mesh's hierarchy, in the form for a GPU.
 
-// A packet's triangle: five loads of sixteen bytes.
+// A packet's triangle, read by five loads of sixteen bytes.
 struct alignas(16) FlatRow {
   FlatTriangle<float> flat;
-  std::uint32_t triangle;  // and, as the highest bit, whether the packet has another
+  std::uint32_t triangle;  // and, in the highest bit, whether the packet has another
 
   static constexpr std::uint32_t kAnother = 0x80000000u;
 };
@@ -342,10 +343,10 @@ GD_HD FlatRow flat_row(const BoxFrame& frame, const MeshView& mesh, const Packet
           triangle | (another ? FlatRow::kAnother : 0u)};
 }
 
-// A node's boxes in even places: on a GPU bytes would take three times the time to be made numbers
-// of. A slot that is empty is infinitely far from everything.
+// A node's boxes as floats, in units of the longest axis: on a GPU converting bytes would take
+// three times as long. An empty slot is infinitely far from everything.
 struct alignas(16) NearestNode {
-  float side[3][2][kWide];  // by axis: where boxes begin, and where they end
+  float side[3][2][kWide];  // by axis: lower and upper sides of boxes
   std::uint32_t child, packet;
   std::uint32_t inner, leaf;
 };
@@ -369,16 +370,16 @@ GD_HD NearestNode nearest_node(const BoxFrame& frame, const WideNode& node) {
   return wide;
 }
 
-// What the kernels need to answer.
+// The index as the kernels take it.
 struct NearestView {
   BoxFrame frame;
   const NearestNode* nodes;
   const Cylinder *of_nodes, *of_packets;
-  const FlatRow* rows;  // kDevicePacket to a packet
+  const FlatRow* rows;  // kDevicePacket rows for each packet
   MeshView mesh;
 };
 static_assert(sizeof(NearestView) == 120, "as every compiler has it");
 
-constexpr std::int32_t kNoRoom = -2;  // in the place of the first that is noted
+constexpr std::int32_t kNoRoom = -2;  // instead of the first candidate
 
 }  // namespace geodomain

@@ -1,4 +1,4 @@
-// The nearest triangle to a point, on the host: eight boxes, cylinders or triangles at a time.
+// Finds the nearest triangle to a point on the host: eight boxes, cylinders or triangles at a time.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ namespace geodomain {
 // A packet of eight triangles, each in its own plane, in single precision.
 
 struct alignas(64) FlatPacket {
-  float at[kFlatNumbers][kFloatPacket];  // numbers of flat triangles
+  float at[kFlatNumbers][kFloatPacket];  // components of flat triangles
   std::int32_t triangle[kFloatPacket];
-  std::uint32_t there;  // a bit for each
+  std::uint32_t there;  // a bit for each triangle
 
   FlatTriangle<Floats8> triangles() const {
     const auto number = [&](int k) { return Floats8::load(at[k]); };
@@ -53,17 +53,17 @@ inline FlatPacket flat_packet(const BoxFrame& frame, const PacketRow* rows, int 
 }
 
 // A node with eight boxes and eight flat cylinders: bounds of the distances to its children, in
-// single precision and even places.
+// single precision and in units of the longest axis.
 
-constexpr std::uint32_t kIsPacket = 0x80000000u;  // beside the index of what is below a slot
+constexpr std::uint32_t kIsPacket = 0x80000000u;  // flag in the reference of a slot
 
 struct alignas(64) SurroundedNode {
   NearestNode boxes;
-  float cylinder[8][kWide];    // numbers of cylinders
-  std::uint32_t below[kWide];  // a node, or a packet
+  float cylinder[8][kWide];    // components of cylinders
+  std::uint32_t below[kWide];  // by slot: a node or a packet
 
-  // At most the squares of the distances to what is below each slot; of slots that are empty, more
-  // than any. A point that is far away has single precision for boxes alone.
+  // Lower bounds of the squared distances to the contents of each slot; for empty slots, more than
+  // any distance. For a point far away, single precision is enough for boxes only.
   Floats8 least_squares(const Vector<Floats8>& p, bool is_far) const {
     const Floats8 squares = box_squares(p);
     if (is_far) return squares;
@@ -104,10 +104,10 @@ inline SurroundedNode surrounded_node(const BoxFrame& frame, const WideNode& nod
 }
 
 // Walks the hierarchy for the triangle nearest to a point. Boxes, cylinders and flat triangles, all
-// in single precision, only leave triangles out. Of the rest, doubles leave out some more and
-// `foot_on` decides by (distance, index), so that no answer depends on the order of visits.
+// in single precision, only exclude triangles. Of the rest, doubles exclude some more, and
+// `foot_on` decides by (distance, index), so that no result depends on the order of visits.
 
-// The hierarchy as points ask it.
+// The hierarchy in the form for queries of points.
 class NearestIndex {
  public:
   NearestIndex(const MeshView& mesh, const Bounds& bounds, Team& team)
@@ -128,7 +128,7 @@ class NearestIndex {
     });
     const auto node_count = static_cast<std::int64_t>(nodes_.size());
     team.run(node_count, 1, [&](std::int64_t node, std::int64_t, int) {
-      if (node > 0) of_nodes[node] = cylinder(bvh_.below(node));  // the first is in no other
+      if (node > 0) of_nodes[node] = cylinder(bvh_.below(node));  // the root is in no other node
     });
     team.run(node_count, 256, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -151,7 +151,7 @@ class NearestIndex {
   std::vector<FlatPacket> packets_;
 };
 
-// Asks for one point after the other; what was found last is where the next search begins.
+// Queries one point after the other; each search starts from the triangle found last.
 class NearestAsker {
  public:
   explicit NearestAsker(const NearestIndex& index)
@@ -192,9 +192,9 @@ class NearestAsker {
     std::int32_t packet;
   };
   static constexpr std::size_t kMostDoubtful = 64;
-  static constexpr int kRoom = (kWide - 1) * kDeepest + 1;  // as `kMostOpen` of a GPU's walk
+  static constexpr int kRoom = (kWide - 1) * kDeepest + 1;  // like `kMostOpen` of a GPU's walk
 
-  // What is below a node and near enough, the nearest on top.
+  // Pushes the children of a node that are near enough, the nearest on top.
   void descend(const SurroundedNode& node) {
     const Floats8 least = node.least_squares({even_.x, even_.y, even_.z}, is_far_);
     float squares[kWide];
@@ -217,8 +217,8 @@ class NearestAsker {
                       place_.moved());
   }
 
-  // Looks at a packet: lowers the most that the distance can be, and notes the triangles that may
-  // be that near.
+  // Tests a packet: lowers the upper bound of the distance, and lists the triangles that may be
+  // within it.
   void look(std::uint32_t index) {
     const FlatPacket& packet = index_.packet(index);
     const FlatRange<Floats8> range = reach(index);
@@ -244,7 +244,7 @@ class NearestAsker {
     limit_ = place_.limit(most_);
   }
 
-  // Decides among the triangles that have been noted.
+  // Decides among the listed triangles.
   void decide() {
     const std::int32_t before = best_.triangle;
     Noted few[kMostNoted];
@@ -277,18 +277,17 @@ class NearestAsker {
   FramedPoint place_;
   Vector<float> even_ = {};
   bool is_far_ = false;
-  float most_ = 0.0f;  // the distance is at most that, in even places
+  float most_ = 0.0f;  // upper bound of the distance, in units of the longest axis
   float limit_ = 0.0f;
   std::int32_t best_packet_ = -1, last_ = -1;
-  // What is open: squares of the least distances, and what to look at.
+  // The stack: squared lower bounds of distances, and the nodes and packets to visit.
   float squares_[kRoom];
   std::uint32_t below_[kRoom];
   int open_count_ = 0;
   std::vector<Doubtful> doubtful_;
 };
 
-// The hierarchy that a GPU builds and keeps, in the host's memory: the GPU's code is tested with it
-// where there is no GPU.
+// The hierarchy that a GPU builds, in host memory, to test the GPU's code without a GPU.
 
 class DeviceTree {
  public:
@@ -350,7 +349,7 @@ class DeviceTree {
     }
   }
 
-  // What distances are asked through.
+  // Builds the cylinders and flat triangles for queries of distances.
   void surround(const MeshView& mesh) {
     rows_.resize(std::size_t{kDevicePacket} * packet_count_);
     for (std::uint32_t i = 0; i < packet_count_; ++i) {

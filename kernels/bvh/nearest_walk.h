@@ -1,22 +1,22 @@
-// The triangles nearest to the points of a warp, one point to a thread. The points are near each
-// other, so the threads go through the nodes together. Boxes, cylinders and flat triangles, all in
-// single precision, leave out most triangles and note the few that may be nearest. Of those,
-// doubles leave out some, and `foot_on` decides by (distance, index): the answer is the same in any
-// order, with any company and with any nodes.
+// Finds the triangles nearest to the points of a warp, one thread for each point. The points are
+// near each other, so the threads walk through the nodes together. Boxes, cylinders and flat
+// triangles, all in single precision, exclude most triangles and list the few that may be nearest.
+// Of these, doubles exclude some, and `foot_on` decides by (distance, index): the result does not
+// depend on the order, on the other points of the warp, or on the nodes.
 #pragma once
 
 #include "bvh/nearest.h"
 
 namespace geodomain {
 
-// A node to look at, and at most the square of the distance from its box to the nearest point of
+// A node to visit, and a lower bound of the squared distance from its box to the nearest point of
 // the group.
 struct OpenBox {
   std::uint32_t node;
   float least;
 };
 
-// The bits of a number that is not negative, which have its order.
+// The bits of a non-negative number, which sort like the number.
 GD_HD std::uint32_t bits_of_float(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -28,7 +28,7 @@ GD_HD float float_of_bits(std::uint32_t bits) {
   return value;
 }
 
-// A node leaves at most so many more than it takes, on each level.
+// On each level a node adds at most this many entries more than it takes.
 constexpr int kMostOpen = (kWide - 1) * kDeepest + 1;
 
 // A group of one point: its vote decides.
@@ -39,13 +39,12 @@ struct Alone {
   GD_HD static void sync() {}
 };
 
-// With `kDecides` the walk decides whenever it has noted as many as it can; otherwise it goes on
-// without noting.
+// With `kDecides` the walk decides whenever its list is full; otherwise it goes on without listing.
 template <class Group, bool kDecides>
 class NearestWalk {
  public:
-  // `open` has room for kMostOpen, and is shared by the group; `noted`, a point's own, for
-  // kMostNoted: kept apart from the walk, so that a compiler can keep the rest in registers.
+  // `open` has room for kMostOpen and is shared by the group; `noted` is a point's own, for
+  // kMostNoted. Both are separate from the walk, so that a compiler can keep the rest in registers.
   GD_HD NearestWalk(const NearestView& view, OpenBox* open, Noted* noted, Vec3 p, bool asks)
       : view_(view),
         open_(open),
@@ -57,7 +56,7 @@ class NearestWalk {
     if (!asks) limit_ = -1.0f;
   }
 
-  // Looks at all that may be nearest. The mesh has triangles.
+  // Visits all nodes and packets that may contain the nearest. The mesh has triangles.
   GD_HD void go() {
     push({0, 0.0f});
     Group::sync();
@@ -72,10 +71,10 @@ class NearestWalk {
     forget();
   }
 
-  // How many have been noted, of which one is the nearest; -1 if there was no room.
+  // The number of listed triangles, one of which is the nearest; -1 if there was no room.
   GD_HD int noted_count() const { return has_room_ ? noted_count_ : -1; }
 
-  // After a walk that decides.
+  // The result of a walk that decides.
   GD_HD NearestFound found() {
     decide();
     return best_;
@@ -91,7 +90,7 @@ class NearestWalk {
     float squares[kWide];
     box_squares(node, squares);
     const std::uint32_t inner = node.inner, leaf = node.leaf;
-    // The farthest node first, so that the nearest is on top, but the nearest packet first.
+    // Nodes go in farthest first, so that the nearest is on top; packets nearest first.
     std::uint32_t nodes[kWide], packets[kWide];
     for (int slot = 0; slot < kWide; ++slot) {
       const std::uint32_t square = squares[slot] <= limit_ ? bits_of_float(squares[slot]) : kNone;
@@ -115,7 +114,7 @@ class NearestWalk {
 
   static constexpr std::uint32_t kNone = 0xffffffffu, kSlots = kWide - 1;
 
-  // Visits keys that are neither 0 nor kNone, the largest first; no two are equal.
+  // Visits keys other than 0 and kNone, the largest first; no two are equal.
   template <class Visit>
   GD_HD static void in_turn(const std::uint32_t* keys, Visit&& visit) {
     for (std::uint32_t last = kNone;;) {
@@ -130,20 +129,20 @@ class NearestWalk {
     }
   }
 
-  // The larger of the squares of the distances to a box and to a cylinder.
+  // The larger of the squared distances to a box and to a cylinder.
   GD_HD float least_square(const Cylinder& from, float of_box) const {
     const Cylinder cylinder = load_whole(&from);
     if (!(place_.most <= kFarthestForCylinders)) return of_box;
     return maximum_of(of_box, cylinder.least_square(even_));
   }
 
-  // One of eight numbers in registers.
+  // One of eight values in registers.
   GD_HD static float at(const float* values, int slot) {
     float value = values[0];
     for (int i = 1; i < kWide; ++i) value = i == slot ? values[i] : value;
     return value;
   }
-  // Squares of the distances to a node's boxes.
+  // Squared distances to a node's boxes.
   GD_HD void box_squares(const NearestNode& node, float* squares) const {
     const float place[3] = {even_.x, even_.y, even_.z};
     for (int slot = 0; slot < kWide; ++slot) squares[slot] = 0.0f;
@@ -157,7 +156,7 @@ class NearestWalk {
     }
   }
 
-  // Lowers the most that the distance can be, and notes the triangles that may be that near.
+  // Lowers the upper bound of the distance, and lists the triangles that may be within it.
   GD_HD void look_at_packet(const FlatRow* rows) {
     for (std::uint32_t which = FlatRow::kAnother; which & FlatRow::kAnother; ++rows) {
       const FlatRow row = load_whole(rows);
@@ -181,7 +180,7 @@ class NearestWalk {
     noted_[noted_count_++] = one;
   }
 
-  // Leaves out those that are known to be farther by now.
+  // Removes listed triangles that are farther than the bound by now.
   GD_HD void forget() {
     int kept = 0;
     for (int i = 0; i < noted_count_; ++i) {
@@ -209,7 +208,7 @@ class NearestWalk {
   const FramedPoint place_;
   const Vector<float> even_;
   NearestFound best_ = {{HUGE_VAL, {0.0, 0.0, 0.0}}, -1};
-  float most_ = HUGE_VALF;  // the distance is at most that, in even places
+  float most_ = HUGE_VALF;  // upper bound of the distance, in units of the longest axis
   float limit_ = kMostSquare;
   int count_ = 0, noted_count_ = 0;
   bool has_room_ = true;

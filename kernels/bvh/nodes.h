@@ -1,10 +1,10 @@
-// The hierarchy over a mesh's triangles, as it is asked: nodes of eight boxes in 80 bytes,
-// packets of a few triangles below them.
+// The hierarchy over a mesh's triangles in the form for queries: nodes of eight boxes in 80 bytes,
+// with packets of a few triangles below them.
 //
-// Boxes are kept as bytes, in steps of a power of two from their node's corner (H. Ylitie, T.
+// Boxes are stored as bytes, in steps of a power of two from their node's corner (H. Ylitie, T.
 // Karras, S. Laine, "Efficient incoherent ray traversal on GPUs through compressed wide BVHs",
-// 2017). Which slot a child is in says on which side of the node's middle it is, along each axis:
-// a ray that takes slots in the order of slot ^ octant takes the near ones first.
+// 2017). A child's slot tells on which side of the node's middle it is, along each axis: a ray that
+// takes slots in the order of slot ^ octant takes the near ones first.
 #pragma once
 
 #include "bvh/box_frame.h"
@@ -16,40 +16,40 @@
 namespace geodomain {
 
 constexpr int kWide = 8;
-// Triangles to a packet. A thread of a GPU takes them one by one, so that smaller boxes pay; a CPU
-// takes eight at once, from packets of its own (bvh/float_packets.h).
+// Triangles in a packet. A thread of a GPU takes them one by one, so that smaller boxes pay off; a
+// CPU takes eight at once, from its own packets (bvh/float_packets.h).
 constexpr int kDevicePacket = 2;
-// A level of the tree that nodes are gathered from shares one more bit of 63-bit codes and of
-// 32-bit indices than the level above, and a node is at least a level.
+// Each level of the binary tree shares one more bit of 63-bit codes and 32-bit indices than the
+// level above, and a node spans at least a level.
 constexpr int kDeepest = 63 + 32;
 
 struct alignas(16) WideNode {
   float origin[3];
   std::int8_t exponent[3];
-  std::uint8_t inner;  // slots that are nodes: `child` on, in the order of slots
+  std::uint8_t inner;  // slots with nodes: from `child` on, in the order of slots
   std::uint32_t child;
-  std::uint32_t packet;  // slots that are packets: `packet` on
+  std::uint32_t packet;  // slots with packets: from `packet` on
   std::uint8_t leaf;
   std::uint8_t unused[7];
-  std::uint64_t low[3], high[3];  // a byte to a slot, the first lowest
+  std::uint64_t low[3], high[3];  // a byte for each slot, the first lowest
 };
 static_assert(sizeof(WideNode) == 80, "a node is five loads of sixteen bytes");
 
-// A triangle of a packet: five loads of sixteen bytes.
+// A triangle of a packet, read by five loads of sixteen bytes.
 struct alignas(16) PacketRow {
   double at[9];  // ax, ay, az, bx, ..., cz
   std::int32_t triangle;
-  std::int32_t count;  // of the packet
+  std::int32_t count;  // triangles in the packet
 };
 static_assert(sizeof(PacketRow) == 80, "a row is five loads of sixteen bytes");
 
-// One triangle after the other, for a thread of a GPU: threads that are at different packets wait
-// for each load that they make, whatever its size, and rows that are not there cost none.
+// One triangle after the other, for a thread of a GPU: threads at different packets wait for each
+// of their loads, whatever its size, and missing rows cost nothing.
 struct Packet {
   PacketRow row[kDevicePacket];
 
-  // Corners are read once more where they are asked for, which is seldom: eighteen registers less
-  // than to keep them. Without `volatile` compilers keep them.
+  // Corners are read again when they are needed, which is rare: this saves eighteen registers.
+  // Without `volatile` compilers would keep the corners.
   struct Taken {
     const PacketRow& from;
     PacketRow row;
@@ -92,14 +92,14 @@ GD_HD float power_of_two(int exponent) {  // -126 to 127
   return value;
 }
 
-// Where a probe meets the two sides of each slot's box along an axis. All slots of an axis go
-// together, which compilers for GPUs make fewer instructions of.
+// Where a probe meets the two sides of each slot's box along an axis. All slots of an axis are
+// computed together, which GPU compilers turn into fewer instructions.
 struct AxisClip {
   float enter[kWide], leave[kWide];
 
-  // A side at a byte is met at byte * step from where the node begins. What `offset_byte` adds is
-  // taken off there, which is rounded twice then, by 2^-24 of that many steps each time; the margin
-  // takes twice as much, its own rounding included.
+  // A side at a byte is met at byte * step from the node's corner. What `offset_byte` adds is
+  // subtracted there, rounded twice, by 2^-24 of that many steps each time; the margin subtracts
+  // twice as much, including its own rounding.
   GD_HD AxisClip(const WideNode& node, const Probe& probe, int k) {
     const bool descends = probe.octant >> k & 1;
     const std::uint64_t near = descends ? node.high[k] : node.low[k];
@@ -130,7 +130,7 @@ GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float re
   return ~missed & (node.inner | node.leaf);
 }
 
-// Bit i goes to bit i ^ octant, and back.
+// Moves bit i to bit i ^ octant; its own inverse.
 GD_HD std::uint32_t turned(std::uint32_t slots, std::uint32_t octant) {
   if (octant & 1) slots = (slots & 0x55) << 1 | (slots >> 1 & 0x55);
   if (octant & 2) slots = (slots & 0x33) << 2 | (slots >> 2 & 0x33);
@@ -142,25 +142,25 @@ GD_HD std::uint32_t rank_below(std::uint32_t slots, int slot) {
   return static_cast<std::uint32_t>(count_bits(slots & ((1u << slot) - 1u)));
 }
 
-// The nodes of a level that a walk has still to take. A stack has an entry for each level above the
-// one that the walk is at, so it cannot overflow.
+// The nodes of a level that a walk has still to visit. A stack has an entry for each level above
+// the walk's own, so it cannot overflow.
 struct Siblings {
   std::uint32_t child, inner, open;
 };
 using Stack = Siblings[kDeepest];
 
-// A segment's way through the hierarchy, a node to a step, near ones first where that helps. Its
-// stack is kept apart from it, so that a compiler can keep the rest in registers.
+// A segment's way through the hierarchy, one node per step, near ones first if that helps. Its
+// stack is separate, so that a compiler can keep the rest in registers.
 struct Walk {
   Probe probe;
-  float reach;  // what lies beyond is passed over; a visitor may lower it
+  float reach;  // boxes beyond this are skipped; a visitor may lower it
   std::uint32_t index;
-  Siblings top;  // of the stack, which has the others that have some open
-  int depth;     // of the stack; -1 where all is done
-  // Packets found by the last step, which have been asked for since.
+  Siblings top;  // the stack's top; deeper entries have nodes left too
+  int depth;     // of the stack; -1 when all is done
+  // Packets met by the last step, prefetched since.
   std::uint32_t packet, leaf, leaves;
 
-  // Whether there is anything to walk through.
+  // Starts the walk; returns whether there is anything to visit.
   GD_HD bool begin(const BvhView& bvh, const Segment& s) {
     reach = 1.0f;
     index = 0;
@@ -170,11 +170,11 @@ struct Walk {
     return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
   }
 
-  // Passes over what lies beyond a parameter.
+  // Skips boxes beyond a parameter from now on.
   GD_HD void shorten(double t) { reach = probe.stretch.reach(t); }
 
-  // Visits the packets that the last step met, until visit(packet) returns true, and looks at the
-  // next node. Returns whether there is another step to make.
+  // Visits the packets that the last step met, until visit(packet) returns true, then the next
+  // node. Returns whether there is another step.
   template <bool kNearFirst, class Visit>
   GD_HD bool step(const BvhView& bvh, Stack& stack, Visit&& visit) {
     for (; leaves != 0; leaves &= leaves - 1) {

@@ -1,5 +1,5 @@
 // Queries of a segment: whether it crosses the mesh, the nearest triangle, how many, all of them.
-// Every answer follows from the triangles that it crosses, in any order.
+// Every result follows from the set of triangles that it crosses, in any order.
 #pragma once
 
 #include "bvh/nodes.h"
@@ -9,10 +9,10 @@
 
 namespace geodomain {
 
-// visit(a call for its corners, its index) for the triangles of a packet that the segment crosses,
-// until it returns true; false in `sure` where the arithmetic does not tell. The filter takes as
-// many triangles at a time as Number has lanes: one after the other on a GPU. A CPU asks
-// packets of its own (bvh/batches.h).
+// Calls visit(a function that returns its corners, its index) for the triangles of a packet that
+// the segment crosses, until it returns true; `sure` is false if the arithmetic cannot decide. The
+// filter takes as many triangles at a time as Number has lanes: one on a GPU. A CPU has its own
+// packets (bvh/batches.h).
 template <class Arithmetic, class Number, class Visit>
 GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
   constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
@@ -43,7 +43,7 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
 
 struct Found {
   double t;
-  std::int64_t triangle;  // as wide as t, so that no byte of it is left unwritten
+  std::int64_t triangle;  // as wide as t, so that there is no padding
 
   GD_HD bool operator<(const Found& other) const {
     return t < other.t || (t == other.t && triangle < other.triangle);
@@ -51,9 +51,9 @@ struct Found {
 };
 static_assert(sizeof(Found) == 16, "as every compiler has it");
 
-// The questions. Each takes the crossed triangles one by one, and returns whether it needs no more.
-// `sure` is false where the arithmetic could not decide; then there is no answer yet. The part of
-// the segment beyond the nearest crossing so far may be left out.
+// The queries. Each takes the crossed triangles one by one, and returns whether it needs no more.
+// `sure` is false if the arithmetic could not decide; then there is no result yet. The part of
+// the segment beyond the nearest crossing so far may be skipped.
 
 struct Any {
   static constexpr bool kNearFirst = false, kAsksWhere = false;
@@ -63,7 +63,7 @@ struct Any {
   GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
     return found = true;
   }
-  // As so many calls of `take`.
+  // Like `crossed` calls of `take`.
   GD_HD bool take_all(std::int32_t crossed) { return found |= crossed > 0; }
   GD_HD bool answered() const { return sure | found; }
 };
@@ -81,13 +81,13 @@ struct Count {
   GD_HD bool answered() const { return sure; }
 };
 
-// The triangle with the least (t, index), -1 where there is none.
+// The triangle with the least (t, index), or -1.
 struct Nearest {
   static constexpr bool kNearFirst = true, kAsksWhere = true;
   bool sure = true;
   std::int32_t triangle = -1;
   Span best = {2.0, 2.0};
-  Triangle corners = {};  // of the best, where the arithmetic can make its t
+  Triangle corners = {};  // of the best, if the arithmetic can compute its t
 
   template <class Arithmetic, class Corners, class Way>
   GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Way& way) {
@@ -108,7 +108,8 @@ struct Nearest {
   GD_HD bool answered() const { return sure; }
 
  private:
-  // Makes the t of the best so far and of another, whose spans overlap; false where it cannot.
+  // Computes the t of the best so far and of another triangle with an overlapping span; false on
+  // failure.
   template <class Arithmetic>
   GD_HD bool settle(const Segment& s, const Triangle& t, Span& span) {
     if constexpr (Arithmetic::kAlwaysTells) {
@@ -122,7 +123,7 @@ struct Nearest {
   }
 };
 
-struct AllCrossings {  // all of them, in the order that they are found in; `out` has room
+struct AllCrossings {  // all crossings, in the order of discovery; `out` has room
   static constexpr bool kNearFirst = false, kAsksWhere = true;
   Found* out = nullptr;
   bool sure = true;
@@ -148,7 +149,7 @@ GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
   });
 }
 
-// Whether the arithmetic told.
+// Runs a query over the hierarchy; returns whether the arithmetic could decide.
 template <class Arithmetic, class Number, class Question>
 GD_HD bool ask(const BvhView& bvh, const Segment& s, Question& question) {
   Walk walk;
@@ -181,8 +182,8 @@ GD_HD void sort_found(Found* list, std::int64_t count) {
   }
 }
 
-// Brute force, to compare the hierarchy with: every triangle against every segment, with a test of
-// their boxes first, as in the first version of R. Leung's ray-surface intersection (arXiv
+// Brute force, for comparison with the hierarchy: every triangle against every segment, with a test
+// of their boxes first, as in the first version of R. Leung's ray-surface intersection (arXiv
 // 2209.02878).
 
 struct BruteView {
@@ -192,7 +193,7 @@ struct BruteView {
 };
 static_assert(sizeof(BruteView) == 96, "as every compiler has it");
 
-// The box of a segment, grown by all that rounding may move it or a triangle's box by.
+// The box of a segment, enlarged by the rounding errors of its own and a triangle's box.
 GD_HD Box span_of(const BoxFrame& frame, const Segment& s) {
   const double start[3] = {s.start.x, s.start.y, s.start.z}, end[3] = {s.end.x, s.end.y, s.end.z};
   Box span;
@@ -205,13 +206,13 @@ GD_HD Box span_of(const BoxFrame& frame, const Segment& s) {
   return span;
 }
 
-// False for the box of a segment with a NaN, too.
+// Also false for the box of a segment with a NaN.
 GD_HD bool meet(const Box& a, const Box& b) {
   return (a.low[0] <= b.high[0]) & (b.low[0] <= a.high[0]) & (a.low[1] <= b.high[1]) &
          (b.low[1] <= a.high[1]) & (a.low[2] <= b.high[2]) & (b.low[2] <= a.high[2]);
 }
 
-// A question about one segment, to all triangles in their order.
+// Runs a query of one segment over all triangles in order.
 template <class Question>
 GD_HD void ask_brute(const BruteView& brute, const Segment& s, Question& question) {
   const Box span = span_of(brute.frame, s);

@@ -1,4 +1,4 @@
-// The hierarchy as a CPU reads it, and queues of nodes, packets and triangles that wait for a
+// The hierarchy in the form for a CPU, and queues of nodes, packets and triangles that wait for a
 // visit.
 #pragma once
 
@@ -15,16 +15,16 @@
 
 namespace geodomain {
 
-// Nodes with their boxes opened once, from compressed bytes to eight floats to a side, and with
+// Nodes with their boxes decompressed once, from bytes to eight floats for each side, and with
 // references to their children side by side.
 
 struct alignas(64) OpenNode {
   float side[3][2][kWide];     // low and high, along each axis
   std::uint32_t child[kWide];  // of a slot: a node or a packet
-  std::uint32_t inner, leaf;   // slots that are nodes, and packets
+  std::uint32_t inner, leaf;   // slots with nodes, and with packets
 };
 
-// Rounds once to the nearest float, by 2^-24: `Ray` counts that.
+// Rounds once to the nearest float, by 2^-24, which `Ray` accounts for.
 inline OpenNode open_node(const WideNode& node) {
   OpenNode open = {};
   open.inner = node.inner;
@@ -45,7 +45,7 @@ inline OpenNode open_node(const WideNode& node) {
   return open;
 }
 
-// A frame as vectors of four lanes, of which the last is 0.
+// A frame as vectors of four lanes; the last lane is 0.
 struct EvenFrame {
   BoxFrame axes;
   double centre[4], scale[4], share[4];
@@ -59,7 +59,7 @@ struct EvenFrame {
   }
 };
 
-// A probe prepared for many boxes: it meets a side at x at x * inverse + near, or far.
+// A probe prepared for many boxes: it meets a side at x where tau = x * inverse + near (or far).
 //
 // Rounding moves a position in the frame by less than the margin: a box, when it was made and when
 // it was opened, and the start move by 2^-24 each; the direction and its inverse by 2^-22; start *
@@ -67,9 +67,9 @@ struct EvenFrame {
 // where the margin has room for eight.
 struct Ray {
   float inverse[4], near[4], far[4];
-  std::uint32_t near_side[3];  // where the sides begin that are met first
+  std::uint32_t near_side[3];  // offset of the sides that are met first
   std::uint32_t octant;
-  float reach;  // what lies beyond is passed over; a visitor may lower it
+  float reach;  // boxes beyond this are skipped; a visitor may lower it
   Sight sight;
   Stretch stretch;
 
@@ -89,7 +89,7 @@ struct Ray {
     sight.size = largest(absolute(even));
     reach = 1.000001f;
     if (all_at_most(maximum(absolute(first), absolute(last)), Doubles4(1.0))) {
-      // As `aim` does for a segment that nothing is clipped off.
+      // Like `aim` for a segment that is not clipped.
       constexpr double kInside = kRounding + 0x1p-46;
       const Doubles4 size = maximum(absolute(along), Doubles4(kInside));
       const Floats4 one = Floats4(1.0f) / signed_as(size, along).rounded();
@@ -122,8 +122,8 @@ struct Ray {
   }
 };
 
-// The slots whose boxes the ray meets within its reach, and where it enters them. Empty slots may
-// be among them.
+// The slots whose boxes the ray meets within its reach, and where it enters them. They may include
+// empty slots.
 struct MetSlots {
   std::uint32_t slots;
   Floats8 enter;
@@ -142,7 +142,7 @@ inline MetSlots met_slots(const OpenNode& node, const Ray& ray) {
   return {at_most(enter, leave), enter};
 }
 
-// Queues of a thread: nodes, packets and triangles that wait for a visit, each with its segment.
+// A thread's queues of nodes, packets and triangles that wait for a visit, each with its segment.
 // Many are visited at a time, so that none waits for another and memory is prefetched.
 
 inline Triangle corners_of(const PacketRow& row) {
@@ -150,7 +150,7 @@ inline Triangle corners_of(const PacketRow& row) {
   return {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
 }
 
-// The hierarchy of a mesh as a CPU reads it.
+// The hierarchy of a mesh in the form for a CPU.
 struct BatchView {
   const OpenNode* nodes;
   const FloatPacket* packets;
@@ -160,8 +160,8 @@ struct BatchView {
   int level_count;  // of nodes
 };
 
-// The triangle with the least (t, index), or none where `row_` is null. Spans of floats nearly
-// always tell which of two is nearer; where their spans meet, `Nearest` decides.
+// The triangle with the least (t, index), or none if `row_` is null. Spans of floats nearly always
+// tell which of two is nearer; if the spans overlap, `Nearest` decides.
 class NearestBySpans {
  public:
   static constexpr bool kNearFirst = true, kAsksWhere = true;
@@ -201,7 +201,7 @@ class VisitQueue {
   const std::uint32_t* places() const { return place_.get(); }
   const std::uint32_t* rays() const { return ray_.get(); }
 
-  // Makes room for so many more sets of slots.
+  // Reserves room for this many more sets of slots.
   void reserve(int sets) {
     const int room = size + kWide * sets;
     if (room <= room_) return;
@@ -217,7 +217,7 @@ class VisitQueue {
     std::copy_n(from.rays() + first, count, ray_.get() + size);
     size += count;
   }
-  // Additions count once `commit` is called: a compiler keeps the counter in a register.
+  // Additions take effect with `commit`: until then a compiler keeps the counter in a register.
   class Appender {
    public:
     explicit Appender(VisitQueue& to) : place_(&to.place_[to.size]), ray_(&to.ray_[to.size]) {}
@@ -240,14 +240,14 @@ class VisitQueue {
   int room_ = 0;
 };
 
-// Packets that rays have met. Floats sift their triangles, and questions take those that are
-// crossed, by the arithmetic `Full`, which always decides.
+// Packets that rays have met. Floats test their triangles, and queries take the crossed ones,
+// by the arithmetic `Full`, which always decides.
 template <class Question>
 class PacketQueue {
  public:
   VisitQueue met;
 
-  // Visits all of them. `sifted` sifts a packet's triangles for a ray; `segment_of` returns its
+  // Visits all of them. `sifted` tests a packet's triangles for a ray; `segment_of` returns its
   // segment.
   template <class SegmentOf, class Sift>
   void take(const BatchView& bvh, Ray* rays, Question* questions, SegmentOf&& segment_of,
@@ -295,7 +295,7 @@ class PacketQueue {
     met.size = 0;
   }
 
-  // The crossed triangles whose span meets the best one's.
+  // The crossed triangles whose span overlaps the best one's.
   static std::uint32_t overlapping(const SiftedPacket& sifted, const PacketRow* rows,
                                    NearestBySpans& nearest, Ray& ray) {
     std::uint32_t met = 0;
@@ -306,7 +306,7 @@ class PacketQueue {
     return met;
   }
 
-  // Hands the questions those triangles that pass a test.
+  // Passes the triangles that satisfy a test to the queries.
   template <class SegmentOf, class Test>
   static void answer(VisitQueue& queue, const BatchView& bvh, Ray* rays, Question* questions,
                      SegmentOf&& segment_of, Test&& test) {

@@ -1,5 +1,5 @@
-// How two triangles meet: nowhere, in a point, along a segment, over an area. Decided
-// by signs alone, on the corners as they are; nothing is constructed or rounded.
+// How two triangles meet: nowhere, in a point, along a segment, or over an area. Decided
+// by signs alone, on the given corners; nothing is constructed or rounded.
 #pragma once
 
 #include "exact/crossing.h"
@@ -8,8 +8,9 @@ namespace geodomain {
 
 GD_HD bool same_place(Vec3 a, Vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-// The sign of orient3d, at once where q is a corner, two corners are one, or the triangle is level
-// along an axis, which would otherwise go to the exact stage: shared walls are full of all three.
+// The sign of orient3d, decided at once if q is a corner, two corners are equal, or the triangle is
+// level along an axis. Shared walls are full of these, and they would otherwise reach the exact
+// stage.
 GD_HD int side_of_plane(const Triangle& t, Vec3 q) {
   if (same_place(t.a, q) || same_place(t.b, q) || same_place(t.c, q)) return 0;
   if (same_place(t.a, t.b) || same_place(t.b, t.c) || same_place(t.c, t.a)) return 0;
@@ -19,7 +20,7 @@ GD_HD int side_of_plane(const Triangle& t, Vec3 q) {
   return orient3d(t.a, t.b, t.c, q);
 }
 
-// A point seen along one of the three axes.
+// A point projected along one of the three axes.
 struct Vec2 {
   double x, y;
 };
@@ -34,7 +35,7 @@ GD_HD int turn(Vec3 a, Vec3 b, Vec3 c, int axis) {
   return orient2d(p.x, p.y, q.x, q.y, r.x, r.y);
 }
 
-// An axis along which the triangle is not a line, or -1 where it has no area.
+// An axis along which the triangle does not project to a line, or -1 if it has no area.
 GD_HD int broad_axis(const Triangle& t) {
   for (int axis = 2; axis >= 0; --axis) {
     if (turn(t.a, t.b, t.c, axis) != 0) return axis;
@@ -44,19 +45,20 @@ GD_HD int broad_axis(const Triangle& t) {
 
 enum class Contact : std::uint8_t {
   none,
-  point,         // one point, or an edge of both in the same plane on either side of it
-  cross,         // a segment that is in the inside of both
+  point,         // one point, or a shared edge in one plane with the triangles on either side
+  cross,         // a segment in the inside of both
   edge_in_face,  // an edge of the first runs through the inside of the second
   face_on_edge,  // an edge of the second runs through the inside of the first
   edges,         // a segment of an edge of both, in different planes
-  area           // in one plane, with insides that meet
+  area           // in one plane, with insides that overlap
 };
 
 struct Meeting {
   Contact contact = Contact::none;
-  std::int8_t apex[2] = {0, 0};  // the corners opposite the edges, where edges meet
-  std::int8_t side[2][3] = {};   // side[0]: of the first's corners about the second, and back
-  bool same_way = false;         // over an area: both turn alike
+  std::int8_t apex[2] = {0, 0};  // the corners opposite the edges, if edges meet
+  std::int8_t side[2][3] =
+      {};  // side[0]: the first's corners relative to the second; side[1]: the reverse
+  bool same_way = false;  // over an area: both have the same orientation
 };
 
 namespace contact_detail {
@@ -65,8 +67,8 @@ enum class Reach : std::uint8_t { apart, vertex, edge, through };
 
 GD_HD Vec3 corner(const Triangle& t, int k) { return k % 3 == 0 ? t.a : k % 3 == 1 ? t.b : t.c; }
 
-// How a triangle reaches the other's plane, by the sides of its corners, and the corner that is
-// alone on its side; `apart` also where all are in the plane.
+// How a triangle reaches the other's plane, from the sides of its corners, and the corner that is
+// alone on its side; `apart` also if all corners are in the plane.
 GD_HD Reach reach(const std::int8_t* side, int& alone) {
   for (alone = 0; alone < 3; ++alone) {
     const int here = side[alone], one = side[(alone + 1) % 3], two = side[(alone + 2) % 3];
@@ -77,8 +79,8 @@ GD_HD Reach reach(const std::int8_t* side, int& alone) {
   return Reach::apart;
 }
 
-// Two triangles of one plane, seen along an axis: convex sets are apart, or have no common
-// inside, just where a line through an edge of one tells them apart.
+// Two triangles in one plane, projected along an axis: convex sets have disjoint insides exactly
+// if a line through an edge of one separates them.
 GD_HD Contact in_one_plane(const Triangle& s, const Triangle& t, int axis, bool& same_way) {
   const int turn_s = turn(s.a, s.b, s.c, axis), turn_t = turn(t.a, t.b, t.c, axis);
   same_way = turn_s == turn_t;
@@ -102,13 +104,13 @@ GD_HD Contact in_one_plane(const Triangle& s, const Triangle& t, int axis, bool&
 
 }  // namespace contact_detail
 
-// Whether doubles show that triangles meet in no more than they share: an edge, where their planes
-// differ, or a corner, where a plane through it has the rest of both on either side. Its normal is
-// any vector, so rounding moves a side by less than 2^-50 of the sizes of its products; those of
-// differences of a mesh's coordinates do not underflow.
+// Whether doubles show that triangles meet only in what they share: an edge, if their planes
+// differ, or a corner, if a plane through it has the rest of both on either side. Its normal may be
+// any vector, so rounding moves a side by less than 2^-50 of the magnitudes of its products;
+// products of differences of a mesh's coordinates do not underflow.
 GD_HD bool meet_where_they_share(const Triangle& s, const Triangle& t) {
   using contact_detail::corner;
-  int count = 0, in_s = 0, in_t = 0;  // sums of the numbers of shared corners
+  int count = 0, in_s = 0, in_t = 0;  // sums of the indices of shared corners
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
       if (same_place(corner(s, i), corner(t, j))) ++count, in_s += i, in_t += j;
@@ -133,12 +135,12 @@ GD_HD bool meet_where_they_share(const Triangle& s, const Triangle& t) {
   return true;
 }
 
-// Triangles without area meet nothing: their neighbours do.
+// Triangles without area meet nothing; their neighbours do.
 //
-// Where the planes differ, each triangle meets the line that is in both planes in an interval.
-// An end of it is where an edge from the corner alone on its side, a0 or b0, comes to the line,
-// and orient3d(a0, a1, b0, b1) has the sign, or everywhere the opposite sign, of the place of one
-// such end along the line less that of the other: with the line as x, one plane as xy and the
+// If the planes differ, each triangle meets the common line of both planes in an interval.
+// Its ends are where an edge from the corner alone on its side, a0 or b0, meets the line,
+// and orient3d(a0, a1, b0, b1) has the sign (or everywhere the opposite sign) of the position of
+// one such end along the line minus that of the other: with the line as x, one plane as xy and the
 // other as xz the determinant is that difference times the distances of a0 and b0 from the line.
 GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
   using namespace contact_detail;
@@ -184,8 +186,8 @@ GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
   return found;
 }
 
-// A quick test in doubles: whether some plane separates two triangles. The planes tried are the
-// first triangle's own and those across it along its edges. False where rounding leaves a doubt.
+// A quick test in doubles: whether a plane separates two triangles. It tries the first triangle's
+// own plane and the planes perpendicular to it along its edges. False if rounding leaves a doubt.
 
 namespace parting_detail {
 
@@ -196,7 +198,7 @@ GD_HD Vec3 cross(Vec3 p, Vec3 q) {
 }
 
 // The range of m . (p - origin) over a triangle's corners, widened by its rounding error: less than
-// 2^-50 of the products' magnitudes, and less than the floor for what underflows.
+// 2^-50 of the products' magnitudes, and less than the floor if products underflow.
 struct ProjectedRange {
   double low = HUGE_VAL, high = -HUGE_VAL;
 

@@ -1,8 +1,8 @@
-// A vertical line and a triangle. Every label is decided here, by signs alone.
+// Whether a vertical line crosses a triangle. Every label is decided here, by signs alone.
 //
-// A point stands for itself displaced by (e^2, e^3, e), e an infinitesimal: up
+// A point is treated as displaced by (e^2, e^3, e), e an infinitesimal: up
 // first, then +x, then +y. The displaced point is on no edge, no vertex and no
-// facet, so each of its crossings is counted once and no case is special.
+// facet, so each of its crossings is counted once and there are no special cases.
 #pragma once
 
 #include "exact/orientation.h"
@@ -26,7 +26,7 @@ GD_HD double bottom(const Triangle& t) { return smallest(t.a.z, t.b.z, t.c.z); }
 GD_HD double top(const Triangle& t) { return largest(t.a.z, t.b.z, t.c.z); }
 
 // The sign of orient2d(a, b, q displaced). d/dx is -(b.y - a.y) and d/dy is
-// (b.x - a.x); e^2 in x outweighs e^3 in y. 0 only where the edge is a point.
+// (b.x - a.x); e^2 in x outweighs e^3 in y. 0 only if the edge is a point.
 template <class Arithmetic>
 GD_HD int displaced_side(Vec3 a, Vec3 b, double x, double y) {
   const int side = Arithmetic::orient2d(a.x, a.y, b.x, b.y, x, y);
@@ -45,11 +45,11 @@ GD_NOINLINE int crossing_sign_close(const Triangle& t, double x, double y) {
   return ab == bc && bc == ca ? ab : 0;
 }
 
-// +1 or -1 where the vertical line through the displaced (x, y) crosses the
+// +1 or -1 if the vertical line through the displaced (x, y) crosses the
 // triangle: the sign of its projection, + for counter-clockwise, which is the
-// roof of a solid that is oriented outwards. 0 where it does not; a triangle
+// roof of a solid that is oriented outwards. 0 if it does not cross; a triangle
 // that projects to a line has edge signs that sum to zero, and is never crossed.
-// kUnsure where the arithmetic is.
+// kUnsure if the arithmetic cannot decide.
 template <class Arithmetic>
 GD_HD int crossing_sign(const Triangle& t, double x, double y) {
   const double adx = t.a.x - x, ady = t.a.y - y;
@@ -71,10 +71,10 @@ GD_HD int crossing_sign(const Triangle& t, double x, double y) {
   return static_cast<int>(left) - static_cast<int>(right);
 }
 
-// 1 where the crossing of `t`, whose sign is given, is above the displaced point,
-// else 0; kUnsure where the arithmetic is. On the plane the point counts as
+// 1 if the crossing of `t`, whose sign is given, is above the displaced point,
+// else 0; kUnsure if the arithmetic cannot decide. A point on the plane counts as
 // above it. The comparisons with the triangle's own range are exact, decide
-// horizontal facets altogether, and keep a point at z = -1e300 away from the
+// horizontal facets completely, and keep a point at z = -1e300 away from the
 // arithmetic.
 template <class Arithmetic>
 GD_HD int crosses_above(const Triangle& t, int sign, Vec3 q) {
@@ -84,7 +84,7 @@ GD_HD int crosses_above(const Triangle& t, int sign, Vec3 q) {
   return side == kUnsure ? kUnsure : side * sign > 0;
 }
 
-// The sign of the triangle's crossing above the displaced point, 0 where there is none there.
+// The sign of the triangle's crossing above the displaced point, or 0.
 template <class Arithmetic>
 GD_HD int crossing_above(const Triangle& t, Vec3 q) {
   const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
@@ -93,7 +93,7 @@ GD_HD int crossing_above(const Triangle& t, Vec3 q) {
   return above == kUnsure ? kUnsure : above * sign;
 }
 
-// A triangle that projects to a line or a point: never crossed. Quick arithmetic may miss one.
+// Whether a triangle projects to a line or a point: never crossed. Quick arithmetic may miss one.
 template <class Arithmetic>
 GD_HD bool is_vertical(const Triangle& t) {
   return Arithmetic::orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;

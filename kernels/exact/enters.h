@@ -1,9 +1,9 @@
-// Whether a triangle enters a block: whether it has a point inside of it, strictly. Exact, so that
-// a face of a block on a wall of a solid is no mixture.
+// Whether a triangle enters a block: whether it has a point strictly inside the block. Exact, so
+// that a block with a face on a wall of a solid does not count as mixed.
 //
-// Two convex bodies of which one is open are apart where a plane tells them apart that is parallel
-// to a face of the block, to the triangle, or to an edge of each. Of those through an edge only the
-// one at the edge itself need be asked: the triangle lies on one side of it.
+// Two convex bodies, one of them open, are disjoint if a plane separates them that is parallel to a
+// face of the block, to the triangle, or to an edge of each. Of the planes parallel to an edge,
+// only the one through the edge needs testing: the triangle lies on one side of it.
 #pragma once
 
 #include "exact/crossing.h"
@@ -16,8 +16,8 @@ struct Block {
 
 namespace enters_detail {
 
-// An edge p, q and the third corner r, seen along an axis, against a rectangle: whether the line
-// through the edge has the rectangle's inside on one side and the triangle on the other.
+// For an edge p, q and the third corner r, projected along an axis, and a rectangle: whether the
+// line through the edge has the rectangle's inside on one side and the triangle on the other.
 GD_HD bool edge_parts(double px, double py, double qx, double qy, double rx, double ry,
                       const double* low, const double* high) {
   if (px == qx && py == qy) return false;
@@ -51,19 +51,19 @@ GD_HD bool plane_parts(const Triangle& t, const Block& block) {
   const int nx = orient2d(a.y, a.z, b.y, b.z, c.y, c.z),
             ny = orient2d(a.z, a.x, b.z, b.x, c.z, c.x),
             nz = orient2d(a.x, a.y, b.x, b.y, c.x, c.y);
-  if (nx == 0 && ny == 0 && nz == 0) return false;  // a segment, parted by edges
+  if (nx == 0 && ny == 0 && nz == 0) return false;  // a segment, decided by edges
   const Vec3 front = {nx > 0 ? block.high.x : block.low.x, ny > 0 ? block.high.y : block.low.y,
                       nz > 0 ? block.high.z : block.low.z};
   const Vec3 back = {nx > 0 ? block.low.x : block.high.x, ny > 0 ? block.low.y : block.high.y,
                      nz > 0 ? block.low.z : block.high.z};
-  const int of_front = orient3d(a, b, c, front);  // positive on the side that is against the normal
+  const int of_front = orient3d(a, b, c, front);  // positive on the side opposite to the normal
   if (of_front >= 0 && of_front != kUnsure) return true;
   return orient3d(a, b, c, back) <= 0;
 }
 
 }  // namespace enters_detail
 
-// Where tiny coordinates leave a sign open, as if it entered.
+// Also true if tiny coordinates leave a sign undecided.
 GD_HD bool enters(const Triangle& t, const Block& block) {
   using namespace enters_detail;
   const double corner[3][3] = {{t.a.x, t.a.y, t.a.z}, {t.b.x, t.b.y, t.b.z}, {t.c.x, t.c.y, t.c.z}};

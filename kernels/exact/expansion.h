@@ -1,5 +1,5 @@
-// Expansions: sums of doubles that do not overlap, in increasing magnitude, which
-// hold a number exactly. The operations and their proofs are those of J. R.
+// Expansions: sums of non-overlapping doubles, in increasing magnitude, which
+// represent a number exactly. The operations and their proofs are those of J. R.
 // Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust
 // Geometric Predicates", Discrete & Computational Geometry 18 (1997).
 #pragma once
@@ -37,13 +37,13 @@ GD_HD PairOf<Number> two_product(const Number& a, const Number& b) {
   return {product, product_tail(a, b, product)};
 }
 
-// Components in increasing magnitude, zeros left out, so that zero has none. The
-// two operations work on bare arrays and are never inlined: a few hundred bytes
-// of code each, and one copy of it, on a path that is hardly ever taken. (Inlined
+// Components in increasing magnitude, without zeros, so that zero has none. The
+// two operations work on bare arrays and are never inlined: each is a few hundred bytes
+// of code, needed once, on a path that is hardly ever taken. (Inlined
 // into each other over structures returned by value, nvcc 13.0 miscompiled them.)
 
 // Fast-Expansion-Sum of e and f_sign * f: merge by magnitude, then carry upwards.
-// `out` has room for both and is neither; returns how many components it got.
+// `out` has room for both and overlaps neither; returns the number of components.
 GD_NOINLINE int expansion_sum(const double* e, int e_count, const double* f, int f_count,
                               double f_sign, double* out) {
   double carry = 0.0;
@@ -80,9 +80,9 @@ GD_NOINLINE int expansion_scale(const double* e, int e_count, double factor, dou
   return count;
 }
 
-// Nearly the sum: within 2^-52 of its size. The largest component alone is not, since the next
-// one may be as large as the last bit that is set in it; this is Shewchuk's Compress, in
-// place, after which it is.
+// Nearly the sum: within 2^-52 of its magnitude. The largest component alone is not, because the
+// next one may be as large as the last bit set in it; after Shewchuk's Compress, which works in
+// place, it is.
 GD_NOINLINE double expansion_value(double* e, int count) {
   if (count == 0) return 0.0;
   double carry = e[count - 1];
@@ -98,13 +98,13 @@ GD_NOINLINE double expansion_value(double* e, int count) {
   return carry;
 }
 
-// The same with room that the types account for.
+// An expansion whose type carries its capacity.
 template <int Capacity>
 struct Expansion {
   double part[Capacity];
   int count;
 
-  // Exactly the sign, and nearly the size, of the sum.
+  // The sum: its sign is exact, its magnitude nearly.
   GD_HD double value() { return expansion_value(part, count); }
 };
 

@@ -7,11 +7,11 @@
 
 namespace geodomain {
 
-// Sums of two doubles that do not overlap, as numbers of some 106 bits. Not exact, but so much
-// finer than a double that what is rounded from them is nearly always the double next to the truth.
+// Sums of two non-overlapping doubles, as numbers of some 106 bits. They are not exact, but so much
+// finer than a double that rounding them nearly always gives the double nearest to the true value.
 // The operations are T. J. Dekker's and D. E. Knuth's; the bounds are in M. Joldes, J.-M. Muller,
 // V. Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic"
-// (2017): of the result, a sum is wrong by at most 3 * 2^-106, a product by 5, a quotient by 10.
+// (2017): the relative error of a sum is at most 3 * 2^-106, of a product 5, of a quotient 10.
 //
 // Factors should be near 1, or neither underflow nor overflow: see `unit_scale`.
 
@@ -32,7 +32,7 @@ GD_HD Pair times(Pair a, Pair b) {
   const Pair product = two_product(a.head, b.head);
   return ordered_sum(product.head, product.tail + (a.head * b.tail + a.tail * b.head));
 }
-// By a power of two: exact.
+// Scales by a power of two, exactly.
 GD_HD Pair scaled(Pair a, double power) { return {a.head * power, a.tail * power}; }
 
 GD_HD Pair over(Pair a, Pair b) {
@@ -41,7 +41,7 @@ GD_HD Pair over(Pair a, Pair b) {
   return ordered_sum(first, rest.head / b.head);
 }
 
-// Of a number that is not negative.
+// The root of a non-negative number.
 GD_HD Pair root(Pair a) {
   if (!(a.head > 0.0)) return {0.0, 0.0};
   const double first = std::sqrt(a.head);
@@ -58,8 +58,8 @@ GD_HD Pair rounded_pair(const double* part, int count) {
   return sum;
 }
 
-// The power of two that brings a number between 1 and 2, and its inverse; of 0 and of subnormal
-// numbers the one for the least normal number. Not for the numbers beyond 2^1022.
+// The power of two that brings a number between 1 and 2, and its inverse; for 0 and subnormal
+// numbers, that of the smallest normal number. Not for numbers beyond 2^1022.
 struct UnitScale {
   double up, down;  // size * up is near 1
 };
@@ -80,7 +80,7 @@ struct Pair3 {
   Pair x, y, z;
 };
 
-// Exactly.
+// The exact difference.
 GD_HD Pair3 difference(const double* p, const double* q) {
   return {two_difference(p[0], q[0]), two_difference(p[1], q[1]), two_difference(p[2], q[2])};
 }
@@ -101,29 +101,29 @@ GD_HD Pair3 cross(const Pair3& a, const Pair3& b) {
           minus(times(a.x, b.y), times(a.y, b.x))};
 }
 
-// The size of the largest part.
+// The magnitude of the largest component.
 GD_HD double largest_part(const Pair3& a) {
   const double x = std::fabs(a.x.head), y = std::fabs(a.y.head), z = std::fabs(a.z.head);
   const double two = x > y ? x : y;
   return two > z ? two : z;
 }
 
-// The point of a triangle that is nearest to a point, and its distance: in double-double, rounded
+// The point of a triangle nearest to a given point, and its distance: in double-double, rounded
 // once, so that the distance is within one unit in the last place of the largest coordinate
 // difference between the point and the corners, whatever the triangle's shape.
 //
-// A distance to a corner or to an edge is computed from that corner or edge alone, an edge's ends
-// in the order of their coordinates: triangles that share it agree to the last bit. At a corner it
-// is 0.
+// A distance to a corner or an edge is computed from that corner or edge alone, with an edge's ends
+// in the order of their coordinates, so triangles that share it agree to the last bit. At a corner
+// the distance is 0.
 
-struct Foot {  // of the perpendicular, where it is inside the triangle
+struct Foot {  // the nearest point, and the distance to it
   double distance;
   Vec3 point;
 };
 
 namespace nearest_detail {
 
-struct Place3 {  // a point by its coordinates' numbers
+struct Place3 {  // a point as an array of coordinates
   double at[3];
 
   GD_HD explicit Place3(Vec3 p) : at{p.x, p.y, p.z} {}
@@ -147,7 +147,7 @@ GD_HD Foot foot_on_corner(const Place3& corner, const Place3& p) {
   return {length(off, unit_scale(largest_part(off))), corner.vector()};
 }
 
-// Where the point less the offset is.
+// The foot at the point minus the offset.
 GD_HD Foot foot_at(const Place3& p, const Pair3& offset, double distance) {
   const Pair parts[3] = {offset.x, offset.y, offset.z};
   double at[3];
@@ -159,8 +159,8 @@ GD_HD double larger_size(const Pair3& a, const Pair3& b) {
   return maximum(largest_part(a), largest_part(b));
 }
 
-// Everything that is multiplied is near 1 first: the edge by its own size, the rest by the size of
-// all, so that edges beside which the distance is very long or short lose nothing either.
+// All factors are scaled near 1 first: the edge by its own size, the rest by the overall size, so
+// that edges much shorter or longer than the distance lose no precision either.
 GD_NOINLINE Foot foot_on_edge(const Place3& one, const Place3& two, const Place3& p) {
   const bool in_order = comes_before(one, two);
   const Place3 &first = in_order ? one : two, &last = in_order ? two : one;
@@ -169,8 +169,8 @@ GD_NOINLINE Foot foot_on_edge(const Place3& one, const Place3& two, const Place3
   const UnitScale all = unit_scale(larger_size(along, off));
   const Pair3 e = scaled(along, edge.up), w = scaled(off, all.up);
   const Pair part = dot(w, e), square = dot(e, e);
-  // The foot is after part / whole of the edge. At the last corner the two are equal to the last
-  // bit, at the first one the former is 0.
+  // The foot is part / whole along the edge. At the last corner the two are equal to the last
+  // bit, at the first corner `part` is 0.
   const Pair whole = scaled(scaled(square, edge.down), all.up);
   if (!is_positive(part)) return foot_on_corner(first, p);
   if (!is_positive(minus(whole, part))) return foot_on_corner(last, p);
@@ -184,7 +184,7 @@ GD_NOINLINE Pair exact_minor(double ax, double ay, double bx, double by, double 
   return rounded_pair(minor.part, minor.count);
 }
 
-// The product of two edges, each by its own size: of a triangle that is no needle its normal.
+// The cross product of two edges, each scaled by its own size: the normal, unless it is a needle.
 GD_HD Pair3 even_cross(const Pair3& ab, const Pair3& ac) {
   return cross(scaled(ab, unit_scale(largest_part(ab)).up),
                scaled(ac, unit_scale(largest_part(ac)).up));
@@ -193,8 +193,9 @@ GD_HD Pair3 unit_sized(const Pair3& normal) {
   return scaled(normal, unit_scale(largest_part(normal)).up);
 }
 
-// A triangle's normal, its largest part near 1; 0 where it has no area. A product of two vectors
-// that are nearly parallel is taken exactly, since its rounding error is by their lengths.
+// A triangle's normal with its largest component near 1; 0 if it has no area. The product of two
+// nearly parallel vectors is computed exactly, because its rounding error scales with their
+// lengths.
 GD_HD Pair3 unit_normal(const Place3& a, const Place3& b, const Place3& c, const Pair3& ab,
                         const Pair3& ac) {
   constexpr double kNeedle = 0x1p-24;
@@ -207,15 +208,15 @@ GD_HD Pair3 unit_normal(const Place3& a, const Place3& b, const Place3& c, const
   return unit_sized(normal);
 }
 
-// The foot on a plane, `w` being where the point is from a place in it, by the size of all.
+// The foot on a plane; `w` is the scaled vector from a point of the plane to the query point.
 GD_HD Foot foot_on_plane(const Place3& p, const Pair3& normal, const Pair3& w, UnitScale all) {
   const Pair height = dot(w, normal), square = dot(normal, normal);
   const double distance = std::fabs(over(height, root(square)).head) * all.down;
   return foot_at(p, scaled(times(normal, over(height, square)), all.down), distance);
 }
 
-// What `foot_on_face` finds, where it is known to be inside, and the triangle no needle: beyond
-// 2^-20, the least sine of one that is not thin, nothing has to be exact.
+// The same as `foot_on_face`, if the foot is known to be inside and the triangle is no needle: with
+// a sine of at least 2^-20 nothing needs to be exact.
 GD_HD Foot foot_inside(const Place3& a, const Place3& b, const Place3& c, const Place3& p) {
   const Pair3 ab = difference(b.at, a.at), ac = difference(c.at, a.at);
   const Pair3 off = difference(p.at, a.at);
@@ -223,12 +224,12 @@ GD_HD Foot foot_inside(const Place3& a, const Place3& b, const Place3& c, const 
   return foot_on_plane(p, unit_sized(even_cross(ab, ac)), scaled(off, all.up), all);
 }
 
-// On which side of an edge a point of the plane is, seen along the normal: inside where positive.
+// The side of an edge that a point of the plane is on, seen along the normal: positive is inside.
 GD_HD Pair side_of_edge(const Pair3& normal, const Pair3& along, const Pair3& off) {
   return dot(cross(normal, scaled(along, unit_scale(largest_part(along)).up)), off);
 }
 
-// False where the perpendicular is not strictly inside of the triangle, or there is no normal.
+// False if the perpendicular is not strictly inside the triangle, or there is no normal.
 GD_NOINLINE bool foot_on_face(const Place3& a, const Place3& b, const Place3& c, const Place3& p,
                               Foot& foot) {
   const Pair3 ab = difference(b.at, a.at), ac = difference(c.at, a.at);
@@ -251,28 +252,28 @@ GD_NOINLINE bool foot_on_face(const Place3& a, const Place3& b, const Place3& c,
 // Parts of a triangle, as bits: the face, and the edges ab, bc and ca.
 constexpr std::uint32_t kFace = 1, kFirstEdge = 2, kEveryPart = 15;
 
-// What doubles tell of a point's distance from a triangle: between what it is, and in which parts
-// the nearest place may be: in the face alone only where it is there for sure.
+// Bounds of a point's distance from a triangle by doubles, and the parts that may contain the
+// nearest point: the face alone only if that is certain.
 struct TriangleReach {
   double least, most;
   std::uint32_t parts;
 };
 
 // With r at least every coordinate difference between the point and a corner, roundings add up to
-// less than 80 * 2^-53 r for an edge, wherever along it its foot is put, and to less than
-// 32 * 2^-53 r / sin for the plane, sin that of the angle at the first corner. The bounds are four
-// times that at least. The foot of the perpendicular is inside where depth > doubt, and outside
-// where depth < -doubt. A triangle that is too thin for that, or whose lengths are too small to be
-// multiplied, is no farther from its edges than from its plane by more than its width.
+// less than 80 * 2^-53 r for an edge, wherever along it the foot is, and to less than
+// 32 * 2^-53 r / sin for the plane, with the sine of the angle at the first corner. The bounds are
+// at least four times these. The foot of the perpendicular is inside if depth > doubt, and outside
+// if depth < -doubt. For a triangle too thin for that, or with lengths too small to be
+// multiplied, the distance to its edges exceeds that to its plane by no more than its width.
 constexpr double kEdgeError = 0x1p-44, kPlaneError = 0x1p-46, kDoubt = 0x1p-45;
 constexpr double kLeastError = 0x1p-140;
-constexpr double kLeastLengths = 0x1p-600;       // of the product of the squares of two edges
-constexpr double kThinnest = 0x1p-40;            // the square of the least sine
+constexpr double kLeastLengths = 0x1p-600;       // of the product of two squared edge lengths
+constexpr double kThinnest = 0x1p-40;            // the square of the smallest sine
 constexpr double kFarthestForDoubles = 0x1p100;  // of r
 
 namespace nearest_detail {
 
-// The square of the distance to an edge.
+// The squared distance to an edge.
 GD_HD double edge_square(const Vector<double>& from, const Vector<double>& along, double square) {
   const double share = from.dot(along) / maximum(square, 0x1p-900);
   const double kept = minimum(maximum(share, 0.0), 1.0);
@@ -326,13 +327,13 @@ GD_HD TriangleReach reach_of(const Triangle& t, Vec3 point) {
   return reach;
 }
 
-// The nearest place of an edge.
+// The nearest point of an edge.
 GD_HD Foot foot_on_edge(Vec3 one, Vec3 two, Vec3 point) {
   using nearest_detail::Place3;
   return nearest_detail::foot_on_edge(Place3(one), Place3(two), Place3(point));
 }
 
-// The nearest place of a triangle, looked for in parts that cannot be left out: in the face first.
+// The nearest point of a triangle, searched in the given parts, in the face first.
 GD_HD Foot foot_on(const Triangle& t, Vec3 point, std::uint32_t parts) {
   using namespace nearest_detail;
   const Place3 a(t.a), b(t.b), c(t.c), p(point);
@@ -348,10 +349,10 @@ GD_HD Foot foot_on(const Triangle& t, Vec3 point, std::uint32_t parts) {
   return best;
 }
 
-// The nearest triangle so far: of equal distances the lowest.
+// The nearest triangle so far; of equal distances the lowest index.
 struct NearestFound {
   Foot foot;
-  std::int32_t triangle;  // -1 where there is none
+  std::int32_t triangle;  // -1 for none
 
   GD_HD bool is_before(const NearestFound& other) const {
     if (foot.distance != other.foot.distance) return foot.distance < other.foot.distance;
@@ -359,8 +360,8 @@ struct NearestFound {
   }
 };
 
-// What can be asked about: a point that is not finite has no distance, and beyond a mesh's own
-// range squares would overflow.
+// Whether a point can be queried: a point that is not finite has no distance, and beyond a mesh's
+// own range squares would overflow.
 constexpr double kFarthestCoordinate = 0x1p339;
 
 enum class PointKind { finite, missing, too_far };

@@ -1,17 +1,17 @@
 // The two signs that everything rests on, exact for every input in range:
 //
-//   orient2d(a, b, q) > 0  when q is to the left of the directed line a -> b,
-//   orient3d(a, b, c, q) > 0  when q is below the plane of a, b, c, which turn
+//   orient2d(a, b, q) > 0  if q is to the left of the directed line a -> b,
+//   orient3d(a, b, c, q) > 0  if q is below the plane of a, b, c, which turn
 //   counter-clockwise seen from above; both are 0 exactly on the line or plane.
 //
 // A cascade: a filter in doubles decides nearly everything; where it cannot,
 // products compared exactly decide orient2d for coordinates whose differences
 // are doubles (a wireframe on the block lattice); expansions decide the rest.
 //
-// Code that asks for signs takes the arithmetic as a parameter: `Full` always
-// answers, `Quick` leaves the expansions out and may answer kUnsure. A GPU runs
-// Quick over everything and Full over the few that were unsure, since the
-// expansions' registers would slow all the others.
+// Code that needs signs takes the arithmetic as a parameter: `Full` always
+// decides, `Quick` omits the expansions and may return kUnsure. A GPU runs
+// Quick over everything and Full over the few that were unsure, because the
+// expansions' registers would slow down all the others.
 #pragma once
 
 #include "exact/expansion.h"
@@ -19,9 +19,9 @@
 
 namespace geodomain {
 
-// A volume by pairs of doubles, where they certainly round to the very double that the expansion
-// gives, in a tenth of the time. Volumes that lie between two doubles to within the bound below are
-// left over: ties, and by chance a share of 2^-46 P / |volume|, P the permanent.
+// A volume by pairs of doubles, where they certainly round to the same double as the expansion, in
+// a tenth of the time. Volumes that lie between two doubles to within the bound below are left to
+// the expansion: ties, and by chance a share of 2^-46 P / |volume|, P the permanent.
 //
 // The bound, with u = 2^-53 and M for the permanent of a minor. Differences of coordinates are
 // exact as pairs, whose tails are at most u times their heads. A product of two heads is exact as a
@@ -33,15 +33,15 @@ namespace geodomain {
 // 3 + 3, of the two tails 2, of both 5. That makes 36u^2 P. The permanent in doubles is within
 // 2^-49 of P.
 //
-// The expansion's value is nearly a rounded one. Compress leaves components of which each is at
-// least 2^52 times the sum of the smaller ones. They are added up from the smallest, so that what
-// the largest gets added at last is wrong by little more than u of itself, and by 4u^2 of the
+// The expansion's value is nearly the rounded volume. Compress leaves components of which each is
+// at least 2^52 times the sum of the smaller ones. They are added up from the smallest, so that the
+// sum added to the largest at last is wrong by little more than u of itself, and by 4u^2 of the
 // volume at most. So the value is the double next to some number within 4u^2 P of the volume. If
-// all numbers that near to the pair have one double next to them, that is it: rounding is monotone.
+// all numbers that near to the pair have the same next double, that is it: rounding is monotone.
 // 36u^2 + 4u^2, and u^2 for rounding the ends of that range, are less than 2^-100 = 64u^2.
 //
-// Nothing underflows: coordinates are multiples of 2^-358, so that any product of three is one of
-// 2^-1074. The bound is a normal number, since the permanent has to be beyond the floor.
+// Nothing underflows: coordinates are multiples of 2^-358, so any product of three is a multiple of
+// 2^-1074. The bound is a normal number, because the permanent has to be beyond the floor.
 
 constexpr double kCertainBound = 0x1p-100;
 
@@ -62,12 +62,12 @@ struct PairVolume {
   PairOf<Number> value;
   Number bound;
 
-  // Where both are the head, so is the double next to any number that near.
+  // If both bounds round to the head, so does every number within `bound`.
   GD_HD Number least() const { return value.head + (value.tail - bound); }
   GD_HD Number most() const { return value.head + (value.tail + bound); }
 };
 
-// orient3d(a, b, c, q), whose permanent in doubles is given.
+// orient3d(a, b, c, q), with its permanent in doubles.
 template <class Point, class Number>
 GD_HD PairVolume<Number> pair_volume(const Point& a, const Point& b, const Point& c, const Point& q,
                                      const Number& permanent) {
@@ -98,16 +98,16 @@ struct Vec3 {
 constexpr double kUnit = 0x1p-53;
 constexpr double kOrient2dBound = (3.0 + 16.0 * kUnit) * kUnit;
 constexpr double kOrient3dBound = (7.0 + 56.0 * kUnit) * kUnit;
-// The bounds do not count underflow. A determinant of two differences of numbers
-// in range is 0 or at least 2^-716, so 2^-1000 costs it nothing and covers points
+// The bounds do not include underflow. A determinant of two differences of numbers
+// in range is 0 or at least 2^-716, so 2^-1000 is negligible and covers points
 // with smaller coordinates; a permanent of three below 2^-900 is left to the exact
 // stage.
 constexpr double kOrient2dFloor = 0x1p-1000;
 constexpr double kOrient3dFloor = 0x1p-900;
 
 // A mesh's coordinates are 0 or of a magnitude from 2^-306 to 2^339, so that products of three
-// neither underflow nor overflow; a point's smaller ones are tiny, and are taken apart from the
-// rest.
+// neither underflow nor overflow; a point's smaller coordinates are called tiny, and are treated
+// separately.
 constexpr double kLeastMagnitude = 0x1p-306, kMostMagnitude = 0x1p339;
 GD_HD bool is_tiny(double value) { return value != 0.0 && std::fabs(value) < kLeastMagnitude; }
 
@@ -135,8 +135,8 @@ constexpr int kUnsure = 2;
 // turn(a, p, b, q) is the determinant of a - p and b - q: positive where the second is
 // to the left of the first. orient2d is the turn about one point.
 //
-// Its sign where the four differences are doubles and no product underflows, else
-// kUnsure. Rounding is monotone, so unequal rounded products are ordered as the exact ones are;
+// Returns its sign if the four differences are doubles and no product underflows, else
+// kUnsure. Rounding is monotone, so unequal rounded products are ordered like the exact ones;
 // equal ones are ordered by their tails.
 GD_HD int turn_products(double ax, double ay, double px, double py, double bx, double by, double qx,
                         double qy) {
@@ -150,7 +150,7 @@ GD_HD int turn_products(double ax, double ay, double px, double py, double bx, d
   return sign_of(left.tail - right.tail);
 }
 
-// The exact determinant's sign, and its size within 2^-52.
+// The exact determinant's sign, and its magnitude within 2^-52.
 GD_NOINLINE double turn_expansions(double ax, double ay, double px, double py, double bx, double by,
                                    double qx, double qy) {
   Expansion<16> det;
@@ -176,16 +176,16 @@ GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, 
   return turn_quick(ax, ay, qx, qy, bx, by, qx, qy);
 }
 
-// Of coordinates in a mesh's range.
+// The turn for coordinates in a mesh's range.
 GD_HD int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
                double qy) {
   const int sign = turn_quick(ax, ay, px, py, bx, by, qx, qy);
   return sign != kUnsure ? sign : sign_of(turn_expansions(ax, ay, px, py, bx, by, qx, qy));
 }
 
-// A determinant that is linear in the point's coordinates, from its exact value
-// where tiny ones are 0 (`rest`) and what each tiny one adds: its sign, and a
-// bound on all their sizes. kUnsure only where that does not tell.
+// The sign of a determinant that is linear in the point's coordinates, from its exact value
+// with tiny coordinates as 0 (`rest`), the sign of what each tiny one adds, and a bound on these
+// additions. kUnsure only if that does not decide.
 GD_HD int sign_with_tiny(double rest, int first, int second, int third, double size) {
   if (rest != 0.0) return std::fabs(rest) > 4.0 * size + 0x1p-1000 ? sign_of(rest) : kUnsure;
   const bool plus = (first > 0) | (second > 0) | (third > 0);
@@ -231,12 +231,12 @@ GD_NOINLINE double orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   return det.value();
 }
 
-// The determinant in doubles, and what its rounding error is measured by.
+// The determinant in doubles, and the permanent that bounds its rounding error.
 template <class Number>
 struct EstimateOf {
   Number det, permanent;
 
-  // Whether the error is at most `share` of the value.
+  // Whether the relative error is at most `share`.
   GD_HD bool within(double share) const {
     return permanent > kOrient3dFloor && kOrient3dBound * permanent <= share * std::fabs(det);
   }
@@ -290,7 +290,7 @@ GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
 
 constexpr double kVolumeError = 0x1p-48;
 
-// The expansion's value, by pairs where they give it for certain.
+// The expansion's value, computed by pairs if they certainly give the same.
 GD_NOINLINE double precise_volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double permanent) {
   if (permanent > kOrient3dFloor) {
     const PairVolume<double> volume = pair_volume(a, b, c, q, permanent);
@@ -312,7 +312,7 @@ struct Full {
                         double qy) {
     return geodomain::turn(ax, ay, px, py, bx, by, qx, qy);
   }
-  // The determinant within 2^-48 of its size; false where it cannot tell, which is never.
+  // The determinant within 2^-48 of its magnitude; always true: this arithmetic can always decide.
   GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
     const Estimate estimate = orient3d_estimate(a, b, c, q);
     value = estimate.within(kVolumeError) ? estimate.det

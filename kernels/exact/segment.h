@@ -1,9 +1,10 @@
-// A segment and a triangle: whether the one crosses the other, and where.
+// Whether a segment crosses a triangle, and where.
 //
-// Both ends stand for themselves displaced by d = (e^2, e^3, e), e an infinitesimal:
+// Both ends are treated as displaced by d = (e^2, e^3, e), e an infinitesimal:
 // up first, then +x, then +y. The displaced segment meets no edge and no vertex, and
 // neither of its ends is on a triangle, so a crossing is transversal and is counted once.
-// The README proves it. Coordinates are in a mesh's range, or NaN, which crosses nothing.
+// The documentation has the proof. Coordinates are in a mesh's range, or NaN, which crosses
+// nothing.
 #pragma once
 
 #include "exact/crossing.h"
@@ -17,7 +18,7 @@ struct Segment {
 };
 static_assert(sizeof(Segment) == 48, "as every compiler has it");
 
-// Segments are kept as rows of six doubles.
+// A segment from a row of six doubles.
 GD_HD Segment segment_of(const double* ends, std::int64_t row) {
   const double* s = ends + 6 * row;
   return {{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};
@@ -25,7 +26,7 @@ GD_HD Segment segment_of(const double* ends, std::int64_t row) {
 
 enum class EndFault { none, infinite, missing, extreme };
 
-// A segment into a row, which becomes NaN where there is something wrong with it; -0.0
+// Packs a segment into a row, which becomes NaN if something is wrong with it; -0.0
 // becomes 0.0. A NaN outweighs the other faults.
 GD_HD EndFault pack_segment(const double* start, const double* end, double* row) {
   bool missing = false, infinite = false, outside = false;
@@ -42,7 +43,7 @@ GD_HD EndFault pack_segment(const double* start, const double* end, double* row)
 }
 
 // The side of q + d: the sign of orient3d(a, b, c, q) - N . d with N = (b - a) x (c - a).
-// 0 only where N is zero: for a triangle without area, whatever q is.
+// 0 only if N is zero: for a triangle without area, for any q.
 template <class Arithmetic>
 GD_HD int displaced_plane_side(const Triangle& t, Vec3 q) {
   const Vec3 &a = t.a, &b = t.b, &c = t.c;
@@ -57,7 +58,7 @@ GD_HD int displaced_plane_side(const Triangle& t, Vec3 q) {
 }
 
 // How the displaced segment passes the edge from a to b: the sign of
-// orient3d(s, e, a, b) + d . ((e - s) x (a - b)). 0 only where the edge is parallel to the
+// orient3d(s, e, a, b) + d . ((e - s) x (a - b)). 0 only if the edge is parallel to the
 // segment or one of the two is a point; then the segment does not cross the plane either.
 template <class Arithmetic>
 GD_HD int displaced_edge_side(const Segment& s, Vec3 a, Vec3 b) {
@@ -84,11 +85,11 @@ GD_NOINLINE int crosses_close(const Segment& s, const Triangle& t) {
   return ab == bc && bc == ca;
 }
 
-// A determinant of three vectors of differences is wrong by at most (7 + 56u)u times its
-// permanent, which is at most 6 times the product of their largest parts: 43u of that.
+// The error of a determinant of three vectors of differences is at most (7 + 56u)u times its
+// permanent, which is at most 6 times the product of their largest components: 43u of that product.
 constexpr double kNormBound = 43.0 * kUnit;
 
-// At least the size of the largest part.
+// At least the magnitude of the largest component.
 template <class Number>
 GD_HD Number largest_part(const Number& x, const Number& y, const Number& z) {
   return bound_of(absolute(x), absolute(y), absolute(z));
@@ -98,7 +99,7 @@ template <class Number>
 struct Vector {
   Number x, y, z;
 
-  // Fused sums of products are rounded once where the bound counts two roundings.
+  // Fused sums of products round once; the bound counts two roundings.
   GD_HD Number dot(const Vector& o) const {
     return multiply_add(z, o.z, multiply_add(y, o.y, x * o.x));
   }
@@ -109,16 +110,16 @@ struct Vector {
   GD_HD Number size() const { return largest_part(x, y, z); }
 };
 
-// Bits for the triangles, of one or several, that the segment crosses and that it may cross.
+// Bits for the triangles that the segment crosses, and for those that it may cross.
 struct Sifted {
   std::uint32_t crossed, unsure;
 };
 
 // In doubles alone and without a branch.
-// With A, B, C and D the corners and the end seen from the start, w0, w1, w2 = det(D, B, C),
-// det(D, C, A), det(D, A, B) are the edges' volumes, n0 = det(A, B, C) is the start's, and
-// n0 - (w0 + w1 + w2) the end's. The segment crosses where these have one sign and the end's
-// the other.
+// With A, B, C and D the corners and the end relative to the start, w0, w1, w2 = det(D, B, C),
+// det(D, C, A), det(D, A, B) are the volumes of the edges, n0 = det(A, B, C) is the start's, and
+// n0 - (w0 + w1 + w2) the end's. The segment crosses if these have one sign and the end's
+// volume the other.
 template <class Number>
 GD_HD Sifted sift(const Vector<Number>& D, const Vector<Number>& A, const Vector<Number>& B,
                   const Vector<Number>& C) {
@@ -128,7 +129,7 @@ GD_HD Sifted sift(const Vector<Number>& D, const Vector<Number>& A, const Vector
   const Number reach = bound_of(A.size(), B.size(), C.size()), square = reach * reach;
   const Number sure_of_w = Number(kNormBound) * (D.size() * square);
   const Number sure_of_n0 = Number(kNormBound) * (reach * square);
-  // The roundings of n1 come on top: at most 6u of the one product, 48u of the other.
+  // The roundings of n1 are added: at most 6u of one product, 48u of the other.
   const Number sure_of_n1 = Number(2.0) * sure_of_n0 + Number(5.0) * sure_of_w;
   const Number least = minimum(minimum(w0, w1), w2), most = maximum(maximum(w0, w1), w2);
   const Number zero(0.0);
@@ -162,13 +163,13 @@ GD_HD bool crosses(const Segment& s, const Triangle& t) {
   return (sifted.unsure & 1) && crosses_close<Full>(s, t) == 1;
 }
 
-// Where along the segment a triangle that it crosses is: t = |n0| / (|n0| + |n1|), the
-// volumes always from the one routine, whatever decided that there is a crossing. Their
-// exact values are of opposite sign or one is 0, so nothing cancels. `rest` is 1 - t, by itself.
+// Where along the segment a crossed triangle is: t = |n0| / (|n0| + |n1|). The volumes always come
+// from the same routine, whatever decided that there is a crossing. Their exact values are of
+// opposite sign or one is 0, so nothing cancels. `rest` is 1 - t, computed separately.
 struct Place {
   double t, rest;
 };
-GD_HD Place place_of(double n0, double n1) {  // from sizes
+GD_HD Place place_of(double n0, double n1) {  // from magnitudes
   return {n0 / (n0 + n1), n1 / (n0 + n1)};
 }
 
@@ -181,16 +182,16 @@ GD_HD bool place_on_segment(const Segment& s, const Triangle& t, Place& place) {
   return sure;
 }
 
-// [low, high] has the t that place_on_segment<Full> makes in it; the two are equal where doubles
-// make that t by themselves. This costs no expansion, and tells crossings apart nearly always.
+// [low, high] contains the t of place_on_segment<Full>; the two are equal if doubles alone
+// determine that t. This needs no expansion, and nearly always separates crossings.
 struct Span {
   double low, high;
 
   GD_HD bool known() const { return low == high; }
 };
 
-// By how much t may leave the quotients of the volumes' bounds: all roundings together are less
-// than 2^-49 of t (the README adds them up), and 2^-1074 where it is subnormal.
+// How far t may lie outside the quotients of the volumes' bounds: all roundings together are less
+// than 2^-49 of t (the documentation adds them up), and 2^-1074 if it is subnormal.
 constexpr double kSpanError = 0x1p-48, kLeastSpan = 0x1p-1000;
 
 GD_HD Span span_on_segment(const Segment& s, const Triangle& t) {
@@ -205,20 +206,20 @@ GD_HD Span span_on_segment(const Segment& s, const Triangle& t) {
   return {low * (1.0 - kSpanError) - kLeastSpan, high * (1.0 + kSpanError) + kLeastSpan};
 }
 
-// What a hit is: t, u, v with the point (1 - u - v) a + u b + v c, its distance from the
+// A hit: t, u, v with the point (1 - u - v) a + u b + v c, its distance from the
 // start and its coordinates.
 struct Hit {
   double t, u, v, distance;
   Vec3 point;
 };
 
-// From the nearer end, so that a hit at an end is that end to the last bit.
+// Interpolates from the nearer end, so that a hit at an end equals that end to the last bit.
 GD_HD double between(double start, double end, Place place) {
   const double length = end - start;
   return place.t <= 0.5 ? start + place.t * length : end - place.rest * length;
 }
 
-// The five volumes that a hit is made of: n0 and n1, by which t is made, w0, w1, w2.
+// The five volumes of a hit: n0 and n1, which give t, and w0, w1, w2.
 constexpr int kHitVolumes = 5;
 
 GD_HD Hit hit_of(const Segment& s, const double* volumes) {

@@ -1,6 +1,6 @@
-// Crossings in single precision, for cards whose double precision is slow: most signs are certain
-// in floats already. A coordinate is kept as two floats, so that differences of neighbours are
-// good to a float's precision wherever the mesh is.
+// Crossings in single precision, for GPUs with slow double precision: most signs are certain in
+// floats already. A coordinate is stored as two floats, so that differences of neighbours have a
+// float's precision wherever the mesh is.
 #pragma once
 
 #include "platform/arithmetic.h"
@@ -26,7 +26,7 @@ static_assert(sizeof(HalvedVertex) == 24, "as every compiler has it");
 GD_HD HalvedVertex halve(Vec3 v) { return {halve(v.x), halve(v.y), halve(v.z)}; }
 
 // p - q, within 2^-24 of itself and 2^-44 times the larger magnitude of p and q. The tail of the
-// high parts' difference is exact (Knuth's two-sum); it, the low parts and what halving left out
+// high parts' difference is exact (Knuth's two-sum); it, the low parts and the error of halving
 // are all below 2^-22 of that magnitude, and are rounded twice.
 GD_HD float difference(Halves p, Halves q) {
   const float head = p.high - q.high;
@@ -35,12 +35,12 @@ GD_HD float difference(Halves p, Halves q) {
   return head + (tail + (p.low - q.low));
 }
 
-// Of two magnitudes. Its own name: an overload of `maximum` would change calls with floats
-// elsewhere.
+// The larger magnitude. It has its own name, because an overload of `maximum` would change calls
+// with floats elsewhere.
 GD_HD float larger_magnitude(float a, float b) { return a > b ? a : b; }
 
-// The triangle's crossing above the displaced point as `crossing_above` has it, or kUnsure.
-// `reach` is at least the magnitude of every coordinate, those of q included; beyond the range of
+// The triangle's crossing above the displaced point, like `crossing_above`, or kUnsure.
+// `reach` is at least the magnitude of every coordinate, including those of q; beyond the range of
 // floats everything is unsure.
 //
 // With e = 2^-44 reach and D the largest difference, an error of a product of two differences is
@@ -88,7 +88,7 @@ GD_HD int crossing_above_single(const HalvedVertex& a, const HalvedVertex& b, co
   return (side > 0.0f) == (sign > 0) ? sign : 0;
 }
 
-// A mesh's vertices as halves, in device memory beside the doubles.
+// A mesh's vertices as halves, in device memory in addition to the doubles.
 struct SingleView {
   const HalvedVertex* vertices;
   float reach;  // at least the magnitude of the mesh's coordinates

@@ -1,4 +1,4 @@
-// Building the grid on the host, and a built grid behind a handle.
+// Builds the grid on the host; a built grid is used through a handle.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct GridIndex {
 
 class GridBuilder {
  public:
-  // `density`: triangles to a cell to aim for; more make a smaller index, fewer
+  // `density`: target number of triangles per cell; more make a smaller index, fewer
   // make shorter lists.
   GridBuilder(const MeshView& mesh, const Bounds& bounds, double density, Team& team)
       : mesh_(mesh),
@@ -49,7 +49,7 @@ class GridBuilder {
   struct Node;
   // The triangles of a node: all of them, or those in one cell of its parent.
   struct Subset {
-    const Entry* list;  // null: all of them
+    const Entry* list;  // null for all triangles
     std::int64_t count;
     std::int64_t operator[](std::int64_t i) const { return list ? list[i].triangle : i; }
   };
@@ -60,7 +60,7 @@ class GridBuilder {
     bool bundled;       // some grid around it has long triangles
   };
 
-  // A triangle by its place; the corners of one that comes later are asked for, which are anywhere.
+  // Returns a triangle by its place, and prefetches the corners of a later one.
   Triangle take(const Subset& subset, std::int64_t place) const {
     const std::int64_t later = subset[std::min(place + kTrianglesAhead, subset.count - 1)];
     fetch_corners(mesh_, later);
@@ -83,17 +83,17 @@ class GridBuilder {
   static void append(const Node& node, GridIndex& index);
   static void append_children(const Node& node, std::int64_t first_cell, GridIndex& index);
 
-  // A overfull cell: many times the usual, and worth a grid of its own.
+  // Entries of an overfull cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kOverfull = 256;
   static constexpr int kDeepest = 3;
-  // Triangles by which corners are asked for early: some 200 ns.
+  // How many triangles ahead corners are prefetched: some 200 ns.
 
   MeshView mesh_;
   Bounds bounds_;
   double density_;
   Team& team_;
   double magnitude_;
-  GridIndex index_;  // its bundles grow as grids are built; the rest comes at the end
+  GridIndex index_;  // bundles grow while grids are built; the rest is filled at the end
 };
 
 struct GridBuilder::Node {
@@ -105,10 +105,10 @@ struct GridBuilder::Node {
   LargeArray<Slabs> slabs;
   LargeArray<List> lists;
   LargeArray<Entry> entries;
-  // A coordinate inside each column and row of cells, NaN where none was found.
+  // A coordinate inside each column and row of cells, or NaN.
   std::vector<double> sample_x, sample_y;
   // For each part of the triangles and each cell, how many may be crossed and how
-  // many are walls; then where the part scatters them to.
+  // many are walls; later, where the part's entries go.
   std::vector<std::uint32_t> part_count;
   LargeArray<Stamp> stamps;  // by place in the subset
   int parts = 1;
@@ -119,10 +119,10 @@ struct GridBuilder::Node {
   }
 };
 
-// Filling the cells of one grid: count, scan, scatter. Triangles that are too long for the cells go
+// Fills the cells of one grid: count, scan, scatter. Triangles that are too long for the cells go
 // to bundles.
 
-// A sample of each column and row of cells that is in the parents' cells too.
+// Chooses a sample of each column and row of cells that is also in the parents' cells.
 inline void GridBuilder::place_samples(Node& node) const {
   const auto place = [&](Axis Frame::* axis, std::int32_t Region::* cell, double low, double high,
                          std::vector<double>& samples) {
@@ -142,7 +142,7 @@ inline void GridBuilder::place_samples(Node& node) const {
   place(&Frame::y, &Region::j, box.low.y, box.high.y, node.sample_y);
 }
 
-// body(begin, end, part) over the places of the subset, in `parts` equal runs.
+// Calls body(begin, end, part) over the places of the subset, in `parts` equal runs.
 template <class Body>
 void GridBuilder::for_parts(const Node& node, const Subset& subset, Body&& body) const {
   team_.run(node.parts, 1, [&](std::int64_t part, std::int64_t, int) {
@@ -160,7 +160,7 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
       count_block(node, block, size, node.stamps.get() + place, counts);
     });
   });
-  // A cell without a sample has no label to give.
+  // A cell without a sample has no label.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
     for (std::int32_t i = 0; i < node.frame.x.cells; ++i) {
       if (std::isnan(node.sample_x[i]) || std::isnan(node.sample_y[j])) {
@@ -170,9 +170,9 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   }
 }
 
-// Counts the first `size` triangles of a block in their cells, marks these, and writes stamps. What
-// small triangles do is done for all of them in turn, so that none waits for what another branches
-// on.
+// Counts the first `size` triangles of a block in their cells, marks these, and writes stamps. Each
+// step for small triangles is done for all of them in turn, so that none waits for the branches of
+// another.
 inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int size,
                                      Stamp* stamps, std::uint32_t* counts) const {
   constexpr int kSize = TriangleBlock::kSize;
@@ -220,7 +220,7 @@ inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int
   }
 }
 
-// The triangles that are in no cell, to a tree of their own. A free slab means nothing where
+// Adds the triangles that are in no cell to a tree of their own. A free slab means nothing if
 // triangles are missing from the cells, here or in a grid around this one.
 inline void GridBuilder::bundle_long(Node& node, const Subset& subset) {
   std::vector<std::int32_t> missing;
@@ -284,12 +284,12 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   node.part_count = {};
 }
 
-// Building the tree of grids: measure, fill the cells, and do the same inside overfull cells.
-// Memory is bounded for all triangles: the expected entries are a small multiple of the triangles,
+// Builds the tree of grids: measure, fill the cells, and recurse into overfull cells.
+// Memory is bounded for any triangles: the expected entries are a small multiple of the triangles,
 // and triangles too long for that go to bundles.
 
-// Cells along x and y for the region. Triangles that would fill many cells are left to bundles
-// where the grid would be overfull without, and nowhere else: bundles know no free slabs.
+// Chooses the cells along x and y for the region. Triangles that would fill many cells go to
+// bundles only if the grid would otherwise be overfull, because bundles know no free slabs.
 inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
                                                  int depth) const {
   const auto triangle = [&](std::int64_t i) { return take(subset, i); };
@@ -300,7 +300,7 @@ inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Reg
   return load.crowds(coarse) ? without_long(load, subset.count, team_, triangle) : coarse;
 }
 
-// Parts that count on their own: no more than memory for their counts is in proportion to.
+// The number of parts that count separately, limited so that memory for counts is in proportion.
 inline int GridBuilder::parts_for(const Node& node, const Subset& subset) const {
   if (subset.count < 8192) return 1;
   return static_cast<int>(
@@ -315,7 +315,7 @@ inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& 
   node->frame = node->resolution.frame(region.bounds, magnitude_);
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
-  // One more than there are cells: where the walls of the last one end.
+  // One more than there are cells: the end of the last cell's walls.
   node->slabs.resize(node->cell_count + 1);
   std::fill_n(node->slabs.get(), node->cell_count + 1, Slabs{});
   node->lists.resize(node->cell_count + 1);
@@ -346,8 +346,8 @@ inline void GridBuilder::subdivide(Node& node, int depth) {
   }
 }
 
-// The cell as a box, as near as rounding allows (the index clamps what is beyond
-// it), no larger than what its triangles fill.
+// The cell as a box, as near as rounding allows (the index clamps points beyond it), no larger
+// than the box of its triangles.
 inline Bounds GridBuilder::cell_bounds(const Node& node, std::int32_t i, std::int32_t j,
                                        const Subset& subset) const {
   const auto span = [](const Axis& axis, std::int32_t cell, double low, double high) {
@@ -372,7 +372,7 @@ inline Bounds GridBuilder::cell_bounds(const Node& node, std::int32_t i, std::in
   return box;
 }
 
-// Puts a grid's cells and entries after those that are there, where there is room.
+// Appends a grid's cells and entries to the index, which has room for them.
 inline void GridBuilder::append(const Node& node, GridIndex& index) {
   const std::int64_t cells = node.cell_count + 1;
   List* const lists = index.lists.get() + index.cell_count;
@@ -385,12 +385,12 @@ inline void GridBuilder::append(const Node& node, GridIndex& index) {
   index.entry_count += node.entry_count;
 }
 
-// The same with the grids in the cells of one that is there.
+// Appends the child grids of a grid that has been appended.
 inline void GridBuilder::append_children(const Node& node, std::int64_t first_cell,
                                          GridIndex& index) {
   for (const auto& [cell, child] : node.children) {
     index.lists[first_cell + cell].count = ~static_cast<std::int32_t>(index.grids.size());
-    index.slabs[first_cell + cell].occupied = ~std::uint64_t{0};  // the child knows better
+    index.slabs[first_cell + cell].occupied = ~std::uint64_t{0};  // the child grid decides
     const std::int64_t childs_first = index.cell_count;
     index.grids.push_back({child->frame, childs_first, child->bundle_begin, child->bundle_end});
     append(*child, index);
@@ -423,9 +423,9 @@ inline GridIndex GridBuilder::build() {
   return index;
 }
 
-// A grid behind a handle, and the loop over the points of a query.
+// A grid used through a handle, and the loop over the points of a query.
 
-constexpr std::int64_t kPointsToPiece = 2048;  // points to a piece of work
+constexpr std::int64_t kPointsToPiece = 2048;  // points in a piece of work
 
 struct BuiltGrid {
   GridIndex index;

@@ -1,4 +1,4 @@
-// A triangle and the cells of a grid that it may meet: where its entries go, which slabs it takes,
+// The cells of a grid that a triangle may meet: where its entries go, which slabs it occupies,
 // and how it changes the labels of the slabs below.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace geodomain {
 
-// A coordinate inside a column (or row) of cells, by whose vertical line the free slabs are
-// labelled; NaN where rounding leaves none. [low, high] is the range of the grid.
+// A coordinate inside a column (or row) of cells; the free slabs are labelled along its vertical
+// line. NaN if rounding leaves none. [low, high] is the range of the grid.
 GD_HD double cell_sample(const Axis& axis, std::int32_t cell, double low, double high) {
   double sample =
       axis.scale > 0.0 ? axis.origin + (cell + 0.5) / axis.scale : low + (high - low) / 2;
@@ -17,8 +17,8 @@ GD_HD double cell_sample(const Axis& axis, std::int32_t cell, double low, double
   return axis.index(sample) == cell ? sample : NAN;
 }
 
-// Where a triangle goes, kept from counting to scattering: a box of cells, or `large` where the
-// cells have to be found again row by row, or none (no rows).
+// Where a triangle goes, stored between counting and scattering: a box of cells, or `large` if the
+// cells have to be computed again row by row, or none (no rows).
 struct Stamp {
   std::uint32_t cell;
   std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
@@ -40,9 +40,9 @@ GD_HD Stamp make_stamp(const Frame& frame, const Footprint& box, bool wall) {
   return stamp;
 }
 
-// The triangle takes its slabs of a cell, and if it crosses the cell's sample line (x, y), the
-// parity of every slab below it changes. False where the arithmetic is unsure of the crossing,
-// which is then left to `mark_crossing` with another.
+// Marks the slabs of a cell that the triangle occupies; if it crosses the cell's sample line (x,
+// y), the parity of every slab below it changes. False if the arithmetic is unsure of the crossing,
+// which is then left to `mark_crossing` with another arithmetic.
 template <class Arithmetic>
 GD_HD bool mark_crossing(Slabs& slabs, const Triangle& t, std::int32_t lowest, double x, double y) {
   const std::uint64_t below = (std::uint64_t{1} << lowest) - 1;

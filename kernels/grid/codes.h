@@ -1,5 +1,5 @@
-// Which of several solids first holds a point: those whose boxes leave it out are passed over
-// together, and the others are asked one by one.
+// Finds the first of several solids that holds a point: solids whose boxes exclude it are skipped
+// together, and the others are tested one by one.
 #pragma once
 
 #include "exact/single.h"
@@ -10,7 +10,7 @@ namespace geodomain {
 
 struct Solid {
   GridView grid;
-  SingleView single;  // without vertices where doubles are as good
+  SingleView single;  // without vertices if doubles are as fast
 };
 static_assert(sizeof(Solid) == 232, "as every compiler has it");
 
@@ -20,8 +20,8 @@ struct Solids {
 };
 static_assert(sizeof(Solids) == 16, "as every compiler has it");
 
-// Codes that are not a solid's number. Those below are of points whose answer is still open, from
-// the solid ~(code - kOpen) on.
+// Codes that are not the number of a solid. Codes below kOpen are of undecided points, to be tested
+// from solid ~(code - kOpen) on.
 constexpr std::int32_t kNoSolid = -1, kNotFinite = -2, kOpen = -2;
 
 GD_HD bool is_finite(Vec3 q) { return q.x - q.x == 0.0 && q.y - q.y == 0.0 && q.z - q.z == 0.0; }
@@ -30,7 +30,7 @@ GD_HD std::int32_t opened(std::int32_t solid) { return kOpen + ~solid; }
 GD_HD std::int32_t solid_of(std::int32_t open) { return ~(open - kOpen); }
 
 // The code of a finite point. offer(body) calls body(solid) for the solids that may hold it, in
-// ascending order, until body is true; open where ask(solid) leaves the first of them undecided.
+// ascending order, until body is true; the code is open if ask(solid) leaves the first undecided.
 template <class Offer, class Ask>
 GD_HD std::int32_t first_offered(Offer&& offer, Ask&& ask) {
   std::int32_t code = kNoSolid;
@@ -43,7 +43,7 @@ GD_HD std::int32_t first_offered(Offer&& offer, Ask&& ask) {
   return code;
 }
 
-// body(solid) for the solids from `from` on whose bounds do not miss the point, until it is true.
+// Calls body(solid) for the solids from `from` on whose bounds hold the point, until it is true.
 template <class Body>
 GD_HD void near_solids(const Solids& solids, Vec3 q, std::int32_t from, Body&& body) {
   for (std::int32_t begin = from; begin < solids.count; begin += 32) {
@@ -58,7 +58,7 @@ GD_HD void near_solids(const Solids& solids, Vec3 q, std::int32_t from, Body&& b
   }
 }
 
-// The code of a finite point that no solid before `from` holds.
+// The code of a finite point that is in no solid before `from`.
 template <class Ask>
 GD_HD std::int32_t first_solid(const Solids& solids, Vec3 q, std::int32_t from, Ask&& ask) {
   return first_offered([&](auto&& body) { near_solids(solids, q, from, body); },

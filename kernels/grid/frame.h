@@ -1,6 +1,6 @@
 // A uniform division of a range into cells. The index of a coordinate is a
-// monotone function of it, rounding included, and triangles and points go
-// through the same function: a triangle whose indices leave out a cell has no
+// monotone function of it, rounding included, and triangles and points use
+// the same function: a triangle whose indices exclude a cell has no
 // point there. That is all the exactness that a grid needs.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Axis {
 
   GD_HD std::int32_t index(double value) const {
     const double position = (value - origin) * scale, last = cells - 1;
-    const double low = position > 0.0 ? position : 0.0;  // 0 for what is not a number
+    const double low = position > 0.0 ? position : 0.0;  // 0 for NaN
     return static_cast<std::int32_t>(low < last ? low : last);
   }
 };
@@ -27,7 +27,7 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 72, "as every compiler has it");
 
-// An axis over [low, high] of at most `cells` cells, none of them narrower than
+// An axis over [low, high] with at most `cells` cells, none narrower than
 // 1024 steps of the floating-point grid at `magnitude`.
 GD_HD Axis make_axis(double low, double high, double cells, double magnitude) {
   const double extent = high - low;
@@ -37,15 +37,15 @@ GD_HD Axis make_axis(double low, double high, double cells, double magnitude) {
   return {low, count / extent, static_cast<std::int32_t>(count)};
 }
 
-// The cells that a projected triangle may meet: never too few, seldom too many.
+// The cells that a projected triangle may meet: never too few, rarely too many.
 
 struct Interval {
   double low, high;
 };
 
-// Where the projected triangle may be in x while its y is in `band`. Rounding in
+// The range of x where the projected triangle may be while its y is in `band`. Rounding in
 // the clipped ends is a few units in the last place of the largest coordinate;
-// callers widen by far more than that. Empty (low > high) where it never is.
+// callers widen by far more than that. Empty (low > high) if it is nowhere.
 GD_HD Interval x_range(const Triangle& t, Interval band) {
   const Vec3 corner[3] = {t.a, t.b, t.c};
   Interval range = {1.0, -1.0};
@@ -81,13 +81,13 @@ GD_HD Footprint box_footprint(const Frame& frame, const Triangle& t) {
           frame.z.index(top(t))};
 }
 
-struct Run {  // of cells in a row, ends included; empty where i0 > i1
+struct Run {  // of cells in a row, ends included; empty if i0 > i1
   std::int32_t i0, i1;
 };
 
-// The cells in row j of its box that `t` may meet. Small triangles take the cells of their box;
-// large ones are clipped to the row, widened by 1/64 of a cell, where an axis has at least 1024
-// floating-point steps to a cell. The outermost rows and columns reach to infinity, as the index
+// The cells in row j of its box that `t` may meet. Small triangles take all cells of their box;
+// large ones are clipped to the row, widened by 1/64 of a cell; an axis has at least 1024
+// floating-point steps per cell. The outermost rows and columns reach to infinity, as the index
 // does.
 GD_HD Run row_run(const Frame& frame, const Triangle& t, const Footprint& box, std::int32_t j) {
   if (box.i1 - box.i0 < 3 || box.j1 - box.j0 < 3) return {box.i0, box.i1};
@@ -103,7 +103,7 @@ GD_HD Run row_run(const Frame& frame, const Triangle& t, const Footprint& box, s
   return {from > box.i0 ? from : box.i0, to < box.i1 ? to : box.i1};
 }
 
-// visit(j, i0, i1) for every row of cells that the triangle may meet.
+// Calls visit(j, i0, i1) for every row of cells that the triangle may meet.
 template <class Visit>
 GD_HD void visit_rows(const Frame& frame, const Triangle& t, const Footprint& box, Visit&& visit) {
   for (std::int32_t j = box.j0; j <= box.j1; ++j) {

@@ -1,9 +1,9 @@
-// A grid of vertical columns over the projected triangles, 64 slabs to a column.
+// A grid of vertical columns over the projected triangles, with 64 slabs in a column.
 //
-// A slab of a cell is free where no triangle's box enters it. The surface of a closed mesh does not
-// meet a free slab, so one label holds in all of it, and two bits answer most points. The others
-// count crossings up to the next free slab. An overfull cell holds a grid of its own. Triangles too
-// long for a grid are in its bundles, and then no slab of it is free.
+// A slab of a cell is free if no triangle's box enters it. The surface of a closed mesh does not
+// meet a free slab, so one label holds for all of it, and two bits answer most points. For the
+// others, crossings are counted up to the next free slab. An overfull cell contains a grid of its
+// own. Triangles too long for a grid are in its bundles, and then none of its slabs is free.
 #pragma once
 
 #include "grid/frame.h"
@@ -13,10 +13,10 @@
 namespace geodomain {
 
 // Long triangles, such as slivers as long as the mesh, would fill many cells of a grid each. They
-// are in a tree of boxes, each turned to the direction in which its own triangles run.
+// are in a tree of boxes, each rotated to the direction of its own triangles.
 
-// The place of (x, y) along a direction and across it. With p = 2^-53 the computed values are
-// within 2^-51 times the larger of |x|, |y| of the exact ones, or 2^-1073 where products are tiny:
+// The position of (x, y) along a direction and across it. With p = 2^-53 the computed values are
+// within 2^-51 times the larger of |x|, |y| of the exact ones, or 2^-1073 if products are tiny:
 // linear functions of x and y, whatever c and s are.
 struct Direction {
   double c, s;  // at most 1 in magnitude
@@ -25,14 +25,14 @@ struct Direction {
   GD_HD double across(double x, double y) const { return c * y - s * x; }
 };
 
-// A node of the tree, in the order in which a walk meets them. A linear function takes its least
-// and greatest values over a triangle at vertices, so a point outside the box, which is widened by
-// more than the rounding of both, is outside of every triangle of the node.
+// A node of the tree, in the order of a walk. A linear function takes its least and greatest
+// values over a triangle at vertices, so a point outside the box, which is widened by
+// more than the rounding of both, is outside every triangle of the node.
 struct Bundle {
   Direction direction;
   double along_low, along_high, across_low, across_high;
-  double top;          // of its triangles
-  std::int32_t first;  // of its own triangles: a leaf's, in GridView::bundled
+  double top;          // highest z of its triangles
+  std::int32_t first;  // first triangle of a leaf, in GridView::bundled
   std::int32_t count;  // 0 for a node with children
   std::int32_t next;   // the node after all of its descendants
   std::int32_t unused;
@@ -45,8 +45,8 @@ struct Bundle {
 };
 static_assert(sizeof(Bundle) == 72, "as every compiler has it");
 
-// visit(triangle) for every triangle that may meet the vertical ray up from q, or hold q; ends with
-// false where a visit does. Nodes [begin, end) are one tree; q is within the mesh's bounds.
+// Calls visit(triangle) for every triangle that may meet the vertical ray up from q, or hold q;
+// returns false as soon as a visit does. Nodes [begin, end) are one tree; q is within the bounds.
 template <class Visit>
 GD_HD bool visit_bundled(const Bundle* bundles, const std::int32_t* bundled, std::int32_t begin,
                          std::int32_t end, Vec3 q, Visit&& visit) {
@@ -64,24 +64,17 @@ GD_HD bool visit_bundled(const Bundle* bundles, const std::int32_t* bundled, std
   return true;
 }
 
-// The index for points anywhere: a grid of vertical columns over the projected
-// triangles, 64 slabs to a column.
-//
-// A slab of a cell is free where no triangle's box enters it. The surface of a
-// closed mesh does not meet a free slab, so one label holds in all of it, and
-// most points are answered by two bits. The others count crossings up to the
-// next free slab. A cell that is overfull holds a grid of its own. Triangles that are
-// too long for a grid are in its bundles, and then no slab of it is free.
+// The index for points anywhere: see the head of this file.
 
 struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
   std::uint64_t occupied;  // the box of some triangle enters it
-  std::uint64_t inside;    // the label, where none does
+  std::uint64_t inside;    // the label, if none does
 };
 static_assert(sizeof(Slabs) == 16, "as every compiler has it");
 
 struct List {           // of one cell
   std::uint32_t start;  // first entry; walls follow, up to the next cell's start
-  std::int32_t count;   // entries that a ray may cross; ~count is a grid where negative
+  std::int32_t count;   // entries that a ray may cross; if negative, ~count is a grid
 };
 static_assert(sizeof(List) == 8, "as every compiler has it");
 
@@ -108,10 +101,10 @@ struct GridView {
   Bounds bounds;
   Grid whole;                   // covers the mesh; its first cell is 0
   const Grid* grids;            // all of them
-  const Slabs* slabs;           // by cell; all occupied where the cell holds a grid
+  const Slabs* slabs;           // by cell; all occupied if the cell contains a grid
   const List* lists;            // by cell
   const Entry* entries;         // in no particular order in a cell
-  const Bundle* bundles;        // null where no grid has any
+  const Bundle* bundles;        // null if no grid has any
   const std::int32_t* bundled;  // the triangles of the bundles
   std::int32_t closed;          // free slabs may be trusted
 
@@ -129,8 +122,8 @@ struct GridView {
 };
 static_assert(sizeof(GridView) == 216, "as every compiler has it");
 
-// visit(triangle) for the long triangles of every grid that has to do with q, within the bounds;
-// ends with false where a visit does.
+// Calls visit(triangle) for the long triangles of every grid around q, which is within the bounds;
+// returns false as soon as a visit does.
 template <class Visit>
 GD_HD bool visit_long(const GridView& grid, Vec3 q, Visit&& visit) {
   if (grid.bundles == nullptr) return true;
@@ -147,7 +140,7 @@ GD_HD bool visit_long(const GridView& grid, Vec3 q, Visit&& visit) {
 
 enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
 
-// What two bits tell of a point within the bounds of a closed mesh.
+// The answer of two bits for a point within the bounds of a closed mesh.
 GD_HD Answer told_by(const Slabs& slabs, std::int32_t slab) {
   if (slabs.occupied >> slab & 1) return Answer::undecided;
   return static_cast<Answer>(slabs.inside >> slab & 1);
@@ -160,12 +153,12 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 }
 
 // How the crossings above an undecided point are counted: those below the next free slab one by
-// one, and the label of that slab for all the others. A triangle of this cell is below that slab or
-// above it, whole.
+// one, the others by the label of that slab. A triangle of this cell is entirely below or
+// entirely above that slab.
 struct Counting {
   List list;                     // of the point's cell
-  std::int32_t slab, free_slab;  // its own, and the next free one above
-  int parity;                    // of the crossings above that
+  std::int32_t slab, free_slab;  // the point's slab, and the next free slab above
+  int parity;                    // of the crossings above the free slab
 
   GD_HD bool wants(const Entry& entry) const {
     return entry.high >= slab && entry.low <= free_slab;
@@ -187,8 +180,8 @@ GD_HD Counting counting_at(const GridView& grid, Vec3 q) {
   return counting;
 }
 
-// The parity with the long triangles' crossings. Undecided again where crossing_of(triangle), as
-// `crossing_above`, is unsure.
+// The parity including the long triangles' crossings. Undecided again if crossing_of(triangle),
+// which is like `crossing_above`, is unsure.
 template <class Crossing>
 GD_HD Answer with_long(const GridView& grid, Vec3 q, int parity, Crossing&& crossing_of) {
   const bool sure = visit_long(grid, q, [&](std::int32_t triangle) {
@@ -214,7 +207,7 @@ GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_o
   return with_long(grid, q, parity, crossing_of);
 }
 
-// In Quick arithmetic undecided at times, in Full hardly ever.
+// Sometimes undecided in Quick arithmetic, hardly ever in Full.
 template <class Arithmetic>
 GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
   return count_parity_by(grid, q, [&](std::int32_t triangle) {

@@ -1,5 +1,5 @@
-// Builds the tree of long triangles: by halves, along whichever of place, offset and direction
-// spreads the boxes most. The tree affects the cost of a query alone.
+// Builds the tree of long triangles: by halves, along whichever of position, offset and direction
+// spreads the boxes most. The tree affects only the cost of a query.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace geodomain {
 
 class BundleBuilder {
  public:
-  // `magnitude`: the largest of |x|, |y| over the mesh.
+  // `magnitude`: the largest |x| or |y| of the mesh.
   BundleBuilder(const MeshView& mesh, double magnitude, Team& team)
       : mesh_(mesh), pad_(0x1p-48 * magnitude), team_(team) {}
 
@@ -22,10 +22,10 @@ class BundleBuilder {
              std::vector<std::int32_t>& bundled) const;
 
  private:
-  // A triangle as a stroke: its middle, its longest side as a vector, and how far it is across.
+  // A triangle as a stroke: its middle, its longest side as a vector, and its width.
   struct Stroke {
     double x = 0.0, y = 0.0, dx = 0.0, dy = 0.0, thickness = 0.0;
-    double key = 0.0;  // by which a branch is parted
+    double key = 0.0;  // by which a branch is split
     std::int32_t triangle = 0;
   };
   struct Spread {
@@ -37,7 +37,7 @@ class BundleBuilder {
     double width() const { return high > low ? high - low : 0.0; }
   };
 
-  struct Branch {  // a part of the tree that is still to be built: strokes and the first node
+  struct Branch {  // a part of the tree still to be built: its strokes and first node
     std::int64_t first, count;
     std::int32_t node;
   };
@@ -86,7 +86,7 @@ inline BundleBuilder::Stroke BundleBuilder::stroke(std::int32_t triangle) const 
   return stroke;
 }
 
-// The mean of directions without sense, the long ones weighing more: their doubled angles add up.
+// The mean of unsigned directions, weighted by length: sums of vectors with doubled angles.
 inline Direction BundleBuilder::common_direction(const Stroke* strokes, std::int64_t count) const {
   double cosine = 0.0, sine = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -118,12 +118,12 @@ inline void BundleBuilder::enclose(Bundle& bundle, const Stroke* strokes,
   bundle.top = height.high;
 }
 
-// Parts the strokes at their median: by their middles along or across the direction, or by their
-// own directions, which make a box as much wider as they fan out.
+// Splits the strokes at their median: by their middles along or across the direction, or by their
+// own directions, whose spread makes a box wider.
 inline void BundleBuilder::order_by_widest(const Direction& direction, Stroke* strokes,
                                            std::int64_t count) const {
   Spread along, across, turn;
-  double length = 0.0, thickness = 0.0;  // means
+  double length = 0.0, thickness = 0.0;  // mean length and width
   const auto angle = [&](const Stroke& s) {
     const double u = direction.along(s.dx, s.dy), v = direction.across(s.dx, s.dy);
     return u < 0.0 ? std::atan2(-v, -u) : std::atan2(v, u);
@@ -136,8 +136,8 @@ inline void BundleBuilder::order_by_widest(const Direction& direction, Stroke* s
     length += std::hypot(s.dx, s.dy) / static_cast<double>(count);
     thickness += s.thickness / static_cast<double>(count);
   }
-  // What a halving makes of the box. Offset and direction are worth halving in turn, again and
-  // again, place only until boxes are not much longer than what is in them.
+  // The gain of halving the box. Offset and direction are worth halving alternately, again and
+  // again; position only until boxes are not much longer than their strokes.
   const double offset = across.width(), fan = turn.width() * length;
   const double width = offset + fan + thickness;
   const double by_one = width / (width - 0.5 * std::max(offset, fan));
@@ -156,7 +156,7 @@ inline void BundleBuilder::order_by_widest(const Direction& direction, Stroke* s
                    [](const Stroke& a, const Stroke& b) { return a.key < b.key; });
 }
 
-// One node: its box, and, where it is no leaf, its strokes in two halves. Returns how many
+// Writes one node: its box and, unless it is a leaf, its strokes in two halves. Returns how many
 // strokes the first half has, 0 for a leaf.
 inline std::int64_t BundleBuilder::halve(const Branch& branch, Stroke* strokes,
                                          Bundle& bundle) const {
@@ -172,7 +172,7 @@ inline std::int64_t BundleBuilder::halve(const Branch& branch, Stroke* strokes,
   return count / 2;
 }
 
-// The branch's first node; its halves go to `later`.
+// Writes the branch's first node; its halves go to `later`.
 template <class Later>
 void BundleBuilder::build_branch(const Branch& branch, std::vector<Stroke>& strokes,
                                  std::vector<Bundle>& bundles, Later&& later) const {

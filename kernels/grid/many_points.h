@@ -1,4 +1,4 @@
-// Many points at once on the host, and the boxes of many solids that may hold them.
+// Answers many points at once on the host, and finds the boxes of many solids that may hold them.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace geodomain {
 
 // Boxes that may hold a point: a coarse lattice of cells, each with a list of the boxes that touch
-// it. Indices are monotone, so a box that a cell leaves out holds no point of it. A point costs one
-// look at its own cell, however many boxes there are.
+// it. Indices are monotone, so a box not in a cell's list holds no point of the cell. A point reads
+// only its own cell, however many boxes there are.
 
 class BoxCull {
  public:
@@ -33,7 +33,7 @@ class BoxCull {
     }
   }
 
-  // body(code) for the boxes that may hold the point, in ascending order, until it is true.
+  // Calls body(code) for the boxes that may hold the point, in ascending order, until it is true.
   template <class Body>
   void find(Vec3 q, Body&& body) const {
     const std::size_t cell = cell_at(frame_.x.index(q.x), frame_.y.index(q.y), frame_.z.index(q.z));
@@ -80,15 +80,15 @@ class BoxCull {
   std::vector<std::int32_t> members_;
 };
 
-// Looks up many points without a branch on any of them, and counts crossings together for those
-// whose two bits do not decide, so that none waits for the memory of another.
+// Looks up many points without a branch on any of them, and counts crossings together for points
+// that two bits do not decide, so that none waits for the memory of another.
 
-// Where the points of a block are in the coarsest grid.
+// The cells of a block of points in the coarsest grid.
 class PointBlock {
  public:
   static constexpr int kSize = 64;
 
-  // Of `count` points, at most kSize, from `begin` on.
+  // For `count` points, at most kSize, from `begin` on.
   PointBlock(const GridView& grid, const PointsView& points, std::int64_t begin, int count) {
     double x[kSize], y[kSize], z[kSize];
     for (int k = 0; k < kSize; ++k) {
@@ -105,7 +105,7 @@ class PointBlock {
     for (int k = 0; k < kSize; ++k) fetch(grid.slabs + cells_[k]);
   }
 
-  // What `look_up` tells of a point, all of them being `untold` (1) in a mesh that is not closed.
+  // The answer of `look_up` for a point; all points are `untold` (1) in a mesh that is not closed.
   Answer answer(const GridView& grid, int k, std::uint64_t untold) const {
     const Slabs& slabs = grid.slabs[cells_[k]];
     const std::uint64_t occupied = (slabs.occupied >> slabs_[k] | untold) & 1;
@@ -114,12 +114,12 @@ class PointBlock {
   }
 
  private:
-  std::uint64_t within_[kSize];  // the bounds: 1 or 0
+  std::uint64_t within_[kSize];  // whether within the bounds: 1 or 0
   std::int32_t cells_[kSize], slabs_[kSize];
 };
 
-// Undecided points whose crossings are counted in steps: what each step reads was asked for in the
-// one before, for all points.
+// Undecided points whose crossings are counted in steps: the memory that a step reads was
+// prefetched in the step before, for all points.
 class PointsTogether {
  public:
   static constexpr int kSize = 64;
@@ -135,7 +135,8 @@ class PointsTogether {
     ++count_;
   }
 
-  // tell(row, answer) for every point that was added, as `count_parity` has it; none is left.
+  // Calls tell(row, answer) for every added point, with the answer of `count_parity`, and empties
+  // this.
   template <class Tell>
   void settle(Tell&& tell) {
     for (int i = 0; i < count_; ++i) {
@@ -162,7 +163,7 @@ class PointsTogether {
 
  private:
   static constexpr int kPairs = 512;
-  static constexpr int kAhead = 16;  // pairs by which corners are asked for early
+  static constexpr int kAhead = 16;  // how many pairs ahead corners are prefetched
 
   struct Pair {
     std::int32_t point, triangle;

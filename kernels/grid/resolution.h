@@ -1,5 +1,5 @@
-// How fine a grid is, and which triangles are too long for it. What is chosen here decides what
-// an index costs, and no answer.
+// Chooses how fine a grid is, and which triangles are too long for it. The choice affects the cost
+// of an index, but no result.
 #pragma once
 
 #include "grid/frame.h"
@@ -7,7 +7,7 @@
 
 namespace geodomain {
 
-// What triangles fill of a region, clipped to it: sides of their boxes, and their area.
+// The extent of triangles, clipped to a region: the sides of their boxes, and their area.
 struct Extent {
   double width = 0.0, height = 0.0, area = 0.0;
 
@@ -29,18 +29,18 @@ GD_HD Extent extent_within(const Bounds& box, const Triangle& t) {
   Extent extent;
   extent.width = maximum(minimum(x1, box.high.x) - maximum(x0, box.low.x), 0.0);
   extent.height = maximum(minimum(y1, box.high.y) - maximum(y0, box.low.y), 0.0);
-  // Its own area, not its box's: a sliver meets few of the cells of its box.
+  // The triangle's area, not its box's: a sliver meets few of the cells of its box.
   const double doubled = (t.b.x - t.a.x) * (t.c.y - t.a.y) - (t.b.y - t.a.y) * (t.c.x - t.a.x);
   extent.area = minimum(extent.width * extent.height, 0.5 * std::fabs(doubled));
   return extent;
 }
 
 struct Resolution {
-  double nx = 1.0, ny = 1.0;        // cells, not whole
-  double per_x = 0.0, per_y = 0.0;  // cells to a unit
-  double most = HUGE_VAL;           // cells that a triangle may fill; more make it long
+  double nx = 1.0, ny = 1.0;        // numbers of cells, not rounded
+  double per_x = 0.0, per_y = 0.0;  // cells per unit
+  double most = HUGE_VAL;           // most cells of a triangle; with more it is long
 
-  // The cells that a triangle is expected to fill, or the entries of many less one each.
+  // The expected cells of a triangle; for a sum over many, their entries minus one each.
   GD_HD double cells(const Extent& e) const {
     return e.area * per_x * per_y + e.width * per_x + e.height * per_y + 1.0;
   }
@@ -56,13 +56,13 @@ struct Resolution {
 constexpr double kFewestCells = 4096.0, kMostCells = 4194304.0;  // of a mesh's grid
 constexpr double kMostOblong = 1024.0;  // the sides of a mesh's grid, counted in cells
 
-// The triangles of a grid, summed up.
+// The sums over a grid's triangles.
 struct Load {
   Extent total;
   double count;  // at least 1
   Bounds region;
-  double density;  // triangles to a cell to aim for
-  bool whole;      // a mesh, not a cell of another grid
+  double density;  // target number of triangles per cell
+  bool whole;      // for a mesh, not for a cell of another grid
 
   // The most entries that a grid may have.
   GD_HD double allowance() const { return whole ? 8.0 * count + 16384.0 : 4.0 * count; }
@@ -70,7 +70,7 @@ struct Load {
     return limited(count / density, whole ? kFewestCells : 16.0, kMostCells);
   }
 
-  // About so many cells, shaped like the triangles' mean box.
+  // About this many cells, shaped like the triangles' mean box.
   GD_HD Resolution at(double cells) const {
     Resolution resolution;
     resolution.nx = maximum(1.0, std::sqrt(cells) * shape());
@@ -80,21 +80,21 @@ struct Load {
     return resolution;
   }
 
-  // With every triangle in the grid, which is made as coarse as the allowance wants.
+  // With every triangle in the grid, and the grid coarse enough for the allowance.
   GD_HD Resolution coarse_enough() const {
     double cells = wanted_cells();
     while (cells > 1.0 && entries(at(cells)) > allowance()) cells *= 0.7;
     return at(cells);
   }
 
-  // Whether lists would be long without need: many times the triangles over a point.
+  // Whether lists would be much longer than the triangles over a point.
   GD_HD bool crowds(const Resolution& resolution) const {
     const double usual = entries(resolution) / (resolution.nx * resolution.ny);
     const double over_a_point = total.area / (extent_x() * extent_y());
     return usual > 256.0 && usual > 4.0 * over_a_point;
   }
 
-  // The most cells, not whole, that any resolution of `at(cells)` makes room for: at least one
+  // The most cells, not rounded, of any resolution `at(cells)`: at least one
   // along y, whatever the shape.
   GD_HD double most_cells() const {
     const double wanted = wanted_cells();
@@ -107,7 +107,7 @@ struct Load {
   GD_HD double entries(const Resolution& resolution) const {
     return resolution.cells(total) - 1.0 + count;
   }
-  // Of a cell, kept within a factor of 2^20 of square.
+  // The shape of a cell, within a factor of 2^20 of square.
   GD_HD double shape() const {
     if (!(total.width > 0.0 && total.height > 0.0 && extent_x() > 0.0 && extent_y() > 0.0)) {
       return 1.0;
@@ -117,7 +117,7 @@ struct Load {
   }
 };
 
-// The largest magnitude of a mesh's x and y: what rounding is measured by.
+// The largest magnitude of a mesh's x and y, which bounds rounding.
 GD_HD double magnitude_of(const Bounds& b) {
   return maximum(maximum(std::fabs(b.low.x), std::fabs(b.high.x)),
                  maximum(std::fabs(b.low.y), std::fabs(b.high.y)));

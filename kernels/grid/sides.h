@@ -1,14 +1,14 @@
-// A point and a surface: whether it lies on a triangle, and what is above and below it.
+// Whether a point lies on a surface, and how much of the surface is above and below it.
 #pragma once
 
 #include "grid/grid.h"
 
 namespace geodomain {
 
-// Whether a point lies on a triangle, exactly and without displacement; vertical
-// and degenerate triangles included.
+// Whether a point lies on a triangle, exactly and without displacement, including vertical
+// and degenerate triangles.
 
-// Whether q is in the closed projected triangle, or in the line that holds it where
+// Whether q is in the closed projected triangle, or on the line that contains it if
 // the projection is one: no two of the sides are opposite.
 GD_HD Answer in_projection(double ax, double ay, double bx, double by, double cx, double cy,
                            double qx, double qy) {
@@ -22,8 +22,8 @@ GD_HD Answer in_projection(double ax, double ay, double bx, double by, double cx
 }
 
 // In the box, in the plane, and strictly outside no projection. A triangle with
-// area has a projection with area, which decides; the others hold q in their
-// line. One without area is its own line in all three, and the box ends it.
+// area has a projection with area, which decides; its other projections contain q in their
+// line. A triangle without area is a line in all three, and the box bounds it.
 GD_HD Answer on_triangle(const Triangle& t, Vec3 q) {
   const Vec3 &a = t.a, &b = t.b, &c = t.c;
   if (q.x < smallest(a.x, b.x, c.x) || q.x > largest(a.x, b.x, c.x) ||
@@ -43,7 +43,7 @@ GD_HD Answer on_triangle(const Triangle& t, Vec3 q) {
                                                                               : Answer::undecided;
 }
 
-// Inside is on the surface here.
+// Here `inside` means on the surface.
 GD_HD Answer on_surface(const GridView& grid, Vec3 q) {
   const Bounds& box = grid.bounds;
   if (!(q.x >= box.low.x && q.x <= box.high.x && q.y >= box.low.y && q.y <= box.high.y &&
@@ -55,7 +55,7 @@ GD_HD Answer on_surface(const GridView& grid, Vec3 q) {
   const std::int32_t slab = z.index(q.z);
   const std::uint32_t end = grid.lists[cell + 1].start;
   Answer answer = Answer::outside;
-  const auto try_triangle = [&](std::int32_t triangle) {  // false where q is found on it
+  const auto try_triangle = [&](std::int32_t triangle) {  // false once q is on it
     const Answer here = on_triangle(grid.mesh.triangle(triangle), q);
     if (here != Answer::outside) answer = here;
     return here != Answer::inside;
@@ -73,11 +73,11 @@ GD_HD Answer on_surface(const GridView& grid, Vec3 q) {
 // often below.
 
 struct Sides {
-  std::int32_t above, below;  // of the displaced point; above is -1 where undecided
+  std::int32_t above, below;  // of the displaced point; above is -1 if undecided
 };
 
-// Every triangle of the cell may be on the line, so no slab is passed over, and of the
-// long ones none by its top.
+// Every triangle of the cell may be on the line, so no slab is skipped, and no long triangle by
+// its top.
 GD_HD Sides count_sides(const GridView& grid, Vec3 q) {
   Sides sides = {0, 0};
   const Bounds& box = grid.bounds;

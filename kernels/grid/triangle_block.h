@@ -1,5 +1,5 @@
-// Eight triangles at once on the host: the cells that they may meet, and sums over the triangles of
-// a grid.
+// Processes eight triangles at once on the host: the cells that they may meet, and sums over the
+// triangles of a grid.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace geodomain {
 
-// The coordinates of eight triangles side by side: a loop without branches over them becomes a few
+// The coordinates of eight triangles side by side: a branchless loop over them becomes a few
 // instructions for all.
 
 struct TriangleBlock {
@@ -32,8 +32,8 @@ struct TriangleBlock {
   }
 };
 
-// body(block, first, count) for all of [begin, end), in order; triangle(i) gives one. Places of a
-// block that is not full have its first triangle.
+// Calls body(block, first, count) for all of [begin, end), in order; triangle(i) returns a
+// triangle. Unused places of the last block repeat its first triangle.
 template <class Pick, class Body>
 void for_blocks(std::int64_t begin, std::int64_t end, Pick&& triangle, Body&& body) {
   constexpr int kSize = TriangleBlock::kSize;
@@ -45,17 +45,17 @@ void for_blocks(std::int64_t begin, std::int64_t end, Pick&& triangle, Body&& bo
   }
 }
 
-// The cells that the triangles of a block may meet, for all of them at once. It suits triangles as
-// small as cells, which most are.
+// The cells that the triangles of a block may meet, for all at once. Suited to triangles as
+// small as cells, as most are.
 
-// The cells of some triangles, listed without a branch on how many there are.
+// A list of cells of triangles, filled without a branch on their number.
 class TouchedCells {
  public:
   struct Touch {
     std::uint32_t cell, triangle;  // the triangle's place in its block
   };
 
-  // Of a box of at most two by two cells; `row` is how many cells a row of the grid has.
+  // Adds a box of at most two by two cells; `row` is the number of cells in a row of the grid.
   void add(int triangle, std::uint32_t cell, bool wide, bool high, std::uint32_t row) {
     const auto k = static_cast<std::uint32_t>(triangle);
     touches_[count_++] = {cell, k};
@@ -111,13 +111,13 @@ class BlockFootprints {
   }
 
   Footprint operator[](int k) const { return {i0_[k], i1_[k], j0_[k], j1_[k], k0_[k], k1_[k]}; }
-  // Whether doubles are certain that it is not vertical.
+  // Whether doubles prove that the triangle is not vertical.
   bool slants(int k) const { return doubled_[k] > bound_[k]; }
   // Whether its box has at most two by two cells, and the sample of at most one of them.
   bool is_small(int k) const {
     return (i1_[k] - i0_[k] < 2) & (j1_[k] - j0_[k] < 2) & (samples_[k] < 2);
   }
-  // Of a small one: how many samples are in its box, and the cell of that one.
+  // For a small triangle: how many samples are in its box.
   int samples(int k) const { return samples_[k]; }
   std::int32_t sample_i(int k) const { return sample_i_[k]; }
   std::int32_t sample_j(int k) const { return sample_j_[k]; }
@@ -125,15 +125,15 @@ class BlockFootprints {
  private:
   std::int32_t i0_[kSize], i1_[kSize], j0_[kSize], j1_[kSize], k0_[kSize], k1_[kSize];
   std::int32_t sample_i_[kSize], sample_j_[kSize], samples_[kSize];
-  double doubled_[kSize], bound_[kSize];  // twice the area seen from above, and its error's bound
+  double doubled_[kSize], bound_[kSize];  // twice the projected area, and its error bound
 };
 
-// Sums over a grid's triangles, for its resolution, and the triangles that are too long for it.
+// Sums over a grid's triangles for its resolution, and the triangles that are too long for it.
 
 constexpr std::int64_t kSumBlock = 4096;
 
-// The sum of what `part(begin, end)` gives for blocks of [0, count), in order: the same for any
-// team. Sums are added by `add`.
+// The sum of the results of `part(begin, end)` over blocks of [0, count), in order: the same for
+// any team. `add` adds two results.
 template <class Sum, class Part>
 Sum sum_blocks(std::int64_t count, Team& team, Part&& part) {
   std::vector<Sum> sums(static_cast<std::size_t>((count + kSumBlock - 1) / kSumBlock));
@@ -163,7 +163,7 @@ Extent total_extent(std::int64_t count, const Bounds& region, Team& team, Pick&&
   });
 }
 
-// Entries by the power of two of what a triangle fills.
+// Numbers of entries by the power of two of a triangle's cells.
 struct EntriesByLength {
   std::array<double, 64> entries{};
 
@@ -174,7 +174,7 @@ struct EntriesByLength {
   }
 };
 
-// As fine as wanted; the triangles that would fill most are left out, until the allowance is kept.
+// As fine as wanted; triangles with the most cells are excluded until the allowance is met.
 template <class Pick>
 Resolution without_long(const Load& load, std::int64_t count, Team& team, Pick&& triangle) {
   Resolution resolution = load.at(load.wanted_cells());

@@ -6,12 +6,12 @@
 
 namespace geodomain {
 
-// The angle of a vector in the upper half plane, in the same bits on every machine: it takes only
-// sums, products and quotients of doubles, which IEEE rounds alike everywhere. CUDA's atan2 and
-// those of the C libraries differ in their last bits.
+// The angle of a vector in the upper half plane, with the same bits on every machine: it uses only
+// sums, products and quotients of doubles, which IEEE rounds the same way everywhere. CUDA's atan2
+// and those of the C libraries differ in their last bits.
 
 constexpr double kPi = 0x1.921fb54442d18p+1;
-constexpr double kAngleError = 0x1p-50;  // absolute; the largest found is half of it
+constexpr double kAngleError = 0x1p-50;  // absolute; the largest observed is half of it
 
 // atan(u) for |u| <= 1/16: the series, whose first omitted term is below 2^-59 of the sum.
 GD_HD double small_arctangent(double u) {
@@ -53,13 +53,13 @@ GD_HD double upper_angle(double x, double y) {
   return x < 0.0 ? kPi - angle : angle;
 }
 
-// The generalised winding number of an open mesh: its solid angle about a point over
+// The generalised winding number of an open mesh: its solid angle about a point divided by
 // 4 pi, from the crossings of one vertical ray and the edges of the rim.
 //
-// Sweep every edge of the rim down to infinity. Mesh and sheets together are closed
-// but for the direction straight down, so about the displaced point their solid angle
-// is 4 pi times an integer, the signed crossings of the ray up: no sheet is vertical
-// over it. Hence
+// Sweep every edge of the rim down to infinity. The mesh and these sheets together are closed
+// except for the direction straight down, so about the displaced point their solid angle
+// is 4 pi times an integer, the signed crossings of the ray up: no sheet is vertically
+// above it. Hence
 //
 //   w = signed crossings above - (sum over the sheets of their solid angles) / 4 pi.
 //
@@ -69,16 +69,16 @@ GD_HD double upper_angle(double x, double y) {
 //
 //   y = a.x b.y - a.y b.x,   x = (|a| - a.z)(|b| - b.z) + a.x b.x + a.y b.y,
 //
-// a and b taken from the point. y is twice the area of the projection, so its sign is
-// orient2d's, and it jumps from pi to -pi where the edge passes over the point, just
+// with a and b relative to the point. y is twice the area of the projection, so its sign is
+// orient2d's, and the angle jumps from pi to -pi where the edge passes over the point, just
 // where the crossings change by one: so the sign is the exact one of the displaced
-// point, as for crossings, and only the size is rounded. This is outside the contract of
-// exactness; `bound` is what rounding may have done.
+// point, as for crossings, and only the magnitude is rounded. This is outside the contract of
+// exactness; `bound` is the most that rounding may have done.
 
-// The rim: edges whose directed uses do not cancel, in an order that is the caller's.
+// The rim: edges whose directed uses do not cancel, in the caller's order.
 struct Rim {
   const double* ends;           // (m, 2, 3)
-  const std::int32_t* weights;  // uses along the edge less those against it
+  const std::int32_t* weights;  // uses along the edge minus uses against it
   std::int64_t edge_count;
 };
 static_assert(sizeof(Rim) == 24, "as every compiler has it");
@@ -86,24 +86,24 @@ static_assert(sizeof(Rim) == 24, "as every compiler has it");
 struct Winding {
   double number;
   double bound;          // on the error of number; infinite for a point on the rim
-  std::int32_t decided;  // 0 where the arithmetic cannot decide a sign
+  std::int32_t decided;  // 0 if the arithmetic cannot decide a sign
 };
 
-// An end of an edge, from the point.
+// An end of an edge, relative to the point.
 struct Spoke {
   double x, y, z, square, drop;  // square = x^2 + y^2, drop = length - z
 
   GD_HD Spoke(const double* end, Vec3 q) : x(end[0] - q.x), y(end[1] - q.y), z(end[2] - q.z) {
     square = x * x + y * y;
     const double length = std::sqrt(square + z * z);
-    // The difference of two near numbers, where z > 0, without the loss.
+    // The difference of two near numbers, if z > 0, without cancellation.
     drop = z > 0.0 ? square / (length + z) : length - z;
     // Straight above, the displaced point sees it to the west.
     if (square == 0.0 && z > 0.0) x = -1.0;
   }
 };
 
-constexpr double kHuge = 0x1p+400;  // from beyond it, no mesh in range has a size
+constexpr double kHuge = 0x1p+400;  // beyond this distance, every mesh in range looks like a point
 
 struct SheetAngle {
   double angle, bound;  // half the solid angle, without its sign
@@ -115,7 +115,7 @@ GD_HD SheetAngle sheet_angle(const Spoke& a, const Spoke& b, int side) {
   const double y = cross > 0.0 ? cross : 0.0;
   const double drops = a.drop * b.drop;
   const double x = drops + (a.x * b.x + a.y * b.y);
-  // What x and y are made of; each is off by less than 16 units of it, from the rounding of
+  // The terms of x and y; each is off by less than 16 units of this, from the rounding of
   // differences, squares, the root, the quotient and the sums.
   const double parts =
       drops + (std::fabs(a.x) + std::fabs(a.y)) * (std::fabs(b.x) + std::fabs(b.y));

@@ -1,4 +1,4 @@
-// Labels of a lattice from bits to bytes.
+// Expands labels of a lattice from bits to bytes.
 #pragma once
 
 #include "lattice/lattice.h"
@@ -8,18 +8,18 @@ namespace geodomain {
 
 // Eight bits as eight bytes.
 
-// Four bits to four bytes of 0 or 1, lowest bit first: copies of them 7 bits apart do not overlap.
+// Expands four bits to four bytes of 0 or 1, lowest bit first: copies 7 bits apart do not overlap.
 GD_HD std::uint32_t spread_four(std::uint32_t bits) {
   return (bits & 0xf) * 0x00204081u & 0x01010101u;
 }
 
-// The lowest eight bits to eight bytes.
+// Expands the lowest eight bits to eight bytes.
 GD_HD std::uint64_t bytes_of_bits(std::uint64_t byte) {
   const std::uint32_t bits = static_cast<std::uint32_t>(byte);
   return std::uint64_t{spread_four(bits >> 4)} << 32 | spread_four(bits);
 }
 
-// Bits of columns to one byte a block, in the caller's order.
+// Expands bits of columns to one byte per block, in the caller's order.
 
 // One axis of the result: for each of its positions, the rank of that coordinate
 // in the ruler (null: the position itself), and bytes between positions.
@@ -30,7 +30,7 @@ struct OutputAxis {
   std::int64_t at(std::int64_t position) const { return rank ? rank[position] : position; }
 };
 
-// A column whose blocks are adjacent bytes.
+// Expands a column whose blocks are adjacent bytes.
 inline void expand_column(const std::uint64_t* column, std::int64_t count, std::uint8_t* out) {
   std::int64_t k = 0;
   for (; k + 8 <= count; k += 8) {
@@ -52,7 +52,7 @@ inline std::uint64_t gather_word(const std::uint64_t* column, const OutputAxis& 
   return word;
 }
 
-// One bit of each word of a row, as bytes along x.
+// Expands one bit of each word of a row to bytes along x.
 inline void expand_row(const std::uint64_t* row, const OutputAxis& x, int bit, std::uint8_t* out) {
   if (x.stride == 1) {
     for (std::int64_t i = 0; i < x.count; ++i)

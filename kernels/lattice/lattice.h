@@ -1,4 +1,4 @@
-// Blocks on a lattice: one ray for all the blocks of a column. Each crossing
+// Labels blocks on a lattice with one ray for all the blocks of a column. Each crossing
 // toggles one bit, that of the highest block below it, and a running xor down
 // the column turns toggles into labels.
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace geodomain {
 
-// Ascending distinct coordinates, and where each cell of `axis` begins in them: a
-// search is one multiplication and a step or two where they are regular, and a
-// bisection where many share a cell.
+// Strictly increasing coordinates, and the index of the first value in each cell of `axis`: a
+// search is one multiplication and a step or two if they are regular, and a
+// bisection if many share a cell.
 struct Ruler {
   const double* value;
   std::int32_t count;
   Axis axis;
-  // By cell, and one past: the first value of that index or more; null where each value has the
+  // By cell, and one past: the first value of that index or more; null if each value is in the
   // cell of its own number.
   const std::int32_t* first;
 
@@ -28,7 +28,7 @@ struct Ruler {
   GD_HD std::int32_t upper(double x) const {
     return search([x](double v) { return v <= x; }, x);
   }
-  // A value near x, where values are regular: the first of its cell.
+  // A value near x, if values are regular: the first of its cell.
   GD_HD std::int32_t near(double x) const {
     const std::int32_t cell = axis.index(x);
     return first ? first[cell] : cell;
@@ -58,18 +58,18 @@ static_assert(sizeof(Ruler) == 48, "as every compiler has it");
 
 struct LatticeView {
   Ruler x, y, z;
-  std::int32_t words;   // of 64 bits, to a column
+  std::int32_t words;   // of 64 bits, in a column
   std::uint64_t* bits;  // (x.count, y.count, words)
 };
 static_assert(sizeof(LatticeView) == 160, "as every compiler has it");
 
-// Columns to a lane of a GPU that are read before the first is written, where labels leave as bits
-// and as bytes: as many as registers are there for.
+// Columns per lane of a GPU that are read before the first is written, for labels as bits and as
+// bytes: as many as there are registers for.
 constexpr int kBitsInFlight = 8, kBytesInFlight = 4;
 
-// How many of the values from the bottom lie below the crossing. The height is
-// only guessed; steps that double, then halve, end where the exact test says.
-// -1 where Quick arithmetic is unsure.
+// How many values, from the bottom, lie below the crossing. The height is
+// only guessed; steps that double, then halve, end where the exact test decides.
+// -1 if Quick arithmetic is unsure.
 template <class Arithmetic>
 GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, double x, double y) {
   const double adx = t.a.x - x, ady = t.a.y - y;
@@ -95,8 +95,8 @@ GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, dou
   return from;
 }
 
-// Below a crossing of the column (i, j) whose sign is given: toggle(word, bit), or nothing and
-// false where Quick arithmetic is unsure.
+// For a crossing of the column (i, j) with a known sign: calls toggle(word, bit) below it, or
+// nothing; false if Quick arithmetic is unsure.
 template <class Arithmetic, class Toggle>
 GD_HD bool toggle_below(const LatticeView& lattice, const Triangle& t, int sign, std::int32_t i,
                         std::int32_t j, Toggle&& toggle) {
@@ -110,7 +110,7 @@ GD_HD bool toggle_below(const LatticeView& lattice, const Triangle& t, int sign,
   return true;
 }
 
-// The same for the crossing of the triangle with the column, if there is one.
+// Does the same for the crossing of the triangle with the column, if there is one.
 template <class Arithmetic, class Toggle>
 GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int32_t i,
                          std::int32_t j, Toggle&& toggle) {
@@ -119,9 +119,9 @@ GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int
   return sign != kUnsure && toggle_below<Arithmetic>(lattice, t, sign, i, j, toggle);
 }
 
-// Where a vertex stands among the columns: twice the number of lower coordinates,
-// and one more if it is level with one. A triangle's columns follow from its
-// corners' places, and most triangles of a fine mesh have none.
+// The position of a vertex among the columns: twice the number of lower coordinates,
+// plus one if it is level with one. A triangle's columns follow from its
+// corners' positions, and most triangles of a fine mesh have none.
 struct ColumnPlace {
   std::int32_t x, y;
 };
@@ -135,7 +135,7 @@ GD_HD ColumnPlace place_of(const Ruler& x, const Ruler& y, const Vec3& vertex) {
   return {place_on(x, vertex.x), place_on(y, vertex.y)};
 }
 
-struct Columns {  // from i0 and j0 up to, not including, i1 and j1
+struct Columns {  // from i0 and j0 up to but excluding i1 and j1
   std::int32_t i0, i1, j0, j1;
 
   GD_HD bool empty() const { return i0 >= i1 || j0 >= j1; }
@@ -148,7 +148,7 @@ GD_HD std::int32_t most(std::int32_t a, std::int32_t b, std::int32_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-// The columns in the box of a triangle with corners at these places.
+// The columns in the box of a triangle with corners at these positions.
 GD_HD Columns columns_between(ColumnPlace a, ColumnPlace b, ColumnPlace c) {
   return {least(a.x, b.x, c.x) / 2, (most(a.x, b.x, c.x) + 1) / 2, least(a.y, b.y, c.y) / 2,
           (most(a.y, b.y, c.y) + 1) / 2};
@@ -159,7 +159,7 @@ GD_HD Columns columns_of(const MeshView& mesh, const ColumnPlace* places, std::i
   return columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
 }
 
-// The same columns, found for one triangle by itself.
+// The columns in the box of one triangle.
 GD_HD Columns columns_of(const LatticeView& lattice, const Triangle& t) {
   return {lattice.x.lower(smallest(t.a.x, t.b.x, t.c.x)),
           lattice.x.upper(largest(t.a.x, t.b.x, t.c.x)),
@@ -167,7 +167,7 @@ GD_HD Columns columns_of(const LatticeView& lattice, const Triangle& t) {
           lattice.y.upper(largest(t.a.y, t.b.y, t.c.y))};
 }
 
-// Of a box in a lattice of `rows` rows, what is in the part of that number.
+// The part of a box that is in part `part` of a lattice with `rows` rows.
 GD_HD Columns share_of(const Columns& box, std::int32_t rows, std::uint32_t part,
                        std::uint32_t parts) {
   const auto begin = static_cast<std::int32_t>(std::int64_t{rows} * part / parts);
@@ -175,7 +175,7 @@ GD_HD Columns share_of(const Columns& box, std::int32_t rows, std::uint32_t part
   return {box.i0, box.i1, box.j0 > begin ? box.j0 : begin, box.j1 < end ? box.j1 : end};
 }
 
-// Whether rows of a box are long enough for the triangle to be clipped to each.
+// Boxes with longer rows have the triangle clipped to each row.
 constexpr std::int32_t kNarrow = 4;
 GD_HD bool is_wide(const Columns& box) { return box.i1 - box.i0 > kNarrow; }
 
@@ -193,7 +193,7 @@ GD_HD Run column_run(const LatticeView& lattice, const Triangle& t, const Column
   return {from > box.i0 ? from : box.i0, (to < box.i1 ? to : box.i1) - 1};
 }
 
-// visit(i, j) for every column of the box that the triangle may cross.
+// Calls visit(i, j) for every column of the box that the triangle may cross.
 template <class Visit>
 GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, const Columns& box,
                          Visit&& visit) {
@@ -204,7 +204,7 @@ GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, const Co
   }
 }
 
-// Xor of each bit with all the higher ones.
+// The xor of each bit with all higher bits.
 GD_HD std::uint64_t xor_down(std::uint64_t word) {
   word ^= word >> 1;
   word ^= word >> 2;
@@ -214,9 +214,9 @@ GD_HD std::uint64_t xor_down(std::uint64_t word) {
   return word ^ word >> 32;
 }
 
-// Toggles to labels, from the top of a column to its bottom.
+// Turns toggles into labels, from the top of a column to its bottom.
 GD_HD void settle_column(std::uint64_t* column, std::int32_t words) {
-  std::uint64_t above = 0;  // all ones where an odd number of crossings is above
+  std::uint64_t above = 0;  // all ones if an odd number of crossings is above
   for (std::int32_t i = words - 1; i >= 0; --i) {
     column[i] = xor_down(column[i]) ^ above;
     above = 0 - (column[i] & 1);
@@ -230,7 +230,7 @@ struct Pairing {
 };
 static_assert(sizeof(Pairing) == 12, "as every compiler has it");
 
-// In any order; more are counted than there is room for.
+// In any order; the count goes on beyond the room.
 struct Pairings {
   Pairing* pairs;
   std::uint32_t* count;

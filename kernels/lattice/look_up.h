@@ -1,5 +1,5 @@
-// Rows in any order on a lattice: a row takes the answer of the cell with the very same three
-// coordinates. Nothing is computed from steps.
+// Looks up rows in any order on a lattice: a row takes the answer of the cell with exactly the same
+// three coordinates. No coordinate is computed from steps.
 #pragma once
 
 #include "lattice/lattice.h"
@@ -7,17 +7,17 @@
 
 namespace geodomain {
 
-// The answer of a row is 1 where the crossings above it are odd, and twice the crossings of its
-// vertical line, of which 3 and 4 stand for more, odd and even; or this.
+// The code of a row: 1 if the crossings above it are odd, plus twice the crossings of its vertical
+// line, where 3 and 4 stand for any larger odd and even number; or this.
 constexpr std::uint8_t kNotOnLattice = 255;
 
 struct LatticeAnswers {
   LatticeView cells;
-  const std::uint8_t* crossings;  // (x.count, y.count), of whole lines; null where not asked for
-  Bounds box;                     // of the mesh, beyond which no cell has to be known
+  const std::uint8_t* crossings;  // (x.count, y.count), of whole lines; null if not needed
+  Bounds box;                     // of the mesh; rows outside need no cell
 
-  // A row's place among the values of an axis, -1 where none of them is its coordinate. It is
-  // mostly the one after that of the row before.
+  // The index of a row's coordinate among the values of an axis, or -1. It is mostly the one after
+  // that of the row before.
   static std::int32_t find(const Ruler& ruler, double at, std::int32_t before) {
     const std::int32_t after = before + 1;
     if (after < ruler.count && ruler.value[after] == at) return after;
@@ -25,10 +25,10 @@ struct LatticeAnswers {
     return place < ruler.count && ruler.value[place] == at ? place : -1;
   }
 
-  // Lines beyond the box in plan cross nothing; over it nothing is above, under it everything is.
+  // Lines outside the box in plan cross nothing; above it no crossing is above, below it all are.
   void answer(const PointsView& points, std::int64_t begin, std::int64_t end,
               std::uint8_t* out) const {
-    double y = NAN, z = NAN;  // neighbours mostly share them: they are looked for once
+    double y = NAN, z = NAN;  // neighbours mostly share these: they are searched once
     std::int32_t i = -1, j = -1, k = -1;
     for (std::int64_t row = begin; row < end; ++row) {
       const Vec3 p = points[row];
@@ -57,19 +57,19 @@ struct LatticeAnswers {
   }
 };
 
-// A bit for each cell of a lattice that has had a block, to recognise a block that comes again.
+// A bit for each cell of a lattice that has had a block, to recognise repeated blocks.
 
-// The coordinates along an axis, in cells of one step. A cell has one coordinate, NaN until it is
-// met, so two blocks in the same cell have the same centroid, as numbers.
+// The coordinates along an axis, in cells of one step. A cell has one coordinate, NaN until a block
+// has it, so two blocks in the same cell have the same centroid.
 struct AxisCells {
   double start, cells_per_unit;
-  double first, count;  // the number of the first cell, the start's being 0; how many
+  double first, count;  // the number of the first cell, where the start's is 0; and how many
   double* values;
 
-  // The cell of a coordinate; -1 for one beyond the cells, or in a cell that has another.
+  // The cell of a coordinate; -1 if it is beyond the cells, or its cell has another coordinate.
   std::int64_t find(double at) const {
-    // Added and taken away, it rounds numbers below 2^51 to whole ones, half to even; larger ones
-    // stay large, and NaN fails both comparisons.
+    // Adding and subtracting this rounds numbers below 2^51 to integers, half to even; larger
+    // numbers stay large, and NaN fails both comparisons.
     constexpr double kWhole = 6755399441055744.0;
     const double cell = (((at - start) * cells_per_unit + kWhole) - kWhole) - first;
     if (!(cell >= 0 && cell < count)) return -1;
@@ -81,14 +81,14 @@ struct AxisCells {
   }
 };
 
-// Sets the bits of blocks, x fastest and a whole number of bytes to a row, and counts those that
-// were set. Stops at the first block without a cell, and returns how many came before it.
+// Sets the bits of blocks, x fastest with whole bytes in a row, and counts bits that were set
+// already. Stops at the first block without a cell, and returns the number of blocks before it.
 inline std::int64_t mark_blocks(const PointsView& points, std::int64_t rows, AxisCells x,
                                 AxisCells y, AxisCells z, std::uint8_t* bits, std::int64_t& again) {
   const auto columns = static_cast<std::int64_t>(x.count),
              lines = static_cast<std::int64_t>(y.count);
   std::int64_t line = 0, place = 0;
-  unsigned byte = bits[0];  // the one at `place`, not yet written: rows along x share it
+  unsigned byte = bits[0];  // the byte at `place`, not yet written: rows along x share it
   Vec3 last = {};
   std::int64_t row = 0, found = 0;
   for (; row < rows; ++row) {

@@ -1,4 +1,4 @@
-// Axes of a lattice as the caller has them, and whether points form a lattice.
+// Searches the caller's lattice axes, and recognises points that form a lattice.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace geodomain {
 
 class RulerTable {
  public:
-  // `value` ascends strictly and is finite; count >= 1.
+  // `value` is strictly increasing and finite; count >= 1.
   RulerTable(const double* value, std::int64_t count) {
     const double low = value[0], high = value[count - 1];
     const double magnitude = std::fabs(low) > std::fabs(high) ? std::fabs(low) : std::fabs(high);
@@ -34,7 +34,7 @@ class RulerTable {
     }
   }
 
-  const std::vector<std::int32_t>& first() const { return first_; }  // empty where not needed
+  const std::vector<std::int32_t>& first() const { return first_; }  // empty if not needed
 
   Ruler view() const {
     Ruler ruler = ruler_;
@@ -43,7 +43,7 @@ class RulerTable {
   }
 
  private:
-  // Whether each value is alone in the cell of its own number: no table is needed then.
+  // Whether each value is alone in the cell of its own number, so that no table is needed.
   bool is_even() const {
     if (ruler_.axis.cells != ruler_.count) return false;
     for (std::int32_t i = 0; i < ruler_.count; ++i) {
@@ -57,7 +57,7 @@ class RulerTable {
 };
 
 // Whether points, in their order, form a lattice: the product of three axes, one of them running
-// fastest. Every exact value is compared.
+// fastest. All values are compared exactly.
 
 struct LatticeOrder {
   int axis[3];            // 0 x, 1 y, 2 z: fastest first
@@ -69,7 +69,7 @@ inline double coordinate(const PointsView& points, int axis, std::int64_t row) {
   return axis == 0 ? p.x : (axis == 1 ? p.y : p.z);
 }
 
-// How many steps of `stride` rows, from row 0, leave the given axes unchanged.
+// How many steps of `stride` rows, from row 0, leave the axes in question unchanged.
 inline std::int64_t run_length(const PointsView& points, std::int64_t rows, std::int64_t stride,
                                const int* fixed, int fixed_count) {
   std::int64_t steps = 1;
@@ -82,7 +82,7 @@ inline std::int64_t run_length(const PointsView& points, std::int64_t rows, std:
   return steps;
 }
 
-// The only order that the first rows allow, if there is one.
+// The only axis order that the first rows allow, if any.
 inline bool guess_order(const PointsView& points, std::int64_t rows, LatticeOrder& order) {
   if (rows < 2) return false;
   std::int64_t stride = 1;
@@ -111,7 +111,7 @@ inline bool guess_order(const PointsView& points, std::int64_t rows, LatticeOrde
   return stride == rows;
 }
 
-// Every row against the axes that the first rows gave.
+// Compares every row with the axes of the first rows.
 inline bool verify_order(const PointsView& points, std::int64_t rows, const LatticeOrder& order,
                          Team& team) {
   std::atomic<bool> good{true};

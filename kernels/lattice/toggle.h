@@ -1,4 +1,4 @@
-// Lattices on a GPU: crossings of triangles and columns, and toggles to labels, by warps.
+// Labels lattices on a GPU by warps: crossings of triangles and columns, then toggles to labels.
 #pragma once
 
 #include "lattice/expand.h"
@@ -10,12 +10,12 @@
 namespace geodomain {
 
 // Crossings by warps. All lanes share the columns that each lane's triangle may cross, and then the
-// crossings, since some triangles have many and most have none.
+// crossings, because some triangles have many and most have none.
 
-// What a warp shares: its triangles, one to a lane, and crossings that wait for 32 to be together.
+// Shared data of a warp: its triangles, one per lane, and crossings that wait until there are 32.
 struct WarpTriangles {
   struct Crossing {
-    std::int32_t owner;  // the lane of the triangle; ~lane where the sign is negative
+    std::int32_t owner;  // the lane of the triangle; ~lane if the sign is negative
     std::int32_t i, j;
   };
   Triangle triangle[32];
@@ -23,7 +23,7 @@ struct WarpTriangles {
   Crossing crossing[63];
 };
 
-// Quick arithmetic on the triangles from `first` on, one to a lane, whose boxes are there.
+// Applies quick arithmetic to the triangles from `first` on, one per lane, with their boxes.
 struct Toggler {
   const LatticeView& lattice;
   WarpTriangles& warp;
@@ -36,7 +36,7 @@ struct Toggler {
     const Columns box = warp.box[lane()];
     const std::int32_t rows = box.empty() ? 0 : box.j1 - box.j0;
     const auto parts = static_cast<std::uint32_t>(is_wide(box) ? rows : rows * (box.i1 - box.i0));
-    std::uint32_t end = parts;  // of this lane's among all
+    std::uint32_t end = parts;  // end of this lane's parts among all
     for (int step = 1; step < 32; step *= 2) {
       const std::uint32_t below = shuffle_up(end, step);
       if (lane() >= step) end += below;
@@ -44,7 +44,7 @@ struct Toggler {
     const std::uint32_t all = shuffle(end, 31);
     for (std::uint32_t begin = 0; begin < all; begin += 32) {
       const std::uint32_t at = begin + static_cast<std::uint32_t>(lane());
-      int owner = 0;  // the first lane whose parts end beyond
+      int owner = 0;  // the first lane whose parts end after this
       for (int step = 16; step > 0; step /= 2) {
         if (shuffle(end, owner + step - 1) <= at) owner += step;
       }
@@ -73,7 +73,7 @@ struct Toggler {
     }
   }
 
-  // A division, but for the widths that there are.
+  // A division, specialised to the possible widths.
   __device__ static std::uint32_t row_of(std::uint32_t part, const Columns& box) {
     switch (box.i1 - box.i0) {
       case 2:
@@ -98,7 +98,7 @@ struct Toggler {
     sync_warp();
   }
 
-  // Takes up to 32 of the crossings that wait, the last ones.
+  // Processes up to 32 of the waiting crossings, the last ones.
   __device__ void drain() {
     const int count = waiting < 32 ? waiting : 32;
     waiting -= count;
@@ -112,17 +112,17 @@ struct Toggler {
   }
 };
 
-// Toggles to labels by warps, written as rows of bits or of bytes, one after the other without a
-// gap, at any address.
+// Turns toggles into labels by warps, and writes them as rows of bits or bytes, one after the other
+// without a gap, at any address.
 
-// How the lanes of a warp share columns: `count` (a power of two up to 32) to a column, a word to
-// each, the lowest word to the lowest lane, 32 / count columns at a time.
+// How the lanes of a warp share columns: `count` lanes (a power of two up to 32) for each column, a
+// word each, the lowest word in the lowest lane, 32 / count columns at a time.
 struct Share {
   int count, own;
 
   __device__ explicit Share(int lanes) : count(lanes), own(lane() & (lanes - 1)) {}
 
-  // The votes of this column's lanes. All lanes of the warp come here, as below.
+  // The votes of this column's lanes. All lanes of the warp must call this, as below.
   __device__ std::uint32_t votes(bool vote) const {
     const std::uint32_t mask = count == 32 ? 0xffffffffu : (1u << count) - 1;
     return ballot(vote) >> (lane() - own) & mask;
@@ -133,8 +133,8 @@ struct Share {
   }
 };
 
-// Labels of the words that a column's lanes have; `above` is the number of crossings higher up,
-// odd or even, and then that of these, too.
+// Labels of the words in a column's lanes; `above` is the number of crossings higher up,
+// modulo 2, and is updated to include these.
 __device__ inline std::uint64_t settle_words(const Share& share, std::uint64_t toggles,
                                              std::uint32_t& above) {
   const std::uint64_t word = xor_down(toggles);
@@ -146,8 +146,8 @@ __device__ inline std::uint64_t settle_words(const Share& share, std::uint64_t t
   return flips ? ~word : word;
 }
 
-// write(column, first, word) for all the words of all columns, each lane with its own, the whole
-// warp together; `column` is -1 where there is none, and `first` the word of the lowest lane.
+// Calls write(column, first, word) for all words of all columns, each lane with its own, the whole
+// warp together; `column` is -1 for none, and `first` is the word of the lowest lane.
 template <int kInFlight, class Write>
 __device__ void settle_columns(const LatticeView& lattice, const Share& share, Write&& write) {
   const std::int64_t columns = static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
@@ -170,7 +170,7 @@ __device__ void settle_columns(const LatticeView& lattice, const Share& share, W
   }
 }
 
-// Eight bytes to an address that is a multiple of 8, those before `from` and from `to` on left out.
+// Writes bytes `from` up to `to` of eight bytes to an address that is a multiple of 8.
 __device__ inline void write_eight(std::uint8_t* at, std::uint64_t bytes, int from, int to) {
   if (from <= 0 && to >= 8) {
     *reinterpret_cast<std::uint64_t*>(at) = bytes;
@@ -186,15 +186,15 @@ __device__ inline int past_eight(const std::uint8_t* at) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) & 7);
 }
 
-// The lanes' words moved up by `bits` (up to 63), all as one number.
+// The lanes' words shifted up by `bits` (up to 63), all as one number.
 __device__ inline std::uint64_t moved_up(const Share& share, std::uint64_t word, int bits) {
   const std::uint64_t below = share.word_of(word, share.own > 0 ? share.own - 1 : 0);
   if (bits == 0) return word;
   return word << bits | (share.own > 0 ? below >> (64 - bits) : 0);
 }
 
-// The lanes' words, or the first `left` bytes of them, to `out`. The words are moved up first, for
-// every store to be of eight bytes at a multiple of 8; what leaves the top comes last.
+// Writes the lanes' words, or the first `left` bytes of them, to `out`. The words are shifted
+// first, so that every store has eight bytes at a multiple of 8; the bytes shifted out come last.
 __device__ inline void write_bits(const Share& share, std::uint64_t word, std::uint8_t* out,
                                   std::int32_t left) {
   const int lead = past_eight(out);
@@ -208,18 +208,18 @@ __device__ inline void write_bits(const Share& share, std::uint64_t word, std::u
   }
 }
 
-// Settled words of the columns of a warp that follow each other, in shared memory, to rows of fewer
-// bytes without a gap: what leaves is the warp's bytes as one stream, eight at a time at multiples
-// of 8, and single bytes only at its two ends.
+// Turns the settled words of a warp's consecutive columns, in shared memory, into rows of fewer
+// bytes without a gap: the warp's bytes are written as one stream, eight at a time at multiples
+// of 8, with single bytes only at its two ends.
 //
-// A column has room for a word more than its own. Behind its row are put the first bytes of the
-// next one, so that eight bytes from any byte of a row are eight bytes of the stream.
+// A column has room for one word more than its own. The first bytes of the next column are copied
+// behind its row, so that eight bytes from any byte of a row are eight bytes of the stream.
 struct Tile {
   std::uint32_t* halves;
   std::uint32_t pitch, columns;  // pitch in halves
   std::uint32_t row_bytes;       // at least 8
 
-  // The first eight bytes of the next column behind the row of one; the whole warp together.
+  // Copies the first eight bytes of the next column behind each row; the whole warp together.
   __device__ void chain() const {
     for (std::uint32_t c = lane(); c < columns; c += 32) {
       std::uint32_t* end = halves + c * pitch + row_bytes / 4;
@@ -233,7 +233,7 @@ struct Tile {
     }
   }
 
-  // Eight bytes of the stream, of which the first is byte `from` of a column.
+  // Eight bytes of the stream, starting at byte `from` of a column.
   __device__ std::uint64_t eight_at(std::uint32_t column, std::uint32_t from) const {
     const std::uint32_t* half = halves + column * pitch + from / 4;
     const std::uint32_t shift = 8 * (from % 4);
@@ -258,10 +258,10 @@ struct Tile {
   }
 };
 
-// A warp's tile, where a column has two words or more.
+// Size of a warp's tile, for columns of two words or more.
 constexpr int kTileWords = 32 * kBitsInFlight / 2 * 3;
 
-// Rows of `row_bytes` bytes of bits for the columns of a warp, all of whose words its lanes have at
+// Writes rows of `row_bytes` bytes of bits for the columns of a warp, whose lanes have all words at
 // once; `tile` is the warp's own shared memory.
 __device__ inline void settle_tile(const LatticeView& lattice, const Share& share,
                                    std::uint64_t* tile, std::uint8_t* rows,
@@ -286,7 +286,8 @@ __device__ inline void settle_tile(const LatticeView& lattice, const Share& shar
   words.write(rows + begin * row_bytes);
 }
 
-// A byte for each bit of the lanes' words, or of the first `left`, to `out`, in the same way.
+// Writes a byte for each bit of the lanes' words, or of the first `left`, to `out`, in the same
+// way.
 __device__ inline void write_bytes(const Share& share, std::uint64_t word, std::uint8_t* out,
                                    std::int32_t left) {
   const int lead = past_eight(out);

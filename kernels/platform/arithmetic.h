@@ -1,4 +1,4 @@
-// Sums, products, minima and maxima by the instruction that each processor has for them.
+// Sums, products, minima and maxima by the instructions that each processor has for them.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace geodomain {
 
-// Of equal numbers the second: what the instructions of processors give.
+// If the numbers are equal, the second, as processors' instructions do.
 GD_HD double minimum(double a, double b) { return a < b ? a : b; }
 GD_HD double maximum(double a, double b) { return a > b ? a : b; }
 
@@ -30,7 +30,7 @@ GD_HD double product_tail(double a, double b, double product) {
 #endif
 }
 
-// The larger and the smaller of two numbers; for what need not mind a NaN.
+// The larger and the smaller of two numbers, where NaN does not matter.
 GD_HD float maximum_of(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return fmaxf(a, b);
@@ -46,7 +46,7 @@ GD_HD float minimum_of(float a, float b) {
 #endif
 }
 
-// a * b + c, rounded once or twice: for what need not be the same everywhere.
+// a * b + c, rounded once or twice, where results need not be the same everywhere.
 GD_HD float multiply_add(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
@@ -67,8 +67,8 @@ GD_HD double multiply_add(double a, double b, double c) {
 #endif
 }
 
-// A root and an inverse within 2^-21 of themselves: for what need not be the same everywhere.
-GD_HD float quick_root(float value) {  // not negative
+// A root and an inverse within 2^-21 of themselves, where results need not be the same everywhere.
+GD_HD float quick_root(float value) {  // value >= 0
 #if defined(__CUDA_ARCH__)
   return value > 0.0f ? value * rsqrtf(value) : 0.0f;
 #else
@@ -76,8 +76,8 @@ GD_HD float quick_root(float value) {  // not negative
 #endif
 }
 
-// Byte i of a word as a number that is kByteOffset larger. Among the bits of 2^15 it takes a GPU
-// one quick instruction, where a conversion holds it up as long as eight or more.
+// Byte i of a word as a number plus kByteOffset. Inserted into the bits of 2^15 it takes a GPU
+// one quick instruction; a conversion takes as long as eight or more.
 constexpr float kByteOffset = 0x1p15f;
 GD_HD float offset_byte(std::uint64_t word, int i) {
   const auto half = static_cast<std::uint32_t>(word >> 32 * (i / 4));
@@ -89,9 +89,9 @@ GD_HD float offset_byte(std::uint64_t word, int i) {
 #endif
 }
 
-// The largest of three numbers and 0; the smallest of four, or where there are negative ones any
-// of those. Not for NaN, nor for -0.0 where it matters: as integers, numbers that are not negative
-// have their order, and negative ones are negative. Three integers take one instruction.
+// The largest of three numbers and 0; the smallest of four, or any negative one if there are
+// negative ones. Not for NaN, nor for -0.0 where it matters: as integers, non-negative numbers
+// have the same order, and negative ones are negative. Three integers take one instruction.
 GD_HD float largest_from_zero(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __int_as_float(__vimax3_s32_relu(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
@@ -109,7 +109,7 @@ GD_HD float smallest_of(float a, float b, float c, float d) {
 #endif
 }
 
-// The bits one place up, with the sign of a number below them.
+// Shifts the bits up by one and appends the sign of a number.
 GD_HD std::uint32_t push_sign(std::uint32_t bits, float value) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_l(__float_as_uint(value), bits, 1);
@@ -118,8 +118,8 @@ GD_HD std::uint32_t push_sign(std::uint32_t bits, float value) {
 #endif
 }
 
-// At least the largest of three numbers that are not negative, and at most 1 + 2^-20 times that: on
-// a GPU by their upper halves, which are compared as integers. A NaN is the largest there.
+// At least the largest of three non-negative numbers, and at most 1 + 2^-20 times that: on
+// a GPU from their upper halves, compared as integers. A NaN is the largest there.
 GD_HD double bound_of(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return __hiloint2double(__vimax3_s32(__double2hiint(a), __double2hiint(b), __double2hiint(c)) + 1,

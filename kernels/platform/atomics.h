@@ -23,13 +23,13 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #elif defined(_MSC_VER) && !defined(__clang__)
   _InterlockedOr64(reinterpret_cast<volatile long long*>(word), static_cast<long long>(bits));
 #else
-  // Most bits are there already, and a look costs less than a locked write.
+  // Most bits are set already, and a read costs less than a locked write.
   if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) == bits) return;
   __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
 #endif
 }
 
-// What was there, and everything that the thread which put it there wrote before.
+// Swaps a word; the writes of the thread that stored the old value are visible afterwards.
 GD_HD std::int32_t atomic_swap(std::int32_t* word, std::int32_t value) {
 #if defined(__CUDA_ARCH__)
   __threadfence();
@@ -65,7 +65,7 @@ GD_HD void atomic_add(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
-// What a word holds while other threads may write to it.
+// Reads a word while other threads may write to it.
 GD_HD std::uint64_t atomic_read(const std::uint64_t* word) {
 #if defined(__CUDA_ARCH__) || (defined(_MSC_VER) && !defined(__clang__))
   return *static_cast<const volatile std::uint64_t*>(word);

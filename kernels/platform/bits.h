@@ -1,4 +1,5 @@
-// Bits of a 64-bit word: counted and found; on the host also bytes as a word and whole products.
+// Counts and finds bits of a 64-bit word; on the host also loads bytes as a word, and full
+// products.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ struct Wide {
   std::uint64_t high, low;
 };
 
-// The whole product of two words.
+// The full product of two words.
 inline Wide multiply_wide(std::uint64_t a, std::uint64_t b) {
 #if defined(__SIZEOF_INT128__)
   __extension__ typedef unsigned __int128 Product;

@@ -1,13 +1,13 @@
-// How a function of the C ABI fails, and how Python learns what it takes. Host only.
+// How a function of the C ABI fails, and how Python learns its arguments. Host only.
 //
 // GD_DESCRIBE(name), after a function, adds its types to a description that Python reads once:
 // lines of "NAME RESULT ARGUMENT ARGUMENT...". Python then refuses a wrong number of arguments, a
 // number out of range, and an array of another type, with gaps, or that may not be written to. A
 // number is its letter in Python's struct module ("i", "q", "d"), a character "c". A pointer is "<"
-// where the function only reads what is there and ">" where it writes, then the letter of what is
-// there: "P" for a pointer, "v" for memory of any type or a handle, "#" and the bytes of a
-// structure. A "?" follows where null is allowed: GD_DESCRIBE(name, 2) says so of the third
-// argument. A result can also be "-" for nothing, "!" for a Status, and "s" for text.
+// if the function only reads the memory and ">" if it writes to it, then the letter of its
+// contents: "P" for a pointer, "v" for memory of any type or a handle, "#" and the size of a
+// structure in bytes. A "?" follows if null is allowed: GD_DESCRIBE(name, 2) declares that for the
+// third argument. A result can also be "-" for nothing, "!" for a Status, and "s" for text.
 #pragma once
 
 #include <initializer_list>
@@ -25,7 +25,7 @@ enum Status : int {
   kDone,
   kOutOfMemory,
   kTooLarge,   // an array beyond what a container can hold
-  kNoThread,   // the system starts no more threads
+  kNoThread,   // the system cannot start more threads
   kUndecided,  // coordinates below the range of the arithmetic
   kFailed,     // anything else, which is a fault of the core
 };
@@ -104,7 +104,7 @@ std::string result() {
   }
 }
 
-// One line of the description; made when it is read, since most processes call few functions.
+// One line of the description; built when it is read, because most processes call few functions.
 struct Description {
   const char* name;
   std::string (*types)();

@@ -1,4 +1,4 @@
-// Which instructions this processor has, for the core that is asked first, and for the build.
+// Detects the processor's instruction set, for the choice of a core, and for the build.
 #pragma once
 
 #include "platform/portable.h"
@@ -6,8 +6,8 @@
 namespace geodomain {
 
 // The x86-64 level of this processor: 1 (baseline), 3 (AVX2, FMA) or 4 (AVX-512).
-// It asks the processor, because __builtin_cpu_supports needs a runtime that not every linker
-// brings along; the operating system must save the wide registers, too.
+// It queries the processor directly, because __builtin_cpu_supports needs a runtime that not every
+// linker includes; the operating system must save the wide registers, too.
 #if GD_X86_64
 struct CpuFacts {
   unsigned eax, ebx, ecx, edx;

@@ -1,4 +1,4 @@
-// How a thread of the host must round.
+// Sets how a thread of the host rounds.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace geodomain {
 
 #if !defined(__CUDACC__)
-// Round to nearest, subnormals kept: what the predicates need of the thread
-// they run on. The caller's settings come back when the guard is gone.
+// Rounds to nearest and keeps subnormals, as the predicates need it in their thread. The caller's
+// settings are restored at the end.
 class FloatGuard {
  public:
 #if GD_X86_64

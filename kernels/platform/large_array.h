@@ -1,5 +1,5 @@
-// Arrays of a known size in pages of two megabytes, where the system has them: a page of four
-// kilobytes costs as much to make as it costs to fill.
+// Arrays of a known size in pages of two megabytes, if the system has them: allocating a page of
+// four kilobytes costs as much as filling it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace geodomain {
 
-// Advice about the pages that [at, at + size) lies in, which are better not used yet.
+// Advises the system about the pages of [at, at + size), before their first use.
 inline void ask_for_large_pages(void* at, std::int64_t size) {
 #if defined(__linux__)
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -27,7 +27,7 @@ inline void ask_for_large_pages(void* at, std::int64_t size) {
 #endif
 }
 
-// Its values are not set. To grow, it is moved, not copied, where the system can.
+// An array without initial values. It grows by moving pages, not copying, if the system can.
 template <class Value>
 class LargeArray {
   static_assert(std::is_trivially_copyable<Value>::value, "is moved as bytes");

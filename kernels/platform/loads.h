@@ -1,4 +1,4 @@
-// Loads from memory: ahead of time, and of a whole structure at once.
+// Loads from memory: prefetching, and loading a whole structure at once.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace geodomain {
 
-// Asks for memory that will be read soon; on a GPU other threads fill the time.
+// Prefetches memory; on a GPU other threads hide the latency.
 template <class Whole>
 GD_HD void fetch(const Whole* from) {
 #if defined(__CUDA_ARCH__) || (defined(_MSC_VER) && !defined(__clang__))
@@ -21,7 +21,7 @@ GD_HD void fetch(const Whole* from) {
 }
 
 #if defined(__CUDACC__)
-// A device's copy of a whole structure by loads of sixteen bytes, past the cache for writes.
+// On a device, loads a whole structure by sixteen bytes at a time, bypassing the cache for writes.
 template <class Whole>
 __device__ Whole load_whole(const Whole* from) {
   static_assert(sizeof(Whole) % sizeof(uint4) == 0, "whole loads");

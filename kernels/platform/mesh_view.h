@@ -1,4 +1,4 @@
-// The caller's arrays as the kernels see them; nothing is copied or owned.
+// Views of the caller's arrays; nothing is copied or owned.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct MeshView {
 static_assert(sizeof(MeshView) == 24, "as every compiler has it");
 
 // Points as three columns with strides in bytes, so that neither a row-major
-// array nor a column-major table has to be copied.
+// array nor a column-major table needs to be copied.
 struct PointsView {
   const char* x;
   const char* y;
@@ -63,16 +63,16 @@ GD_HD void widen(Bounds& box, const Bounds& other) {
               maximum(box.high.z, other.high.z)};
 }
 
-// Beyond the bounds in x or y, above them, or not a number: in no solid, and
-// with no crossing above. Exact, and the first thing asked of any point. All five
-// comparisons at once: one branch that is mostly foreseen, where five are not.
+// Whether a point is beyond the bounds in x or y, above them, or NaN: then it is in no solid and
+// has no crossing above. Exact, and the first test of any point. All five comparisons at once
+// need one branch that is mostly predicted.
 GD_HD bool misses(const Bounds& bounds, Vec3 q) {
   return !((q.x >= bounds.low.x) & (q.x <= bounds.high.x) & (q.y >= bounds.low.y) &
            (q.y <= bounds.high.y) & (q.z < bounds.high.z));
 }
 
-// Triangles of a mesh one after the other, with a prefetch of the corners of those that come soon,
-// which lie anywhere in memory. Host only.
+// Visits triangles of a mesh in order, and prefetches the corners of later ones, which may be
+// anywhere in memory. Host only.
 
 constexpr std::int64_t kTrianglesAhead = 16;
 
@@ -83,7 +83,7 @@ inline void fetch_corners(const MeshView& mesh, std::int64_t triangle) {
   }
 }
 
-// visit(triangle, index)
+// Calls visit(triangle, index).
 template <class Visit>
 void visit_triangles(const MeshView& mesh, std::int64_t begin, std::int64_t end, Visit&& visit) {
   for (std::int64_t i = begin; i < end; ++i) {

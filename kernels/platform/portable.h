@@ -1,5 +1,5 @@
-// The macros that stand for what differs between compilers. The other headers of this folder hide
-// the rest behind functions, so that every other file is plain C++17.
+// The macros for the differences between compilers. The other headers of this folder hide
+// further differences behind functions, so that every other file is plain C++17.
 #pragma once
 
 #include <cfloat>
@@ -32,7 +32,7 @@
 #define GD_RESTRICT __restrict__
 #endif
 
-// Whether eight lanes of AVX2 are there: on the host alone, whatever nvcc compiles for it.
+// Whether eight lanes of AVX2 can be used: on the host only, and not in files for nvcc.
 #if defined(__AVX2__) && !defined(__CUDACC__)
 #define GD_AVX2 1
 #else
@@ -49,7 +49,7 @@
 #define GD_X86_64 0
 #endif
 
-// The predicates are proved for IEEE doubles that are rounded once.
+// The predicates are proved for IEEE doubles with single rounding.
 static_assert(FLT_EVAL_METHOD == 0, "geodomain needs doubles evaluated as doubles");
 #if defined(__FAST_MATH__)
 #error "geodomain must be compiled without -ffast-math"

@@ -1,4 +1,4 @@
-// Rows that a GPU kernel does not answer: those it leaves to the next kernel, and the first one
+// Rows that a GPU kernel does not decide: those left to the next kernel, and the first row
 // that the arithmetic cannot decide.
 #pragma once
 
@@ -20,7 +20,7 @@ static_assert(sizeof(RowList) == 16, "as every compiler has it");
 
 #if defined(__CUDACC__)
 
-// Reports a row that the arithmetic cannot decide; the lowest one of a launch is kept.
+// Reports a row that the arithmetic cannot decide; the lowest row of a launch counts.
 __device__ inline void refuse(std::int64_t row, std::uint64_t* refused) {
   atomicMin(reinterpret_cast<unsigned long long*>(refused), static_cast<unsigned long long>(row));
 }

@@ -1,7 +1,7 @@
-// Eight or four floats, or four doubles, at a time: the numbers that an instruction set has
-// wide registers for, and otherwise plain arrays. Beside platform/portable.h, this and
-// text/byte_block.h alone ask what the compiler can do. Each lane gets the bits that a number by
-// itself would get.
+// Eight or four floats, or four doubles, at a time: in wide registers if the instruction set has
+// them, otherwise in plain arrays. Besides platform/portable.h, only this file and
+// text/byte_block.h test the compiler's capabilities. Each lane gets the same bits that a scalar
+// computation would give.
 #pragma once
 
 #include "platform/arithmetic.h"
@@ -18,7 +18,7 @@ GD_HD double root(double value) { return std::sqrt(value); }
 GD_HD double multiply_subtract(double a, double b, double c) { return multiply_add(a, b, -c); }
 // A bit for each lane in which the first is below the second.
 GD_HD std::uint32_t bits_below(double a, double b) { return a < b ? 1u : 0u; }
-// One number of a lane; a double of a GPU has no instruction for it.
+// For one lane; a GPU has no instruction for doubles.
 GD_HD double maximum_of(double a, double b) { return maximum(a, b); }
 GD_HD double minimum_of(double a, double b) { return minimum(a, b); }
 
@@ -70,7 +70,7 @@ struct Doubles4 {
   friend Doubles4 operator*(Doubles4 a, Doubles4 b) { return _mm256_mul_pd(a.lanes, b.lanes); }
   friend Doubles4 maximum(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a.lanes, b.lanes); }
   friend Doubles4 absolute(Doubles4 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.lanes); }
-  // The first, negated where the second has its sign set.
+  // The first, negated where the second is negative.
   friend Doubles4 signed_as(Doubles4 a, Doubles4 sign) {
     const __m256d bit = _mm256_and_pd(sign.lanes, _mm256_set1_pd(-0.0));
     return _mm256_xor_pd(a.lanes, bit);
@@ -79,7 +79,7 @@ struct Doubles4 {
     return static_cast<std::uint32_t>(
         _mm256_movemask_pd(_mm256_cmp_pd(a.lanes, b.lanes, _CMP_LE_OQ)));
   }
-  friend bool all_at_most(Doubles4 a, Doubles4 b) {  // none of them a NaN
+  friend bool all_at_most(Doubles4 a, Doubles4 b) {  // for numbers that are not NaN
     return at_most(a, b) == 0xf;
   }
   friend Doubles4 product_tail(Doubles4 a, Doubles4 b, Doubles4 product) {
@@ -105,7 +105,7 @@ struct Floats8 {
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
   friend Floats8 quick_root(Floats8 a) { return _mm256_sqrt_ps(a.lanes); }
   friend Floats8 absolute(Floats8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.lanes); }
-  // The first, negated where the second has its sign set.
+  // The first, negated where the second is negative.
   friend Floats8 signed_as(Floats8 a, Floats8 sign) {
     const __m256 bit = _mm256_and_ps(sign.lanes, _mm256_set1_ps(-0.0f));
     return _mm256_xor_ps(a.lanes, bit);
@@ -140,7 +140,7 @@ struct Integers8 {
   }
 };
 
-// At [turn][set]: the bits of a set in the order of bit ^ turn, a byte each.
+// At [turn][set]: the indices of a set's bits in the order of bit ^ turn, a byte each.
 struct BitOrders {
   std::uint64_t at[8][256] = {};
   constexpr BitOrders() {
@@ -156,7 +156,7 @@ struct BitOrders {
 };
 inline constexpr BitOrders kBitOrders;
 
-// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+// Writes the words of a set, of eight, in the order of index ^ turn; arbitrary words follow.
 inline void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
                  std::uint32_t* to) {
   const auto order = static_cast<long long>(kBitOrders.at[turn][set]);
@@ -167,7 +167,7 @@ inline void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* wor
 
 #else
 
-// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+// Writes the words of a set, of eight, in the order of index ^ turn; arbitrary words follow.
 GD_HD void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
                 std::uint32_t* to) {
   for (std::uint32_t i = 0, count = 0; i < 8; ++i) {
@@ -284,7 +284,7 @@ using Integers8 = Lanes<std::int32_t, 8>;
 
 #endif
 
-// One name for a number of a GPU and for several of a CPU.
+// The same names for one number of a GPU and for several of a CPU.
 template <class Number>
 GD_HD Number smaller(const Number& a, const Number& b) {
   return minimum(a, b);
@@ -300,10 +300,10 @@ GD_HD Number size_of(const Number& a) {
 GD_HD float smaller(float a, float b) { return minimum_of(a, b); }
 GD_HD float larger(float a, float b) { return maximum_of(a, b); }
 GD_HD float size_of(float a) { return std::fabs(a); }
-// The one where the first is below the second, elsewhere the other.
+// `one` where the first is below the second, elsewhere `other`.
 GD_HD float where_below(float a, float b, float one, float other) { return a < b ? one : other; }
 
-// At least the largest of three numbers that are not negative.
+// At least the largest of three non-negative numbers.
 template <class Number>
 GD_HD Number bound_of(const Number& a, const Number& b, const Number& c) {
   return maximum(maximum(a, b), c);

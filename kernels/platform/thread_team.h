@@ -1,5 +1,5 @@
-// A team of threads for the length of one call. Nothing outlives the call, so
-// there is nothing to break after fork() and nothing to join at exit.
+// A team of threads for the duration of one call. Nothing outlives the call, so
+// nothing breaks after fork() and nothing has to be joined at exit.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class Team {
       for (int member = 1; member < threads; ++member) {
         workers_.emplace_back([this, member] { serve(member); });
       }
-    } catch (...) {  // to leave here with threads running would end the process
+    } catch (...) {  // leaving with threads running would end the process
     }
   }
 
@@ -43,9 +43,9 @@ class Team {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // body(begin, end, member) over [0, count) in pieces of `grain`, handed out
-  // as members come free; returns when all of it is done. The pieces are the
-  // same for any team, so a result that depends on a piece alone is
+  // Calls body(begin, end, member) over [0, count) in pieces of `grain`, handed out
+  // as members become free; returns when all is done. The pieces are the
+  // same for any team, so a result that depends only on a piece is
   // reproducible. The first exception of a body is thrown again here.
   template <class Body>
   void run(std::int64_t count, std::int64_t grain, Body&& body) {
@@ -134,7 +134,7 @@ class LowestRow {
     while (row < known && !row_.compare_exchange_weak(known, row)) {
     }
   }
-  std::int64_t found() const {  // -1 where none was reported
+  std::int64_t found() const {  // -1 if none was reported
     const std::int64_t row = row_.load();
     return row == kNone ? -1 : row;
   }

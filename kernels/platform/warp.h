@@ -1,4 +1,4 @@
-// Threads of a GPU: blocks, rows, what the threads of a warp exchange, and sums over a block.
+// Threads of a GPU: blocks, rows, exchange of values within a warp, and sums over a block.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace geodomain {
 
-// Threads of a block, in every launch of one thread to a row: the full arithmetic takes 255
-// registers a thread.
+// Threads in a block, in every launch of one thread per row: the full arithmetic takes 255
+// registers per thread.
 constexpr int kBlockThreads = 128;
 constexpr int kBlockWarps = kBlockThreads / 32;
-constexpr int kRowsOfThread = 4;  // that a thread looks up: as many loads are on their way
+constexpr int kRowsOfThread = 4;  // looked up by one thread, to have as many loads in flight
 
 #if defined(__CUDACC__)
-// The row of a launch of one thread to a row.
+// The row of this thread, in a launch of one thread per row.
 __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// body(i) for i in [0, count), among the threads of a launch.
+// Calls body(i) for i in [0, count), distributed over the threads of a launch.
 template <class Body>
 __device__ inline void share(std::uint32_t count, Body&& body) {
   const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
@@ -29,15 +29,15 @@ __device__ inline void share(std::uint32_t count, Body&& body) {
   }
 }
 
-// The threads of the warp that ask with the same value, as bits; all of them ask together.
+// The threads of the warp with the same value, as bits; the whole warp calls together.
 __device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
   return __match_any_sync(0xffffffffu, value);
 }
 
-// A bit for each thread of the warp, which all ask together.
+// A bit for each thread's vote; the whole warp calls together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
-// The least of the lanes' numbers; the whole warp asks together.
+// The least of the lanes' numbers; the whole warp calls together.
 __device__ inline std::uint32_t least_in_warp(std::uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(0xffffffffu, value);
@@ -49,7 +49,7 @@ __device__ inline std::uint32_t least_in_warp(std::uint32_t value) {
   return value;
 #endif
 }
-// The bits that an odd number of lanes have; the whole warp asks together.
+// The xor of the lanes' bits; the whole warp calls together.
 __device__ inline std::uint32_t xor_in_warp(std::uint32_t bits) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_xor_sync(0xffffffffu, bits);
@@ -58,7 +58,7 @@ __device__ inline std::uint32_t xor_in_warp(std::uint32_t bits) {
   return bits;
 #endif
 }
-// The bits that any lane has; the whole warp asks together.
+// The or of the lanes' bits; the whole warp calls together.
 __device__ inline std::uint32_t or_in_warp(std::uint32_t bits) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_or_sync(0xffffffffu, bits);
@@ -67,29 +67,29 @@ __device__ inline std::uint32_t or_in_warp(std::uint32_t bits) {
   return bits;
 #endif
 }
-// How many of the votes are of lanes below this one.
+// The number of votes of lanes below this one.
 __device__ inline int lanes_before(std::uint32_t votes) {
   return __popc(votes & ((1u << lane()) - 1u));
 }
-// What the lanes of the warp have written to shared memory is there for all of them.
+// Makes the warp's writes to shared memory visible to all its lanes.
 __device__ inline void sync_warp() { __syncwarp(); }
-// The value of the lane `step` places below; the whole warp asks together.
+// The value of the lane `step` below; the whole warp calls together.
 __device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
   return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
 }
-// The lower of two halves, moved down together by up to 32 bits.
+// The lower half of two halves shifted down together by up to 32 bits.
 __device__ inline std::uint32_t moved_down(std::uint32_t low, std::uint32_t high,
                                            std::uint32_t bits) {
   return __funnelshift_rc(low, high, bits);
 }
-// The value of the lane `from`; the whole warp asks together.
+// The value of the lane `from`; the whole warp calls together.
 __device__ inline std::uint32_t shuffle(std::uint32_t value, int from) {
   return __shfl_sync(0xffffffffu, value, from);
 }
 __device__ inline double shuffle(double value, int from) {
   return __shfl_sync(0xffffffffu, value, from);
 }
-// The word of the lane `from`; the whole warp asks together.
+// The word of the lane `from`; the whole warp calls together.
 __device__ inline std::uint64_t shuffle(std::uint64_t word, int from) {
   return __shfl_sync(0xffffffffu, static_cast<unsigned long long>(word), from);
 }
@@ -98,8 +98,8 @@ __device__ inline std::uint64_t shuffle(std::uint64_t word, int from) {
 // Sums over the threads of a block.
 
 #if defined(__CUDACC__)
-// The sum of what the threads before this one have, and the whole sum. The whole block adds up
-// together, and `shared` has room for a number of each warp.
+// The sum over the threads before this one, and the total. The whole block calls
+// together, and `shared` has room for one number per warp.
 __device__ inline std::uint32_t scan_block(std::uint32_t mine, std::uint32_t* shared,
                                            std::uint32_t& whole) {
   std::uint32_t sum = mine;

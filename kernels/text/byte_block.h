@@ -1,5 +1,5 @@
-// 64 bytes of text at once, in the widest registers there are. Only what asks for wide registers
-// includes their header: it takes a compiler a second, as much as the rest of a small file.
+// 64 bytes of text at once, in the widest registers available. Only files that need wide registers
+// include their header: it takes a compiler a second, as much as the rest of a small file.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class ByteBlock {
   std::uint64_t equal(char byte) const {
     return _mm512_cmpeq_epi8_mask(bytes_, _mm512_set1_epi8(byte));
   }
-  std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
+  std::uint64_t at_most(char byte) const {  // bytes are unsigned
     return _mm512_cmple_epu8_mask(bytes_, _mm512_set1_epi8(byte));
   }
   std::uint64_t differs(const ByteBlock& other) const {
@@ -43,7 +43,7 @@ class ByteBlock {
     const __m256i wanted = _mm256_set1_epi8(byte);
     return join(_mm256_cmpeq_epi8(bytes_[0], wanted), _mm256_cmpeq_epi8(bytes_[1], wanted));
   }
-  std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
+  std::uint64_t at_most(char byte) const {  // bytes are unsigned
     const __m256i top = _mm256_set1_epi8(byte);
     return join(_mm256_cmpeq_epi8(_mm256_max_epu8(bytes_[0], top), top),
                 _mm256_cmpeq_epi8(_mm256_max_epu8(bytes_[1], top), top));
@@ -72,7 +72,7 @@ class ByteBlock {
     }
     return mask;
   }
-  std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
+  std::uint64_t at_most(char byte) const {  // bytes are unsigned
     const __m128i top = _mm_set1_epi8(byte);
     std::uint64_t mask = 0;
     for (int i = 0; i < 4; ++i) {
@@ -104,7 +104,7 @@ class ByteBlock {
     return join(vceqq_u8(bytes_[0], wanted), vceqq_u8(bytes_[1], wanted),
                 vceqq_u8(bytes_[2], wanted), vceqq_u8(bytes_[3], wanted));
   }
-  std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
+  std::uint64_t at_most(char byte) const {  // bytes are unsigned
     const uint8x16_t top = vdupq_n_u8(static_cast<std::uint8_t>(byte));
     return join(vcleq_u8(bytes_[0], top), vcleq_u8(bytes_[1], top), vcleq_u8(bytes_[2], top),
                 vcleq_u8(bytes_[3], top));
@@ -115,7 +115,7 @@ class ByteBlock {
   }
 
  private:
-  // Keeps one bit of each flag byte, then adds neighbours until 64 bits are left.
+  // Reduces each flag byte to one bit, then adds neighbours until 64 bits are left.
   static std::uint64_t join(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
     const uint8x16_t weights = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     const uint8x16_t ab = vpaddq_u8(vandq_u8(a, weights), vandq_u8(b, weights));
@@ -131,7 +131,7 @@ class ByteBlock {
     for (int i = 0; i < 64; ++i) mask |= std::uint64_t{text_[i] == byte} << i;
     return mask;
   }
-  std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
+  std::uint64_t at_most(char byte) const {  // bytes are unsigned
     const auto top = static_cast<unsigned char>(byte);
     std::uint64_t mask = 0;
     for (int i = 0; i < 64; ++i) {

@@ -1,4 +1,4 @@
-// Cells of a table: those of a column for conditions, and new ones put into rows.
+// Cells of a table: reads the cells of a column for conditions, and inserts new cells into rows.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace geodomain::text {
 
 // A column that is not a coordinate: the kind and the text of its cells, for conditions.
 
-// The values are known to Python.
+// Python uses these values.
 enum class Kind : std::uint8_t { missing = 0, number = 1, word = 2, unsure = 3 };
 
 struct CellText {
-  const char *begin, *end;  // without outer blanks
-  bool quoted;              // a doubled quote stands for one
+  const char *begin, *end;  // without surrounding blanks
+  bool quoted;              // a doubled quote is a literal quote
 };
 
 inline CellText word_at(const char* text, Range place) {
@@ -60,7 +60,7 @@ inline Kind read_cell(const CellText& word, const Dialect& dialect, double& valu
   return Kind::number;
 }
 
-// body(place, row) for the field `which` of `also` in every row of a chunk.
+// Calls body(place, row) for the field `which` of `also` in every row of a chunk.
 template <class Body>
 void each_cell(const Chunk& chunk, std::int32_t which, const Body& body) {
   const std::size_t step = chunk.dialect().also.size();
@@ -71,13 +71,13 @@ void each_cell(const Chunk& chunk, std::int32_t which, const Body& body) {
   }
 }
 
-// Number the different spellings of the field `which` in the order in which rows first have them:
-// codes[row], and where the first of each stands, without outer blanks, as places[2 * code].
-// Returns how many there are.
+// Numbers the distinct spellings of the field `which` in the order of first appearance:
+// codes[row], and the place of each first appearance, without surrounding blanks, as
+// places[2 * code]. Returns their number.
 inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::int32_t which,
                                      std::int32_t* codes, std::int64_t* places) {
   std::unordered_map<std::string_view, std::int32_t> known;
-  std::string_view last;  // neighbours often say the same
+  std::string_view last;  // neighbours are often equal
   std::int32_t last_code = -1;
   each_cell(chunk, which, [&](Range place, std::int64_t row) {
     const CellText word = word_at(text, place);
@@ -97,10 +97,10 @@ inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::
   return static_cast<std::int32_t>(known.size());
 }
 
-// Copies rows as they stand, with new cells put in at their cuts.
+// Copies rows unchanged, with new cells inserted at their cuts.
 
-// The cells of one new column: a code for each row, and what each code says. Where a column
-// is rewritten, the code after the last leaves a cell as it stands.
+// The cells of one new column: a code for each row, and the text of each code. If a column
+// is rewritten, the code after the last leaves a cell unchanged.
 struct Column {
   const std::int32_t* codes;
   const char* cells;
@@ -113,7 +113,7 @@ class Splicer {
   Splicer(const Chunk& chunk, std::vector<Column> columns, int threads)
       : chunk_(chunk), columns_(std::move(columns)), team_(threads) {}
 
-  // The bytes that `write` will need, or -1 if a code has no cell.
+  // The number of bytes that `write` will need, or -1 if a code has no cell.
   std::int64_t measure() {
     const std::vector<Piece>& pieces = chunk_.pieces();
     sizes_.assign(pieces.size(), 0);

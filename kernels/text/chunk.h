@@ -1,5 +1,5 @@
 // The rows that start in one stretch of the text: where their new cells go, and the numbers in
-// their columns of interest.
+// the columns that are read.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace geodomain::text {
 
-// A number that only exact arithmetic can round: the caller decides it.
+// A number that only exact arithmetic can round, which is left to the caller.
 struct Unsure {
-  std::int64_t row;  // of the piece
+  std::int64_t row;  // within the piece
   std::int64_t wanted;
   Range place;
 };
@@ -27,17 +27,17 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 class Piece {
  public:
-  Offset begin = 0, limit = 0;  // rows that start in here are read
-  Offset next = 0;              // where the first row starts that was not read
-  bool unfinished = false;      // that row goes on beyond the text
+  Offset begin = 0, limit = 0;  // rows that start in this range are read
+  Offset next = 0;              // start of the first row that was not read
+  bool unfinished = false;      // that row continues beyond the text
   std::int64_t lines = 0;       // line ends in [begin, next)
   std::int64_t missing = 0;     // rows without a centroid
-  Trouble trouble;              // of the row at `next`
-  std::vector<Range> cuts;      // for each row, what the new cells take the place of
+  Trouble trouble;              // the fault of the row at `next`
+  std::vector<Range> cuts;      // for each row, the range that new cells replace
   // The wanted numbers, each a column of rows, NaN where missing; then room for more.
   std::array<std::vector<double>, kMostWanted> values;
   std::vector<Unsure> unsure;
-  std::vector<Range> places;  // of the other fields that are asked for, by row, quotes left out
+  std::vector<Range> places;  // other requested fields, by row, without quotes
 
   std::int64_t rows() const { return static_cast<std::int64_t>(cuts.size()); }
 
@@ -58,12 +58,12 @@ class Piece {
   }
 
  private:
-  // Rows that read_plain would read, while their columns of interest are where `RowShape` looks:
-  // without lists of marks, and without reading what the row before says too.
+  // Reads rows like read_plain, as long as their columns are where `RowShape` expects them:
+  // without lists of marks, and without reading again what equals the row before.
   void read_alike(const Text& text, const Dialect& dialect) {
     if (dialect.replaced >= 0 || !dialect.also.empty()) return;
     RowShape shape;
-    const char* before = nullptr;  // the row before, where its numbers are certain
+    const char* before = nullptr;  // the row before, if its numbers are certain
     while (next < limit && text.size - next >= 64) {
       const char* row = text.bytes + next;
       const ByteBlock block(row);
@@ -88,7 +88,7 @@ class Piece {
     }
   }
 
-  // Notes the numbers of a row; those of fields without a byte that changed are those of the row
+  // Stores the numbers of a row; numbers of unchanged fields are copied from the row
   // before. False for a fault.
   bool take_changed(const Text& text, const Dialect& dialect, const RowShape& shape,
                     std::uint64_t changed) {
@@ -130,10 +130,10 @@ class Piece {
     }
   }
 
-  // A row without quotes, tabs or NUL, of the right number of fields, whose
+  // Reads a row without quotes, tabs or NUL, with the right number of fields, whose
   // line end is at hand: the special byte after its start is its line end, and
-  // as many delimiters as are due, one at least, come before that, so that it
-  // is not blank. False: not such a row, or one with a fault.
+  // the right number of delimiters, at least one, come before that, so that it
+  // is not blank. False for any other row, or one with a fault.
   bool read_plain(const Text& text, const Dialect& dialect, const Offset*& delimiter,
                   const Offset*& special) {
     const Offset end = *special;
@@ -154,7 +154,7 @@ class Piece {
     return true;
   }
 
-  // Any row; false where reading must stop.
+  // Reads any row; false if reading must stop.
   bool read_any(const Text& text, const Dialect& dialect, RowReader& reader) {
     const RowState state = reader.read(next);
     unfinished = state == RowState::unfinished;
@@ -185,7 +185,7 @@ class Piece {
     return {field.begin + 1, field.end - 1};
   }
 
-  // Notes a row given its fields, as they stand and as they read.
+  // Stores a row from its fields, with and without quotes.
   template <class Raw, class Bare>
   bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
             Offset content_end) {
@@ -223,8 +223,8 @@ class Piece {
     return true;
   }
 
-  // Reads a wanted number of any form; false for a fault. One that the caller must
-  // decide is missing until then.
+  // Reads a wanted number of any form; false for a fault. A number left to the caller
+  // is missing until then.
   bool read_other(const Text& text, const Dialect& dialect, Range place, std::int32_t wanted,
                   double& value) {
     const Number number =
@@ -259,20 +259,20 @@ class Piece {
   std::array<ShortReader, kMostWanted> short_;  // one for each wanted number
 };
 
-// A stretch of the file: all its whole rows, found by several threads.
+// A stretch of the file: all its complete rows, found by several threads.
 //
 // The text is cut at line feeds into pieces of a fixed size, and every piece is
-// read as if a row started where it starts. That is only a guess, since the line
-// feed may stand within quotes, so each guess is checked afterwards, in order:
+// read as if a row started at its start. That is only a guess, because the line
+// feed may be within quotes, so each guess is checked afterwards, in order:
 //
 //   The state of the reader at the start of a row does not depend on anything
-//   before it. So a piece that was read from a place where a row does start was
-//   read rightly, and says rightly where the next row after it starts. Row 0
+//   before it. So a piece that was read from the start of a row was
+//   read correctly, and gives the correct start of the next row after it. Row 0
 //   starts at 0. If the rows before piece i end where piece i starts, its guess
-//   was right; if not, it is read again from where they end, or emptied when
-//   they end beyond it. By induction every piece that is kept was read from the
+//   was right; if not, it is read again from where they end, or emptied if
+//   they end beyond it. By induction every remaining piece was read from the
 //   start of a row, and rows, numbers and the first fault are those of one
-//   reader going through the whole text, whatever the threads and the pieces.
+//   reader of the whole text, for any threads and pieces.
 //
 // Counting quotes would not do: a quote within an unquoted field is literal.
 
@@ -313,7 +313,7 @@ class Chunk {
   }
 
  private:
-  // Pieces that were used before keep their memory.
+  // Pieces are reused with their memory.
   void cut(const Text& text, Offset piece_size) {
     std::size_t count = 0;
     for (Offset begin = 0; begin < text.size; ++count) {

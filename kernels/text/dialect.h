@@ -1,4 +1,4 @@
-// How a table is written, and what is wanted of each of its rows.
+// How a table is written, and which fields are read from each row.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace geodomain::text {
 
-// Offsets count from the start of the text that is scanned: under 4 GB of it.
+// Offsets count from the start of the scanned text, which is smaller than 4 GB.
 using Offset = std::uint32_t;
 constexpr Offset kNowhere = ~Offset{0};
 
@@ -19,23 +19,23 @@ struct Range {
 struct Text {
   const char* bytes;
   Offset size;
-  bool final;  // nothing comes after it
+  bool final;  // nothing follows it
 };
 
 constexpr int kMostWanted = 6;
 
 struct Dialect {
   char delimiter, mark;       // mark: the decimal point or comma
-  std::int32_t fields;        // what every row has, two at least
+  std::int32_t fields;        // number of fields in every row, at least two
   std::int32_t wanted_count;  // fields to read as numbers: the centroid, then the sizes
   std::array<std::int32_t, kMostWanted> wanted;
-  std::int32_t replaced;                   // the field that is rewritten, or -1: append
-  std::vector<double> missing;             // numbers that say "missing"
-  std::vector<std::string> missing_words;  // and texts that do, without outer blanks
-  std::vector<std::int32_t> also;          // fields whose places are kept, for conditions
+  std::int32_t replaced;                   // the field that is rewritten, or -1 to append
+  std::vector<double> missing;             // numbers that mean "missing"
+  std::vector<std::string> missing_words;  // texts that mean "missing", without surrounding blanks
+  std::vector<std::int32_t> also;          // fields whose places are stored, for conditions
 };
 
-// The values are known to Python, which words the sentences.
+// Python uses these values, and words the messages.
 enum class Fault : std::int64_t {
   none = 0,
   ragged = 1,
@@ -49,8 +49,8 @@ enum class Fault : std::int64_t {
 struct Trouble {
   Fault fault = Fault::none;
   Offset row = 0;           // where the row starts
-  Range place{0, 0};        // the text in question
-  std::int64_t detail = 0;  // wanted number in question; for ragged rows the fields found
+  Range place{0, 0};        // the faulty text
+  std::int64_t detail = 0;  // the faulty number; for ragged rows the number of fields
 };
 
 // Line ends: LF, CR LF, and a lone CR, as old Macs wrote and broken transfers
@@ -59,7 +59,7 @@ struct Trouble {
 inline bool is_line_end(char byte) { return byte == '\n' || byte == '\r'; }
 
 // Where the line after the line end at `place` starts; kNowhere for a CR that may
-// yet turn out to be half of a CR LF.
+// still be half of a CR LF.
 inline Offset line_after(const Text& text, Offset place) {
   const Offset after = place + 1;
   if (text.bytes[place] == '\n') return after;

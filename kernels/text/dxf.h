@@ -1,4 +1,4 @@
-// The faces and polylines of a DXF drawing, text or binary.
+// Reads the faces and polylines of a DXF drawing, text or binary.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace geodomain::text {
 
 // A drawing is a list of groups: a code, which determines the type of the value, and the value. In
-// text each has a line of its own. In binary files the code has two bytes, or one in R12 and
-// before, and the value is as wide as the code demands.
+// text each is on its own line. In binary files the code has two bytes, or one in R12 and
+// before, and the width of the value follows from the code.
 
 enum class DxfFault : std::int32_t { none, code, number, integer, cut };
 
@@ -30,7 +30,7 @@ class DxfText {
  public:
   DxfText(const char* bytes, std::int64_t size) : bytes_(bytes), size_(size) {}
 
-  // False at the end, or where a code is none: `fault` tells which.
+  // False at the end or for an invalid code; `fault` tells which.
   bool next(std::int32_t& code, DxfValue& value, DxfFault& fault) {
     std::int64_t begin, end;
     do {
@@ -99,7 +99,7 @@ class DxfText {
   ShortReader short_;
 };
 
-constexpr char kDxfSentinel[] = "AutoCAD Binary DXF\r\n\x1A";  // and the NUL that ends it
+constexpr char kDxfSentinel[] = "AutoCAD Binary DXF\r\n\x1A";  // including the final NUL
 constexpr std::int64_t kDxfSentinelSize = sizeof kDxfSentinel;
 
 // Groups of a binary drawing.
@@ -191,9 +191,9 @@ class DxfBinary {
 };
 
 // Reads a drawing as rows of numbers in the order of the file: a row for each 3DFACE, POLYLINE,
-// VERTEX, SEQEND, INSERT, MESH and solid body of the sections ENTITIES and BLOCKS, for the start
-// and the end of each block, and for each layer of TABLES. The caller decides what a row means (a
-// triangle or a quad, where a block is placed). The entities of ENTITIES are counted by type.
+// VERTEX, SEQEND, INSERT, MESH and solid body in the sections ENTITIES and BLOCKS, for the start
+// and the end of each block, and for each layer of TABLES. The caller interprets the rows (a
+// triangle or a quad, the placement of a block). The entities of ENTITIES are counted by type.
 
 enum class DxfKind : std::uint8_t {
   face,
@@ -213,19 +213,19 @@ struct DxfRow {
   bool in_block;
   bool paper = false;       // group 67: in paper space
   bool invisible = false;   // group 60
-  std::int32_t layer = -1;  // of names()
-  std::int32_t name = -1;   // of a block, of what an INSERT places, or the type of a body
-  // Groups 70 to 75; of a layer 70 and 62 (its colour); of a MESH its level of subdivision, its
-  // coordinates, its face list's integers, and 1 where coordinates are out of order.
+  std::int32_t layer = -1;  // index in names()
+  std::int32_t name = -1;   // of a block, of the block of an INSERT, or the type of a body
+  // Groups 70 to 75; for a layer 70 and 62 (its colour); for a MESH its level of subdivision, its
+  // coordinates, its face list's integers, and 1 if coordinates are out of order.
   std::array<std::int32_t, 6> integers{};
-  std::uint32_t seen = 0;  // a bit for each number that is there
-  // Groups 10, 20, 30, 11, 21, 31, ...; of an INSERT 10, 20, 30, 41, 42, 43, 50, 44, 45, 210, 220,
+  std::uint32_t seen = 0;  // a bit for each number that is present
+  // Groups 10, 20, 30, 11, 21, 31, ...; for an INSERT 10, 20, 30, 41, 42, 43, 50, 44, 45, 210, 220,
   // 230.
   std::array<double, 12> corners{};
 };
 
 struct DxfUnsure {
-  // A number that the caller must round: the row and the slot in it, or row -1 and the place among
+  // A number that the caller must round: its row and slot, or row -1 and its index among
   // the coordinates of the MESHes.
   std::int64_t row, slot, begin, end;
 };
@@ -312,7 +312,7 @@ class DxfDrawing {
     }
     if (fault_ != DxfFault::none) place_ = value.begin;
     if (fault_ == DxfFault::none && !complete_) fault_ = DxfFault::cut;
-    // What follows the entities may be damaged: it is not read.
+    // The text after the entities is not read, so it may be damaged.
     if (complete_ && fault_ != DxfFault::none) fault_ = DxfFault::none;
   }
 
@@ -387,7 +387,7 @@ class DxfDrawing {
       row.seen |= std::uint32_t{1} << slot;
     } else if (code == 8) {
       row.layer = name(value);
-    } else if (code == 2 && row.kind != DxfKind::body) {  // a body has an id there
+    } else if (code == 2 && row.kind != DxfKind::body) {  // for a body this group is an id
       const std::int32_t number = name(value);
       (row.kind == DxfKind::layer ? row.layer : row.name) = number;
     } else if (code == 60) {
@@ -401,7 +401,7 @@ class DxfDrawing {
     }
   }
 
-  // Whether a group is of the lists of a MESH: lengths, coordinates, and corners of faces.
+  // Whether a group belongs to the lists of a MESH: lengths, coordinates, and corners of faces.
   template <class Groups>
   bool take_of_mesh(Groups& groups, DxfRow& row, std::int32_t code, DxfValue& value) {
     if (code == 91 && mesh_part_ == MeshPart::head) {
@@ -421,7 +421,7 @@ class DxfDrawing {
       mesh_faces_.push_back(integer(groups, value));
       ++row.integers[2];
     } else {
-      return (code >= 10 && code < 60) || (code >= 70 && code < 80);  // none of a row
+      return (code >= 10 && code < 60) || (code >= 70 && code < 80);  // groups that no row uses
     }
     return true;
   }

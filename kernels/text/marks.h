@@ -1,5 +1,5 @@
-// Where the delimiters and the special bytes of a piece of text are, found 64
-// bytes at a time. Their meaning is decided in text/row.h.
+// Finds the delimiters and the special bytes of a piece of text, 64
+// bytes at a time. text/row.h decides their meaning.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace geodomain::text {
 
 constexpr std::uint64_t kLastBit = std::uint64_t{1} << 63;
 
-// Those of 64 bytes, bit i for byte i. Special are the quote and, delimiters apart, all bytes
-// up to 13: NUL, tab and both line ends, in one comparison.
+// The marks in 64 bytes, bit i for byte i. Special bytes are the quote and, except for the
+// delimiter, all bytes up to 13: NUL, tab and both line ends, in one comparison.
 struct BlockMarks {
   BlockMarks(const ByteBlock& block, char delimiter)
       : delimiters(block.equal(delimiter)),
@@ -25,7 +25,7 @@ struct BlockMarks {
 
 class Marks {
  public:
-  // Both lists end in `padding` entries that lie beyond any text.
+  // Both lists end in `padding` entries beyond any text.
   void find(const char* text, Range range, char delimiter, std::size_t padding) {
     delimiters_.clear();
     specials_.clear();
@@ -44,7 +44,7 @@ class Marks {
   const Offset* specials() const { return specials_.data(); }
 
  private:
-  // A list that makes room for a whole block before it writes.
+  // A list that reserves room for a whole block before it writes.
   class List {
    public:
     void clear() { size_ = 0; }
@@ -54,8 +54,8 @@ class Marks {
       if (mask == 0) return;
       if (entries_.size() < size_ + 64) entries_.resize(2 * size_ + 4096);
       Offset* out = entries_.data() + size_;
-      // Eight at a time: how often the loop goes round is then nearly always
-      // the same. What is written for the bits that are not there is overwritten.
+      // Eight at a time: the number of iterations is then nearly always
+      // the same. Entries written for missing bits are overwritten.
       const int count = count_bits(mask);
       for (int done = 0; done < count; done += 8) {
         for (int i = 0; i < 8; ++i) {

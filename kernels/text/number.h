@@ -1,4 +1,4 @@
-// Numbers in text, correctly rounded.
+// Reads numbers in text, correctly rounded.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace geodomain::text {
 constexpr int kSmallestPower = -342, kLargestPower = 308;
 
 // Entry q is 5^q scaled by a power of two so that its highest bit is bit 127,
-// cut off below; for -27 <= q < 0 one is added, so that a product with it is
+// truncated; for -27 <= q < 0 one is added, so that a product with it is
 // never below the true one (Lemire, "Number parsing at a gigabyte per second",
 // 2021, section 5).
 class PowersOfFive {
@@ -34,7 +34,7 @@ class PowersOfFive {
     fill_negative();
   }
 
-  // 5^342 has 795 bits, and 128 are wanted below it: 960 bits hold all there is.
+  // 5^342 has 795 bits, and 128 more are needed below: 960 bits are enough.
   static constexpr int kWords = 15;
   using Integer = std::array<std::uint64_t, kWords>;  // lowest word first
 
@@ -66,7 +66,7 @@ class PowersOfFive {
     }
   }
 
-  // word, rest = divmod(rest * 2^64 + word, 5), in halves that fit a word.
+  // word, rest = divmod(rest * 2^64 + word, 5), in halves that fit in a word.
   static void divide_by_five(std::uint64_t& word, std::uint64_t& rest) {
     const std::uint64_t high = (rest << 32) | (word >> 32);
     const std::uint64_t low = (high % 5) << 32 | (word & 0xFFFFFFFF);
@@ -114,9 +114,9 @@ inline bool round_small(std::uint64_t digits, std::int64_t power, double& value)
   return true;
 }
 
-// The first 128 bits of digits * 5^power, good to the last but one of `high`
-// that rounding looks at: the second half of the power is multiplied in only
-// where a carry from it could reach them.
+// The first 128 bits of digits * 5^power, correct up to the last but one bit of `high`
+// that rounding uses: the second half of the power is multiplied in only
+// if a carry from it could reach them.
 inline Wide leading_product(std::uint64_t digits, int power) {
   const Wide& five = PowersOfFive::get()[power];
   Wide product = multiply_wide(digits, five.high);
@@ -128,7 +128,7 @@ inline Wide leading_product(std::uint64_t digits, int power) {
   return product;
 }
 
-// Below 2^-1022 fewer bits are kept. No tie is possible: it would need digits
+// Below 2^-1022 fewer bits are kept. There are no ties: they would need digits
 // divisible by 5^-power, and -power > 27 there.
 inline Rounded round_subnormal(std::uint64_t mantissa, std::int64_t exponent) {
   if (exponent <= -63) return {0.0, Rounding::exact};
@@ -146,7 +146,7 @@ inline Rounded round_decimal(std::uint64_t digits, std::int64_t power) {
 
   const int shift = leading_zeros(digits);
   const Wide product = leading_product(digits << shift, static_cast<int>(power));
-  // All ones below: one more unit in the cut-off power might carry through.
+  // All ones below: one more unit in the truncated power might carry through.
   if (product.low == ~std::uint64_t{0} && (power < -27 || power > 55)) {
     return {0.0, Rounding::unsure};
   }
@@ -156,7 +156,7 @@ inline Rounded round_decimal(std::uint64_t digits, std::int64_t power) {
   std::int64_t exponent = ((217706 * power) >> 16) + 63 + top - shift + 1023;
   if (exponent <= 0) return round_subnormal(mantissa, exponent);
 
-  // Half way between two doubles, which only powers in [-4, 23] reach: to even.
+  // Ties between two doubles occur only for powers in [-4, 23]: round to even.
   const bool half = product.low <= 1 && power >= -4 && power <= 23 && (mantissa & 3) == 1 &&
                     mantissa << (top + 9) == product.high;
   if (half) --mantissa;
@@ -176,8 +176,8 @@ inline Rounded round_decimal(std::uint64_t digits, std::int64_t power) {
 //   exponent = (e | E | d | D) [sign] digits      (d is Fortran's)
 //
 // Blanks are spaces and tabs, the mark is the table's decimal mark. An empty field and NaN, in any
-// case, are missing; infinity is out of range. A thousands separator makes a field text. The locale
-// has no influence.
+// case, are missing; infinity is out of range. A field with a thousands separator is text. The
+// locale has no influence.
 
 enum class Reading { number, missing, word, range, unsure };
 
@@ -202,7 +202,7 @@ inline Number read_word(const char* begin, const char* end) {
   return {0.0, Reading::word};
 }
 
-constexpr std::uint64_t kEach = 0x0101010101010101;  // times a byte: that byte eight times
+constexpr std::uint64_t kEach = 0x0101010101010101;  // multiplied by a byte: that byte eight times
 constexpr std::uint64_t kZeros = kEach * '0';
 
 inline bool are_digits(std::uint64_t word) {
@@ -210,7 +210,7 @@ inline bool are_digits(std::uint64_t word) {
   return (word & halves) == kZeros && ((word + kEach * 6) & halves) == kZeros;
 }
 
-// Pairs, fours, then all eight digits, side by side.
+// Combines pairs, fours, then all eight digits, side by side.
 inline std::uint64_t eight_digits(std::uint64_t word) {
   word -= kZeros;
   word = word * 10 + (word >> 8);
@@ -230,14 +230,14 @@ inline const char* read_digits(const char* at, const char* end, std::uint64_t& d
   return at;
 }
 
-// Reads an exponent at `at`; leaves `at` where it is when there is none.
+// Reads an exponent at `at`; leaves `at` unchanged if there is none.
 inline const char* read_exponent(const char* at, const char* end, std::int64_t& exponent) {
   if (at == end || ((*at | 0x20) != 'e' && (*at | 0x20) != 'd')) return at;
   const char* digit = at + 1;
   const bool negative = digit < end && *digit == '-';
   if (digit < end && (*digit == '-' || *digit == '+')) ++digit;
   if (digit == end || !is_digit(*digit)) return at;
-  constexpr std::int64_t kFar = 1000000000000;  // no field is so long that this were near
+  constexpr std::int64_t kFar = 1000000000000;  // far beyond any exponent that matters
   std::int64_t size = 0;
   for (; digit < end && is_digit(*digit); ++digit) {
     if (size < kFar) size = size * 10 + (*digit - '0');
@@ -252,8 +252,8 @@ inline Number finish(Rounded rounded, bool negative) {
   return {negative ? -rounded.value : rounded.value, Reading::number};
 }
 
-// More digits than a word holds: the number lies in [w, w + 1) * 10^power for
-// its first 19 digits w, and where both ends round alike, so does the number.
+// For more digits than a word holds: the number lies in [w, w + 1) * 10^power for
+// its first 19 digits w; if both ends round to the same double, so does the number.
 inline Number read_long(const char* begin, const char* end, std::int64_t power, bool negative) {
   std::uint64_t digits = 0;
   int kept = 0;
@@ -300,8 +300,8 @@ inline Number read_number(const char* begin, const char* end, char mark) {
   return finish(round_decimal(digits, power), negative);
 }
 
-// Plain decimals of up to sixteen bytes, which nearly all coordinates are, read a machine word at a
-// time. Anything else goes to the general reader above, with the same doubles.
+// Reads plain decimals of up to sixteen bytes, as nearly all coordinates are, a machine word at a
+// time. Anything else goes to the general reader above, with the same results.
 
 // The last `count` bytes of a word, 1 to 8, after zeros.
 inline std::uint64_t last_bytes(std::uint64_t word, int count) {
@@ -309,14 +309,14 @@ inline std::uint64_t last_bytes(std::uint64_t word, int count) {
   return (word & kept) | (kZeros & ~kept);
 }
 
-// A bit for the first byte of `word` that is `byte`; there may be others above.
+// A bit for the first byte of `word` that equals `byte`; higher bits may be wrong.
 inline std::uint64_t find_byte(std::uint64_t word, char byte) {
   const std::uint64_t other = word ^ (kEach * static_cast<unsigned char>(byte));
   return (other - kEach) & ~other & (kEach * 0x80);
 }
 
-// The word without its byte number `place`: those before it move up, and the
-// first one becomes the last of `before`.
+// The word without byte number `place`: the bytes before it move up, and the
+// first byte becomes the last of `before`.
 inline std::uint64_t without(std::uint64_t word, int place, std::uint64_t before) {
   const std::uint64_t below = (std::uint64_t{1} << (8 * place)) - 1;
   const std::uint64_t above = ~below << 8;
@@ -325,12 +325,12 @@ inline std::uint64_t without(std::uint64_t word, int place, std::uint64_t before
 
 constexpr int kReach = 16;
 
-// Reads [-] digit [digits] [mark [digits]] of up to 16 bytes that ends at least
-// as many after the start of the text, and remembers the last one: from row to
-// row most coordinates and sizes are what they were.
+// Reads [-] digit [digits] [mark [digits]] of up to 16 bytes, at least as many bytes
+// after the start of the text, and caches the last number: from row to
+// row most coordinates and sizes repeat.
 class ShortReader {
  public:
-  // False: not so plain.
+  // False if the text has another form.
   bool read(const char* begin, const char* end, char mark, double& value) {
     const bool negative = begin < end && *begin == '-';
     begin += negative;
@@ -346,7 +346,7 @@ class ShortReader {
     return true;
   }
 
-  // Reads such a number with an exponent of two digits after it, (e | E) (+ | -) digit digit.
+  // Reads such a number followed by an exponent of two digits, (e | E) (+ | -) digit digit.
   static bool read_scientific(const char* begin, const char* end, char mark, double& value) {
     const bool negative = begin < end && *begin == '-';
     begin += negative;
@@ -389,7 +389,7 @@ class ShortReader {
     return take_apart(words, mark, digits, decimals) && round_small(digits, -decimals, size);
   }
 
-  // The digits, and how many of them stand after the mark.
+  // Separates the digits, and counts those after the mark.
   static bool take_apart(Words words, char mark, std::uint64_t& digits, int& decimals) {
     std::uint64_t high = words.high, low = words.low;
     decimals = 0;

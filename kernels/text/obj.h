@@ -1,4 +1,4 @@
-// The vertices and faces of a Wavefront OBJ; every other line is passed over.
+// Reads the vertices and faces of a Wavefront OBJ, and skips all other lines.
 //
 //   v x y z [w | colour]                    w is 1
 //   f corner corner corner [corner ...]      corner = number[/[number]][/[number]]
@@ -23,10 +23,11 @@ enum class ObjFault : std::int64_t { none, number, whole, finite, vertex, face, 
 
 struct ObjTold {
   ObjFault fault = ObjFault::none;
-  std::int64_t begin = 0, end = 0, count = 0;  // the word or the key, and how many words follow it
+  std::int64_t begin = 0, end = 0,
+               count = 0;  // the faulty word or key, and how many words follow it
 };
 
-// A line end that a backslash before it takes back.
+// Whether a backslash before a line end joins the next line.
 inline bool is_joined(const char* feed, const char* text) {
   if (feed > text && feed[-1] == '\r') --feed;
   return feed > text && feed[-1] == '\\';
@@ -38,7 +39,7 @@ class ObjPiece {
   ObjPiece(const char* text, const char* begin, const char* end)
       : text_(text), at_(begin), end_(end), axes_(3, RealReader(text)) {}
 
-  // Stops at corner number `watched`, and tells where that is.
+  // Stops at corner number `watched`, and reports where it is.
   void read(std::int64_t watched = -1) {
     watched_ = watched;
     Word key;
@@ -57,7 +58,7 @@ class ObjPiece {
   const std::vector<UnsureNumber>& unsure() const { return unsure_; }
   std::int64_t vertex_count() const { return static_cast<std::int64_t>(places_.size()) / 3; }
 
-  // Which corners count back, and the vertices of the piece before them.
+  // A corner that counts back, and the number of the piece's vertices before it.
   struct Backward {
     std::int64_t corner, vertices;
   };
@@ -90,15 +91,15 @@ class ObjPiece {
     return byte == '#' || is_between_words(*at) || joins(at);
   }
 
-  // The bytes of a backslash with the line end after it, 0 where there is none.
+  // The length of a backslash with the line end after it, or 0.
   int joins(const char* at) const {
     if (*at != '\\' || end_ - at < 2) return 0;
     if (at[1] == '\n') return 2;
     return end_ - at >= 3 && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
   }
 
-  // Only a line that is read goes on after a backslash, and no comment does: other lines may end
-  // in one for another reason, such as the name of a folder.
+  // Only lines that are read continue after a backslash, and comments do not: other lines may end
+  // in a backslash for another reason, such as the name of a folder.
   void finish_line(bool is_read) {
     for (bool joined = true; joined && at_ < end_;) {
       const auto* feed =
@@ -133,8 +134,8 @@ class ObjPiece {
     if (next(weight) && !next(colour)) require_one(weight);
   }
 
-  // A fourth number is a weight of rational curves to some programs and divides x, y and z to
-  // others: only 1 means the same to all.
+  // Some programs take a fourth number as a weight of rational curves, others divide x, y and z by
+  // it: only 1 means the same to all.
   void require_one(Word word) {
     double value;
     const Reading reading = axes_[0].read(word, value);
@@ -196,7 +197,7 @@ class ObjMesh {
   std::int64_t unsure() const { return unsure_; }
   const ObjTold& told() const { return told_; }
 
-  // Corners become vertex numbers from 0.
+  // Returns the results; corners become vertex numbers from 0.
   void take(double* places, std::int64_t* corners, std::int64_t* sizes, UnsureNumber* unsure) {
     for (std::int64_t i = 0; i < count(); ++i) {
       for (UnsureNumber one : piece(i).unsure()) {
@@ -250,7 +251,7 @@ class ObjMesh {
     }
   }
 
-  // Finds the first corner that is no vertex, and reads its piece again to tell where it stands.
+  // Finds the first corner without a vertex, and reads its piece again to locate it.
   void require_indices() {
     LowestRow bad;
     Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) {

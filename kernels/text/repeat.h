@@ -1,4 +1,4 @@
-// Rows of a table repeated with other numbers, and decimal numbers without rounding.
+// Repeats rows of a table with other numbers, and computes decimal numbers without rounding.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace geodomain::text {
 
-// Decimal numbers as whole units and parts of 10^-18, without rounding. Differences and halves of a
-// table's numbers are then exact, where those of doubles are not.
+// Decimal numbers as integers and multiples of 10^-18, without rounding. Differences and halves of
+// a table's numbers are then exact, while those of doubles are not.
 
 constexpr int kPlaces = 18;
-constexpr std::int64_t kParts = 1000000000000000000;  // 10^18 to a unit
+constexpr std::int64_t kParts = 1000000000000000000;  // 10^18 in a unit
 
 struct Fixed {
   std::int64_t whole;  // the floor
-  std::int64_t parts;  // from 0 up to, not including, kParts
+  std::int64_t parts;  // from 0 up to but excluding kParts
 };
 
-constexpr int kLongestFixed = 40;  // bytes of the longest one as text
+constexpr int kLongestFixed = 40;  // bytes of the longest number as text
 
-// Reads [blanks] [sign] digits [mark digits] [blanks] of up to 18 digits on either side, and says
-// how many decimals there are; false for anything else.
+// Reads [blanks] [sign] digits [mark digits] [blanks] of up to 18 digits on either side, and
+// counts the decimals; false for anything else.
 inline bool read_fixed(const char* begin, const char* end, char mark, Fixed& value, int& decimals) {
   while (begin < end && is_blank(*begin)) ++begin;
   while (begin < end && is_blank(end[-1])) --end;
@@ -63,7 +63,7 @@ inline char* write_digits(std::uint64_t value, char* out) {
   return out;
 }
 
-// Writes a number with all the decimals that it has, and `least` of them at least.
+// Writes a number with all its decimals, and at least `least`.
 inline char* write_fixed(Fixed value, int least, char mark, char* out) {
   if (value.whole < 0) {
     *out++ = '-';
@@ -80,7 +80,7 @@ inline char* write_fixed(Fixed value, int least, char mark, char* out) {
   return out + count;
 }
 
-// The nearest double, NaN where only the caller can tell it.
+// The nearest double; NaN if only the caller can determine it.
 inline double nearest_double(Fixed value) {
   char text[kLongestFixed];
   const Number number = read_number(text, write_fixed(value, 0, '.', text), '.');
@@ -89,25 +89,25 @@ inline double nearest_double(Fixed value) {
 }
 
 // Writes rows several times, once, or not at all, with other numbers in some of their cells and new
-// cells at their ends: a block's row becomes the rows of its sub-blocks.
+// cells at the end: a block's row becomes the rows of its sub-blocks.
 
-// Rows of a text: where each begins, where it ends before its line end, and where the next begins.
+// Rows of a text: the begin, the end before the line end, and the begin of the next row.
 struct RowPlaces {
   const std::int64_t *begin, *end, *next;
 };
 
 constexpr std::uint8_t kNotPlain = 255;
 
-// A cell that is rewritten in each new row: where it is in the old ones, (rows, 2) without its
-// quotes; what it says; and the decimals of the old cell, which new ones have at least, or
-// kNotPlain: then it stays as it is.
+// A cell that is rewritten in each new row: its place in the old rows, (rows, 2), without quotes;
+// its new values; and the decimals of the old cell, which are the least number of new decimals, or
+// kNotPlain to leave it unchanged.
 struct NewNumber {
   const std::int64_t* places;
   const std::int64_t *whole, *parts;
   const std::uint8_t* decimals;
 };
 
-// Cells at the end of each new row: what each code stands for; or numbers, where there are none.
+// A cell at the end of each new row: the texts of codes, or numbers if there are no texts.
 struct NewCell {
   const std::int64_t* codes;
   const char* cells;
@@ -119,13 +119,13 @@ struct Repeated {
   RowPlaces rows;
   std::int64_t count;             // of new rows
   const std::int64_t* row;        // the old row of each
-  const std::uint8_t* unchanged;  // 1: its cells stay as they are
+  const std::uint8_t* unchanged;  // 1 to leave its cells unchanged
   const NewNumber* numbers;       // from left to right
   std::int32_t number_count;
   const NewCell* cells;
   std::int32_t cell_count;
   char delimiter, mark;
-  std::string_view line_end;  // after a row that the next one repeats
+  std::string_view line_end;  // between new rows of the same old row
 };
 
 inline char* put(const char* from, std::int64_t size, char* to) {
@@ -133,7 +133,7 @@ inline char* put(const char* from, std::int64_t size, char* to) {
   return to + size;
 }
 
-// More bytes than `repeat` writes.
+// An upper bound of the bytes that `repeat` writes.
 inline std::int64_t room_for(const Repeated& all) {
   std::int64_t size = 0;
   const auto fixed = static_cast<std::int64_t>(all.line_end.size()) +
@@ -149,7 +149,7 @@ inline std::int64_t room_for(const Repeated& all) {
   return size;
 }
 
-// Writes the new rows, each with what followed the old one, and returns their end.
+// Writes the new rows, each with the bytes that followed the old one, and returns their end.
 inline char* repeat(const Repeated& all, char* out) {
   for (std::int64_t i = 0; i < all.count; ++i) {
     const std::int64_t row = all.row[i];
@@ -158,7 +158,7 @@ inline char* repeat(const Repeated& all, char* out) {
       const NewNumber& number = all.numbers[k];
       if (number.decimals[row] == kNotPlain) continue;
       std::int64_t begin = number.places[2 * row], end = number.places[2 * row + 1];
-      // A mark that is the delimiter too stands within quotes only, which begin a field.
+      // If the decimal mark is also the delimiter, only a field within quotes can hold it.
       const bool bare = all.mark == all.delimiter && (begin == 0 || all.text[begin - 1] != '"');
       while (!bare && begin < end && is_blank(all.text[begin])) ++begin;
       while (!bare && begin < end && is_blank(all.text[end - 1])) --end;
@@ -184,8 +184,8 @@ inline char* repeat(const Repeated& all, char* out) {
   return out;
 }
 
-// Rows that say the same, some cells left out, byte for byte: a code for each, in the order in
-// which they come. `places` are those of the cells, (cell_count, rows, 2), from left to right.
+// Numbers rows by their bytes, without some cells: equal rows get the same code, in the order of
+// first appearance. `places` are those of the cells, (cell_count, rows, 2), from left to right.
 inline void number_alike(const char* text, const RowPlaces& rows, std::int64_t count,
                          const std::int64_t* const* places, std::int32_t cell_count,
                          std::int64_t* codes) {
@@ -197,7 +197,7 @@ inline void number_alike(const char* text, const RowPlaces& rows, std::int64_t c
     std::int64_t at = rows.begin[row];
     for (std::int32_t k = 0; k < cell_count; ++k) {
       said.append(text + at, static_cast<std::size_t>(places[k][2 * row] - at));
-      said.push_back('\0');  // which no text has
+      said.push_back('\0');  // which occurs in no text
       at = places[k][2 * row + 1];
     }
     said.append(text + at, static_cast<std::size_t>(rows.end[row] - at));

@@ -1,4 +1,4 @@
-// One row of a table: by definition, from mark to mark, and by the shape of the row before.
+// Reads one row of a table: by definition, from mark to mark, or by the shape of the row before.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace geodomain::text {
 
-// One row read byte by byte, whatever is in it: the definition of a row, to
-// which the fast ways below and in chunk.h are short cuts.
+// Reads a row byte by byte, whatever it contains: this is the definition of a row; the
+// fast ways below and in chunk.h are shortcuts.
 //
 //   A row is fields with delimiters between, and a line end or the end of the
 //   file. A field that starts with a quote runs to its closing quote, a doubled
-//   quote stands for one, and blanks may follow; delimiters and line ends within
-//   are content. In any other field a quote is a byte like any other. NUL is
-//   nowhere allowed. A row of blanks alone is blank: it is passed over.
+//   quote is a literal quote, and blanks may follow; delimiters and line ends within
+//   are content. In any other field a quote is an ordinary byte. NUL is
+//   not allowed anywhere. A row of only blanks is blank: it is skipped.
 
 enum class RowState { whole, blank, unfinished, faulty };
 
@@ -30,8 +30,8 @@ class RowReader {
   RowReader(const char* text, Offset size, bool final, const Dialect& dialect)
       : text_(text), size_(size), final_(final), dialect_(dialect) {}
 
-  // Reads the row at `begin` < size. An unfinished row goes on beyond the text:
-  // its end may yet come. Faults are found from left to right, so that more
+  // Reads the row at `begin` < size. An unfinished row continues beyond the text, and
+  // its end may still come. Faults are found from left to right, so that more
   // text never changes which comes first.
   RowState read(Offset begin) {
     row_ = at_ = begin;
@@ -127,12 +127,12 @@ class RowReader {
   Trouble trouble_;
 };
 
-// Reads a row with quotes from mark to mark: the usual case, and faster than byte by byte.
+// Reads a row with quotes from mark to mark, which is faster than byte by byte.
 
 class MarkedRow {
  public:
-  // Reads the row at `begin`, given the marks from there to `limit`. False where it
-  // is not usual: line ends or NUL within quotes, blanks after them, another number
+  // Reads the row at `begin`, from the marks between there and `limit`. False for an
+  // unusual row: line ends or NUL within quotes, blanks after them, another number
   // of fields, no line end at hand, a fault.
   bool read(const Text& text, const Dialect& dialect, Offset begin, Offset limit,
             const Offset* delimiter, const Offset* special) {
@@ -155,8 +155,8 @@ class MarkedRow {
   Offset next() const { return next_; }
 
  private:
-  // Goes on to the mark after the closing quote; false where there is none, or a
-  // line end or NUL before it.
+  // Advances to the mark after the closing quote; false if there is none, or a
+  // line end or NUL comes before it.
   static bool pass_quoted(const char* text, Offset limit, const Offset*& special) {
     for (++special; *special < limit; ++special) {
       const char byte = text[*special];
@@ -171,7 +171,7 @@ class MarkedRow {
     return false;
   }
 
-  // Content, though the byte is special.
+  // Whether a special byte is content.
   static bool is_literal(const char* text, Offset place) {
     return text[place] != 0 && !is_line_end(text[place]);
   }
@@ -187,17 +187,18 @@ class MarkedRow {
   Offset next_ = 0;
 };
 
-// The positions of the columns of interest in a row, counted from its start: for rows without
+// The positions of the columns of interest within a row, for rows without
 // quotes, tabs or NUL whose columns end within their first 64 bytes. Most rows have the shape of
-// the row before, and then a field with the same bytes has the same number.
+// the row before, and a field with the same bytes has the same number.
 
-// Bit i for byte i of a row: its delimiters and its line end, as far as 64 bytes go.
+// The delimiters and the line end among a row's first 64 bytes, bit i for byte i.
 struct RowEnds {
   std::uint64_t first = 0;  // among the first 64 bytes
   std::int32_t delimiters = 0;
-  Offset length = kNowhere;  // where the first special byte is; kNowhere: not in the text
+  Offset length =
+      kNowhere;  // position of the first special byte; kNowhere if it is not in the text
 
-  // Reads on from `block`, the first 64 of `room` bytes.
+  // Reads from `block`, the first 64 of `room` bytes, onwards.
   RowEnds(const ByteBlock& block, const char* row, Offset room, char delimiter) {
     BlockMarks found(block, delimiter);
     first = found.delimiters;
@@ -217,11 +218,11 @@ struct RowEnds {
 
 class RowShape {
  public:
-  // Whether the wanted fields of a row that ends so are where they were in the row that was
-  // learnt last.
+  // Whether the wanted fields of a row with these ends are where they were in the row last
+  // learnt.
   bool fits(const RowEnds& ends) const { return known_ && ((ends.first ^ ends_) & span_) == 0; }
 
-  // False: a wanted field ends too late.
+  // Stores the shape of a row; false if a wanted field ends too late.
   bool learn(const Dialect& dialect, const RowEnds& ends) {
     std::int32_t last = -1;
     for (std::int32_t i = 0; i < dialect.wanted_count; ++i) {
@@ -249,7 +250,7 @@ class RowShape {
   }
 
   Range place(std::size_t wanted) const { return places_[wanted]; }
-  // Those of a wanted field, and the delimiter or line end after it.
+  // The bytes of a wanted field, and the delimiter or line end after it.
   std::uint64_t bytes(std::size_t wanted) const { return bytes_[wanted]; }
 
  private:

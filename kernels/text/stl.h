@@ -1,4 +1,4 @@
-// The vertices and triangles of a text STL.
+// Reads the vertices and triangles of a text STL.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace geodomain {
 
-// Work that threads prepare in any order and finish in order: whichever thread prepares the next
-// finishes it, while the others go on.
+// Work that threads prepare in any order and finish in order: the thread that prepares the next
+// item finishes it, while the others go on.
 
 class InOrder {
  public:
   explicit InOrder(std::int64_t count) : ready_(static_cast<std::size_t>(count)) {}
 
-  // Number i is ready. Calls body(k) for each k that is next and ready, unless another thread is
-  // at it, which then calls it. All are done when all calls of `ready` have returned; a body that
-  // throws leaves the rest undone.
+  // Item i is ready. Calls body(k) for each k that is next and ready, unless another thread is
+  // doing so, which then calls it. All are done when all calls of `ready` have returned; if a body
+  // throws, the rest is not done.
   template <class Body>
   void ready(std::int64_t i, Body&& body) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -51,12 +51,12 @@ class InOrder {
 //
 //   facet normal i j k outer loop vertex x y z vertex x y z vertex x y z endloop endfacet
 //
-// on any lines, in any case. A facet that is written in another way is read line by line: between
-// a line `facet` and a line `endfacet` three lines `vertex x y z`, whatever stands between them.
-// Other lines are passed over. Lines end in LF or CR LF.
+// on any lines, in any case. A facet that is written differently is read line by line: between
+// a line `facet` and a line `endfacet` three lines `vertex x y z`, with anything between them.
+// Other lines are skipped. Lines end in LF or CR LF.
 //
-// The text about the numbers is mostly the same from facet to facet. It is remembered, and a facet
-// that has the bytes of the last one there is read without telling their words apart again.
+// The text around the numbers is mostly the same from facet to facet. It is stored, and a facet
+// with the same bytes there is read without splitting them into words again.
 
 namespace geodomain::text {
 
@@ -64,10 +64,11 @@ enum class StlFault : std::int64_t { none, number, vertex, cut, corners };
 
 struct StlTold {
   StlFault fault = StlFault::none;
-  std::int64_t begin = 0, end = 0, count = 0;  // the word, and the corners of its facet
+  std::int64_t begin = 0, end = 0,
+               count = 0;  // the faulty word, and the number of corners in its facet
 };
 
-// The whole facets of a stretch of text.
+// The complete facets of a stretch of text.
 class StlPiece {
  public:
   StlPiece(const char* text, const char* begin, const char* end)
@@ -130,13 +131,13 @@ class StlPiece {
     return next_anywhere(word) && is_keyword(word, keyword, text_);
   }
 
-  // The line of a solid's name, which may be anything.
+  // Whether a line is that of a solid's name, which may contain anything.
   bool is_title(Word word) const {
     return is_keyword(word, "solid", text_) || is_keyword(word, "endsolid", text_) ||
            is_keyword(word, "end", text_);
   }
 
-  // Whether the rest of a line holds a corner, which must not be passed over.
+  // Whether the rest of a line holds a corner, which must not be skipped.
   bool holds_corner() {
     int numbers = -1;  // since `vertex`
     double value;
@@ -155,13 +156,13 @@ class StlPiece {
     at_ = feed == nullptr ? end_ : static_cast<const char*>(feed) + 1;
   }
 
-  // Reads the rest of a facet that is written as usual; false, and nothing read, for any other.
+  // Reads the rest of a facet in the usual form; reads nothing and returns false for any other.
   bool read_facet() {
     return whole_or_nothing([this] { return read_usual(); });
   }
 
-  // Reads a facet that has the bytes of the last one about its numbers; false, and nothing read,
-  // for any other.
+  // Reads a facet with the same bytes around its numbers as the last one; reads nothing and returns
+  // false for any other.
   bool repeat_facet() {
     return whole_or_nothing([this] { return repeat_last(); });
   }
@@ -226,7 +227,7 @@ class StlPiece {
     return true;
   }
 
-  // Whether the text goes on with the bytes of an earlier place; goes past them.
+  // Whether the text continues with the bytes of an earlier place; if so, skips them.
   bool repeats(Word earlier) {
     const auto size = earlier.end - earlier.begin;
     if (size == 0 || end_ - at_ < size) return false;
@@ -286,13 +287,13 @@ class StlPiece {
     told_ = {fault, word.begin - text_, word.end - text_, count};
   }
 
-  static constexpr std::size_t kBytesToNumber = 16;  // of a usual file, its words counted in
+  static constexpr std::size_t kBytesToNumber = 16;  // in a usual file, including its words
   static constexpr int kAbout = 5;
 
   const char* text_;
   const char* at_;
   const char* end_;
-  const char* last_end_ = nullptr;  // of the facet before, if nothing but text was read since
+  const char* last_end_ = nullptr;  // end of the previous facet, if only text was read since
   Word about_[kAbout] = {};         // before the normal, before each corner, after the last one
   StlTold told_;
   std::vector<RealReader> axes_;
@@ -300,8 +301,8 @@ class StlPiece {
   std::vector<UnsureNumber> unsure_;
 };
 
-// Reads the file in pieces by a team of threads. Equal corners become one vertex while other pieces
-// are still read; vertices are in the order in which they first appear, for any number of
+// Reads the file in pieces by a team of threads. Equal corners are merged to one vertex while other
+// pieces are still being read; vertices are in the order of first appearance, for any number of
 // threads.
 
 class StlMesh {
@@ -321,8 +322,8 @@ class StlMesh {
   std::int64_t unsure() const { return static_cast<std::int64_t>(unsure_.size()); }
   const StlTold& told() const { return told_; }
 
-  // The coordinates of the vertices, the vertices of the corners, and which coordinates are unsure:
-  // their vertices are not held to be equal to any other.
+  // Returns the coordinates of the vertices, the vertices of the corners, and the unsure
+  // coordinates, whose vertices count as different from all others.
   void take(double* places, std::int64_t* corners, UnsureNumber* unsure) {
     for (const auto& row : distinct_.rows()) places = std::copy(row.begin(), row.end(), places);
     std::copy(unsure_.begin(), unsure_.end(), unsure);
@@ -333,12 +334,12 @@ class StlMesh {
   }
 
  private:
-  static constexpr std::int64_t kBytesToVertex = 320;  // two triangles to each vertex
+  static constexpr std::int64_t kBytesToVertex = 320;  // two triangles for each vertex
 
   StlPiece& piece(std::int64_t i) { return pieces_[static_cast<std::size_t>(i)]; }
   std::int64_t count() const { return static_cast<std::int64_t>(pieces_.size()); }
 
-  // Numbers the corners of the piece that follows those before, and lets go of their places.
+  // Numbers the corners of the next piece, and frees their coordinates.
   void merge(StlPiece& piece) {
     if (told_.fault == StlFault::none) told_ = piece.told();
     if (told_.fault != StlFault::none) return;
@@ -364,7 +365,7 @@ class StlMesh {
     corners_.push_back(std::move(corners));
   }
 
-  // Cuts after lines that hold `endfacet` alone.
+  // Cuts the text after lines that hold only `endfacet`.
   void cut(std::int64_t size, std::int64_t piece_size) {
     const char* const end = text_ + size;
     for (const char *begin = text_, *at = text_; begin < end; begin = at) {
@@ -376,7 +377,7 @@ class StlMesh {
     }
   }
 
-  // Whether a line that ends at `feed` holds `endfacet` alone.
+  // Whether a line that ends at `feed` holds only `endfacet`.
   bool ends_facet(const char* feed) const {
     if (*feed != '\n') return false;
     Word line{feed, feed};

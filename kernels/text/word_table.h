@@ -1,4 +1,4 @@
-// Text whose words are rows of a table, wherever its lines end: the elements of a text PLY.
+// Reads text whose words are rows of a table, whatever its lines: the elements of a text PLY.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class WordTable {
 
   std::int64_t count() const { return before_.back(); }
 
-  // The byte where a word starts.
+  // The offset of a word.
   std::int64_t place(std::int64_t word) const {
     const auto above = std::upper_bound(before_.begin(), before_.end(), word);
     const std::int64_t piece = above - before_.begin() - 1;
@@ -43,8 +43,8 @@ class WordTable {
     std::int64_t row = 0, begin = 0, end = 0;
   };
 
-  // Reads rows of `width` words from word `first` on; whole numbers are stored as 64 bits in place
-  // of a double. Tells the first word that is not what its column asks for.
+  // Reads rows of `width` words from word `first` on; integers are stored as 64 bits instead
+  // of a double. Reports the first word that does not suit its column.
   Told read(std::int64_t first, std::int64_t rows, std::int64_t width, const WordKind* kinds,
             double* cells) {
     const auto pieces = static_cast<std::int64_t>(before_.size()) - 1;
@@ -88,7 +88,7 @@ class WordTable {
     std::vector<UnsureNumber> unsure;
   };
 
-  // The first row that starts at a word or after it.
+  // The first row that starts at or after a word.
   static std::int64_t row_at(std::int64_t word, std::int64_t first, std::int64_t width) {
     return word <= first ? 0 : (word - first + width - 1) / width;
   }
@@ -128,7 +128,7 @@ class WordTable {
   void read_rows(const char* at, std::int64_t begin, std::int64_t end, const Row& row_of_words,
                  double* cells, Part& part) const {
     const auto width = static_cast<std::int64_t>(row_of_words.first.size());
-    // A reader a column, or a few: most columns hold numbers that repeat.
+    // A reader for each column, or for a few: the numbers of most columns repeat.
     std::vector<RealReader> readers(kReaders, RealReader(text_));
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t column = 0; column < width; ++column) {

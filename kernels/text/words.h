@@ -1,5 +1,5 @@
-// Words of a wireframe's text, with blanks and line ends between them, and the numbers that they
-// say: those of Python's float() and int(), without underscores.
+// Words of a wireframe's text, separated by blanks and line ends, and their numbers: those of
+// Python's float() and int(), without underscores.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct Word {
   const char* end;
 };
 
-// What bytes.split() of Python takes for blank: tab, LF, VT, FF, CR, space.
+// The blanks of Python's bytes.split(): tab, LF, VT, FF, CR, space.
 inline bool is_between_words(char byte) {
   return byte == ' ' || static_cast<unsigned char>(byte - '\t') < 5;
 }
 
-// The end of the word at `at`, eight bytes at a time: a number has about as many.
+// The end of the word at `at`, eight bytes at a time, the usual length of a number.
 inline const char* end_of_word(const char* at, const char* end) {
   while (end - at >= 8) {
     const std::uint64_t bytes = load_word(at);
-    // The lowest of these bits is the first byte below '!'; those above may be wrong.
+    // The lowest of these bits marks the first byte below '!'; higher bits may be wrong.
     const std::uint64_t low = (bytes - kEach * '!') & ~bytes & (kEach * 0x80);
     if (low == 0) {
       at += 8;
@@ -40,7 +40,7 @@ inline const char* end_of_word(const char* at, const char* end) {
   return at;
 }
 
-// Whether a word of the text that starts at `text` is a keyword of lower case, in any case.
+// Whether a word of the text that starts at `text` is a keyword, in upper or lower case.
 template <std::size_t kSize>
 inline bool is_keyword(Word word, const char (&keyword)[kSize], const char* text) {
   constexpr int kLength = static_cast<int>(kSize) - 1;
@@ -55,17 +55,17 @@ inline bool is_keyword(Word word, const char (&keyword)[kSize], const char* text
   return found >> (8 * (8 - kLength)) == wanted >> (8 * (8 - kLength));
 }
 
-// A number that more than its first digits are needed for: the caller rounds it.
+// A number that needs more than its first digits: the caller rounds it.
 struct UnsureNumber {
   std::int64_t slot, begin, end;
 };
 
-// Reads one number after the other of one kind, such as the x of vertices.
+// Reads numbers of one kind one after the other, such as the x of vertices.
 class RealReader {
  public:
   explicit RealReader(const char* text) : text_(text) {}
 
-  // Reading::number, which NaN and infinity are too, Reading::unsure or Reading::word.
+  // Returns Reading::number (also for NaN and infinity), Reading::unsure or Reading::word.
   Reading read(Word word, double& value) {
     if (word.end - text_ >= kReach && short_.read(word.begin, word.end, '.', value)) {
       return Reading::number;
@@ -83,7 +83,7 @@ class RealReader {
     const Number number = read_number(word.begin, word.end, '.');
     if (number.reading == Reading::word) return Reading::word;
     for (const char* at = word.begin; at < word.end; ++at) {
-      if ((*at | 0x20) == 'd') return Reading::word;  // an exponent of Fortran
+      if ((*at | 0x20) == 'd') return Reading::word;  // a Fortran exponent
     }
     value = number.value;
     if (number.reading == Reading::missing) value = Limits::quiet_NaN();
@@ -97,7 +97,7 @@ class RealReader {
   ShortReader short_;
 };
 
-// [sign] digits of at most 64 bits.
+// Reads [sign] digits of at most 64 bits.
 inline bool read_whole(Word word, std::int64_t& value) {
   const char* at = word.begin;
   const bool negative = at < word.end && *at == '-';
@@ -115,9 +115,9 @@ inline bool read_whole(Word word, std::int64_t& value) {
   return true;
 }
 
-// Lines that end in a CR alone, as old Macs wrote them.
+// Lines that end in a lone CR, as old Macs wrote them.
 
-// Whether one is in [begin, end) of a text of `size` bytes.
+// Whether there is a lone CR in [begin, end) of a text of `size` bytes.
 inline bool has_lone_return(const char* text, std::int64_t begin, std::int64_t end,
                             std::int64_t size) {
   std::int64_t at = begin;

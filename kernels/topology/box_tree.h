@@ -1,5 +1,5 @@
-// A tree of boxes, over some triangles of a mesh or over its components, and the pairs of two
-// trees, or of one with itself, whose closed boxes meet. Host only; nothing is decided here.
+// A tree of boxes, over triangles of a mesh or over its components, and the pairs of two
+// trees, or of one tree, whose closed boxes meet. Host only; nothing is decided here.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,13 @@ class BoxTree {
 
   bool empty() const { return leaves_.empty(); }
 
-  // Two nodes, one of this tree and one of another, whose boxes meet.
+  // Two nodes with boxes that meet, one of this tree and one of another.
   struct Task {
     std::size_t mine, theirs;
   };
 
-  // What there is to visit, in parts of some ten thousand triangles; they depend on the trees
-  // alone.
+  // The visits of a pair of trees, in parts of some ten thousand triangles; they depend only on the
+  // trees.
   std::vector<Task> tasks(const BoxTree& other) const {
     std::vector<Task> found;
     if (empty() || other.empty()) return found;
@@ -46,14 +46,14 @@ class BoxTree {
     return found;
   }
 
-  // As `BoxTreeView` does.
+  // Like `BoxTreeView::visit`.
   template <class Visit>
   void visit_met(const Bounds& box, Visit&& visit) const {
     view().visit_met(box, visit);
   }
 
-  // visit(i, j) of i in this tree and j in the other, until it returns false; of a tree and itself
-  // each pair once.
+  // Calls visit(i, j) for i in this tree and j in the other, until it returns false; for a tree and
+  // itself, each pair once.
   template <class Visit>
   void visit_pairs(const BoxTree& other, const Task& task, Visit&& visit) const {
     descend(other, task, 0, [&](const Task& leaves) {
@@ -61,8 +61,8 @@ class BoxTree {
     });
   }
 
-  // visit(i, j) of the pairs of this tree that meet and have different owners, until it returns
-  // false. Parts of the tree with one owner are not compared with themselves.
+  // Calls visit(i, j) for the pairs of this tree that meet and have different owners, until it
+  // returns false. Parts of the tree with one owner are not compared with themselves.
   template <class Owner, class Visit>
   void visit_pairs_of_owners(Owner&& owner, Visit&& visit) const {
     if (empty()) return;
@@ -101,8 +101,8 @@ class BoxTree {
     }
   }
 
-  // The leaf that begins lowest of those above q, in the column of q and held by `accept`; -1 if
-  // there is none.
+  // The leaf that begins lowest among those above q, in the column of q and accepted by `accept`;
+  // -1 if there is none.
   template <class Accept>
   std::int32_t lowest_above(Vec3 q, Accept&& accept) const {
     std::int32_t found = -1;
@@ -140,7 +140,7 @@ class BoxTree {
   static constexpr std::int32_t kTask = 16384;
   using Node = BoxNode;
 
-  // visit(i, j) of the leaves of two nodes, the second of another tree or this one.
+  // Calls visit(i, j) for the leaves of two nodes, the second of another tree or of this one.
   template <class Visit>
   bool visit_leaves(const BoxTree& other, const Node& one, const Node& two, Visit&& visit) const {
     for (std::int32_t i = one.begin; i < one.end; ++i) {
@@ -154,7 +154,7 @@ class BoxTree {
     return true;
   }
 
-  // Goes down both trees to pairs of nodes that are leaves, or hold no more than `few` triangles
+  // Descends both trees to pairs of nodes that are leaves, or have at most `few` triangles
   // together, until visit(task) returns false.
   template <class Visit>
   void descend(const BoxTree& other, const Task& from, std::int32_t few, Visit&& visit) const {
@@ -184,8 +184,8 @@ class BoxTree {
     for (std::size_t i = begin + 1; i < end; ++i) widen(box, leaves_[i].box);
     nodes_.push_back({box, static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end), 0});
     if (end - begin <= kLeaf) return;
-    // Along the axis on which the middles lie farthest apart: those of shells within shells are one
-    // place, whatever the size of their boxes.
+    // Split along the axis where the middles are farthest apart: nested shells have one middle,
+    // whatever the size of their boxes.
     const auto place = [](const Leaf& leaf, int axis) {
       const Bounds& b = leaf.box;
       return axis == 0 ? b.low.x + b.high.x : axis == 1 ? b.low.y + b.high.y : b.low.z + b.high.z;

@@ -1,5 +1,5 @@
-// A tree of boxes as it is asked, on a host or a device: the leaves whose closed boxes meet
-// another.
+// A tree of boxes in the form for queries, on a host or a device: the leaves whose closed boxes
+// meet another box.
 #pragma once
 
 #include "platform/mesh_view.h"
@@ -22,8 +22,8 @@ struct BoxLeaf {
 };
 static_assert(sizeof(BoxLeaf) == 56, "as every compiler has it");
 
-// Of the leaves from begin to end; its left child is the next node, and right is 0 where it has
-// none.
+// A node of the leaves from begin to end; its left child is the next node, and right is 0 for a
+// leaf.
 struct BoxNode {
   Bounds box;
   std::int32_t begin, end, right;
@@ -35,11 +35,11 @@ struct BoxTreeView {
   const BoxLeaf* leaves;
   std::int64_t node_count;
 
-  // A node has half the leaves of the one above, of fewer than 2^31, and each adds one to the
+  // A node has half the leaves of its parent, of fewer than 2^31, and each level adds one to the
   // stack.
   static constexpr int kDeepestStack = 36;
 
-  // visit(i) of the leaves whose boxes meet another, until it returns false.
+  // Calls visit(i) for the leaves whose boxes meet another box, until it returns false.
   template <class Visit>
   GD_HD void visit_met(const Bounds& box, Visit&& visit) const {
     if (node_count == 0) return;

@@ -1,10 +1,10 @@
 // Whether every edge belongs to an even number of triangles, without sorting.
 //
-// Each undirected edge is mixed to 128 bits and the mixes are xored: what is used
-// an even number of times cancels, and a sum of others is zero by accident about
+// Each undirected edge is mixed to 128 bits and the mixes are xored: edges used
+// an even number of times cancel, and a sum of others is zero by accident about
 // once in 2^128. The mixes added with the sign of the direction cancel in the
-// same way where the directed uses do. Xor and addition have no order, so neither
-// has the answer.
+// same way if the directed uses cancel. Xor and addition do not depend on the order, so neither
+// does the result.
 #pragma once
 
 #include "platform/mesh_view.h"
@@ -23,8 +23,8 @@ struct EdgeHash {
   std::uint64_t parity[2] = {0, 0};   // zero: every edge is used an even number of times
   std::uint64_t balance[2] = {0, 0};  // zero: directed uses cancel
 
-  // Edges side by side, by a loop whose body does not branch: several at once. One whose ends are
-  // the same adds nothing.
+  // Adds edges side by side, in a loop whose body does not branch: several at once. An edge with
+  // two equal ends adds nothing.
   void edges(const std::uint32_t* from, const std::uint32_t* to, int count) {
     EdgeHash sum;
     for (int i = 0; i < count; ++i) {
@@ -53,11 +53,11 @@ struct EdgeHash {
   GD_HD bool balanced() const { return (balance[0] | balance[1]) == 0; }
 };
 
-// The edges of triangles, kept until there are enough for a loop.
+// The edges of triangles, collected until there are enough for a loop.
 class EdgeBlock {
  public:
-  // A triangle with two equal vertices has one edge there and back, which
-  // cancels in both sums: it is left out by itself.
+  // A triangle with two equal vertices has one edge in both directions, which
+  // cancels in both sums, so it needs no test.
   void triangle(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     const std::uint32_t corners[4] = {a, b, c, a};
     for (int k = 0; k < 3; ++k) {
@@ -68,7 +68,7 @@ class EdgeBlock {
     if (count_ == kSize) add();
   }
 
-  // The hash of all of them.
+  // The hash of all edges.
   const EdgeHash& hash() {
     add();
     return hash_;

@@ -1,4 +1,4 @@
-// The components of a mesh, and the triangles about an edge. Host only.
+// Finds the components of a mesh, and the order of triangles about an edge. Host only.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace geodomain {
 
-// The triangles about one edge, sorted by angle, and paired to the wedges of solid that they bound.
+// The triangles about one edge, sorted by angle, and paired as bounds of wedges of solid.
 
 // A triangle about an edge.
 struct FanTriangle {
@@ -25,14 +25,14 @@ inline bool lies_before(Vec3 a, Vec3 b) {
 }
 
 // At one angle solid ends before it begins: bodies that share a wall do not overlap. Copies
-// of one triangle come in the order of their indices, at all three edges alike.
+// of one triangle are ordered by their indices, in the same way at all three edges.
 inline bool comes_first(const FanTriangle& one, const FanTriangle& two) {
   if (one.enters != two.enters) return two.enters;
   if (!same_place(one.apex, two.apex)) return lies_before(one.apex, two.apex);
   return one.half / 3 < two.half / 3;
 }
 
-// Sorts fan about the edge from a to b by angle, from the first apex on; false where an apex is
+// Sorts `fan` about the edge from a to b by angle, from the first apex on; false if an apex is
 // on its line. orient3d(a, b, apex, q) is positive at angles up to half a turn beyond apex.
 inline bool sort_about_edge(Vec3 a, Vec3 b, std::vector<FanTriangle>& fan) {
   const Triangle zero = {a, b, fan[0].apex};
@@ -41,7 +41,7 @@ inline bool sort_about_edge(Vec3 a, Vec3 b, std::vector<FanTriangle>& fan) {
   const int ahead = turn(a, b, zero.c, axis);
   for (FanTriangle& one : fan) {
     if (broad_axis({a, b, one.apex}) < 0) return false;
-    // 0 at the angle 0, 1 up to half a turn, 2 at half a turn, 3 beyond.
+    // Sector: 0 at the angle 0, 1 up to half a turn, 2 at half a turn, 3 beyond.
     const int side = side_of_plane(zero, one.apex);
     const bool same = side == 0 && turn(a, b, one.apex, axis) == ahead;
     one.level = side > 0 ? 1 : side < 0 ? 3 : same ? 0 : 2;
@@ -62,7 +62,7 @@ inline bool sort_about_edge(Vec3 a, Vec3 b, std::vector<FanTriangle>& fan) {
   return true;
 }
 
-// How many wedges there are about the first one if somewhere about the edge there is none.
+// How many wedges contain the first angle, if some angle about the edge is in none.
 inline int wedges_at_start(const std::vector<FanTriangle>& fan) {
   int depth = 0, least = 0;
   for (const FanTriangle& one : fan) least = std::min(least, depth += one.enters ? 1 : -1);
@@ -80,7 +80,7 @@ inline bool matters(const std::vector<FanTriangle>& fan) {
   return false;
 }
 
-// Wedges nest like brackets on a circle. Of those that begin, or end, at one angle the first
+// Wedges nest like brackets on a circle. Of wedges that begin, or end, at one angle the first
 // is the innermost, so copies of a body pair copy by copy.
 template <class Pair>
 void pair_wedges(const std::vector<FanTriangle>& fan, Pair&& pair) {
@@ -110,26 +110,27 @@ void pair_wedges(const std::vector<FanTriangle>& fan, Pair&& pair) {
 }
 
 // Edge-connected components of a mesh. Where more than two triangles meet at an edge, the two that
-// bound the same wedge of solid are connected there: bodies that share an edge, a wall, or all of
-// their places remain separate.
+// bound the same wedge of solid are connected: bodies that share an edge, a wall, or all their
+// points remain separate.
 
 // Half-edge 3 t + k runs from corner k of triangle t to the next one, opposite corner k + 2.
 constexpr std::int32_t kNobody = -1;
 
 struct Components {
-  std::vector<std::int32_t> component;  // of each triangle; kNobody where two corners are equal
+  std::vector<std::int32_t> component;  // of each triangle; kNobody if two corners are equal
   std::vector<std::int32_t> partner;  // of each half-edge: the other side of its wedge, or kNobody
   std::vector<std::int32_t> group;    // of each half-edge: its edge among `starts`, or kNobody
   std::vector<std::int32_t> starts;   // where each edge of more than two uses begins in `uses`
   std::vector<std::int32_t> uses;     // half-edges
   std::int32_t count = 0;
-  bool closed = true, balanced = true;  // every edge; as in topology/closed.h, but without hashing
+  bool closed = true,
+       balanced = true;  // for every edge; like topology/closed.h, but without hashing
   bool simple() const { return closed && balanced && count <= 1 && uses.empty(); }
 };
 
 class PieceFinder {
  public:
-  // Indices must be equal where, and only where, their vertices are.
+  // Indices must be equal if, and only if, their vertices are.
   PieceFinder(const MeshView& mesh, std::int64_t vertex_count)
       : mesh_(mesh), vertex_count_(static_cast<std::size_t>(vertex_count)) {}
 
@@ -174,7 +175,7 @@ class PieceFinder {
     join(one / 3, two / 3);
   }
 
-  // Half-edges by their lower vertex, where there are about three.
+  // Groups half-edges by their lower vertex, which has about three.
   void gather() {
     const std::int32_t halves = static_cast<std::int32_t>(3 * mesh_.triangle_count);
     start_.assign(vertex_count_ + 1, 0);
@@ -226,10 +227,10 @@ class PieceFinder {
     for (const End* use = begin; use < end; ++use) out_.uses.push_back(use->half);
   }
 
-  // What is known to hang together is one patch: where its own uses of an edge cancel they are
-  // paired among themselves, and only what is left is paired across patches. So each edge that
-  // is settled may settle others. Those where it matters which of two triangles at one angle is
-  // taken wait until nothing else is left to do; then the first of them is decided, and so on.
+  // Triangles known to be connected form a patch: where a patch's own uses of an edge cancel they
+  // are paired among themselves, and only the rest is paired across patches. So each edge that is
+  // settled may settle others. Edges where the choice between triangles at one angle matters wait
+  // until nothing else is left; then the first of them is decided, and so on.
   void link_shared_edges() {
     out_.group.assign(out_.partner.size(), kNobody);
     std::vector<std::size_t> open(out_.starts.size() - 1);
@@ -256,7 +257,7 @@ class PieceFinder {
     }
   }
 
-  // By coordinates, so that neither the order of triangles nor that of vertices matters.
+  // Compares by coordinates, so that neither the order of triangles nor that of vertices matters.
   bool edge_lies_before(std::size_t one, std::size_t two) const {
     double places[2][6];
     for (int which = 0; which < 2; ++which) {
@@ -269,8 +270,8 @@ class PieceFinder {
     }
     return std::lexicographical_compare(places[0], places[0] + 6, places[1], places[1] + 6);
   }
-  // Pairs the uses of an edge; false where that has to wait. Where directions do not cancel, or
-  // a triangle has no area, no wedge is solid: all are taken as one and none has a partner.
+  // Pairs the uses of an edge; false if that has to wait. If directions do not cancel, or
+  // a triangle has no area, no wedge is solid: all are merged and none has a partner.
   bool settle(std::size_t edge, bool whatever) {
     const std::int32_t* const begin = out_.uses.data() + out_.starts[edge];
     const std::int32_t* const end = out_.uses.data() + out_.starts[edge + 1];
@@ -289,7 +290,7 @@ class PieceFinder {
     const std::vector<std::vector<FanTriangle>> groups = by_patch(all);
     int open = 0;
     for (const std::vector<FanTriangle>& group : groups) open += wedges_at_start(group);
-    // Wedges that all hold one more than they must are not what the patches bound.
+    // If all angles are in one wedge more than necessary, the patches do not bound these wedges.
     const bool as_patches = open == wedges_at_start(all);
     if (!whatever && matters(as_patches ? groups[0] : all)) return false;
     const auto link = [&](std::int32_t one, std::int32_t two) { pair(one, two); };
@@ -298,7 +299,7 @@ class PieceFinder {
     return true;
   }
 
-  // The triangles of each patch whose own cancel, after those of all others together.
+  // The triangles of all patches whose own uses do not cancel, then those of each other patch.
   std::vector<std::vector<FanTriangle>> by_patch(const std::vector<FanTriangle>& all) {
     std::vector<std::pair<std::int32_t, std::size_t>> order;
     for (std::size_t i = 0; i < all.size(); ++i) order.push_back({root(all[i].half / 3), i});

@@ -1,10 +1,10 @@
-// A ring cut into triangles by clipping ears, the first ear in the order of the ring each time.
+// Cuts a ring into triangles by clipping ears, the first ear in the order of the ring each time.
 //
 // A corner is an ear if the ring bends left there, seen along the normal, and no other corner of
-// the ring lies in its triangle, its sides included; corners at the same place as one of its three
-// do not count. A corner that is no ear keeps one corner as a witness: until that is cut off there
-// is nothing to ask again, so each cut asks about its two neighbours and about those it was the
-// witness of. Witnesses are found in a tree of boxes, whose nodes forget what was cut off.
+// the ring lies in its triangle, including its sides; corners at the same place as one of its three
+// do not count. A corner that is not an ear has another corner as a witness: until that is cut off
+// it need not be tested again, so each cut tests its two neighbours and the corners whose
+// witness it was. Witnesses are searched in a tree of boxes, which drops corners that are cut off.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class CornerTree {
   void remove(std::int64_t corner) {
     Node& leaf = nodes_[leaf_of_[corner]];
     auto* begin = order_.data() + leaf.begin;
-    // The live corners of a leaf come first.
+    // The remaining corners of a leaf come first.
     std::swap(*std::find(begin, begin + leaf.live, corner), begin[leaf.live - 1]);
     for (std::int64_t node = leaf_of_[corner];; node = (node - 1) / 2) {
       --nodes_[node].live;
@@ -118,7 +118,7 @@ class CornerTree {
 
 class EarClipper {
  public:
-  // The ring starts at the origin and no coordinate is larger than 1 or so.
+  // The ring starts at the origin and no coordinate is much larger than 1.
   EarClipper(std::vector<Corner> corners, const Corner& normal)
       : corners_(std::move(corners)), normal_(normal), tree_(corners_) {
     const std::int64_t count = static_cast<std::int64_t>(corners_.size());
@@ -147,7 +147,7 @@ class EarClipper {
   }
 
  private:
-  // What a corner has instead of a witness.
+  // Values instead of a witness.
   static constexpr std::int64_t kNone = -1, kEar = -2, kCut = -3;
 
   static std::int32_t* put(std::int32_t* out, std::int64_t a, std::int64_t b, std::int64_t c) {
@@ -157,7 +157,7 @@ class EarClipper {
     return out + 3;
   }
 
-  // The first ear; where a ring that crosses itself has none, its most convex corner.
+  // The first ear; for a ring that crosses itself and has none, its most convex corner.
   std::int64_t next() {
     while (!ears_.empty()) {
       const std::int64_t ear = ears_.top();
@@ -191,7 +191,7 @@ class EarClipper {
     if (bend != bend_[i] || witness_[i] == kNone) bends_.push({bend, -i});
     bend_[i] = bend;
     if (!(bend > 0)) {
-      witness_[i] = i;  // its own: there is nothing to wait for but its neighbours
+      witness_[i] = i;  // its own witness: only its neighbours can change it
       return;
     }
     const std::int64_t witness = find_inside(p, q, r);
@@ -211,7 +211,7 @@ class EarClipper {
     for (int k = 0; k < 3; ++k) {
       side[k] = minus(*corner[k + 1], *corner[k]);
       inward[k] = cross_of(normal_, side[k]);
-      // Far more than what rounds where coordinates are 2 at most.
+      // Far more than the rounding errors for coordinates up to 2.
       slack[k] =
           1e-12 * (std::fabs(inward[k][0]) + std::fabs(inward[k][1]) + std::fabs(inward[k][2]));
     }

@@ -1,4 +1,4 @@
-// Rows of three doubles: those that are equal, and whether all are different.
+// Finds equal rows of three doubles, and tests whether all rows are different.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,21 @@
 
 namespace geodomain {
 
-// Finds equal rows without sorting, by an open table of the distinct ones. Rows come in batches, so
+// Finds equal rows without sorting, in a hash table of the distinct rows. Rows come in batches, so
 // that memory is prefetched.
 
 class DistinctRows {
  public:
   using Row = std::array<double, 3>;
 
-  // `expected` distinct rows, or more: the table grows.
+  // For `expected` distinct rows; the table grows if there are more.
   explicit DistinctRows(std::int64_t expected) {
     std::size_t size = kBatch;
     while (size < 2 * static_cast<std::size_t>(expected)) size *= 2;
     table_.assign(size, -1);
   }
 
-  // In the order in which they first appear; no -0.0.
+  // The distinct rows in the order of first appearance, without -0.0.
   const std::vector<Row>& rows() const { return rows_; }
 
   // numbers[i] = which of the distinct rows row i is. Equal rows have the same bits, except that
@@ -57,7 +57,7 @@ class DistinctRows {
     }
   }
 
-  // The number of a row that no other row is held to be equal to.
+  // Adds a row that counts as different from all others; returns its number.
   std::int32_t add_alone(const double* row) {
     rows_.push_back(without_sign_of_zero(row));
     return static_cast<std::int32_t>(rows_.size() - 1);
@@ -90,7 +90,7 @@ class DistinctRows {
     }
   }
 
-  // Keeps half of the table empty.
+  // Grows the table so that half of it stays empty.
   void make_room(std::int64_t more) {
     if (2 * (rows_.size() + static_cast<std::size_t>(more)) <= table_.size()) return;
     std::vector<std::int32_t> old(2 * table_.size(), -1);
@@ -107,8 +107,8 @@ class DistinctRows {
   std::vector<std::int32_t> table_;
 };
 
-// Whether all rows are different, without a table of them: each row sets a bit, and only rows whose
-// bit is set already, or that share it with such a row, are compared.
+// Tests whether all rows are different, without a table of them: each row sets a bit, and only rows
+// whose bit is set already, or that share it with such a row, are compared.
 
 // Bits that several threads set.
 class SharedBits {
@@ -129,7 +129,7 @@ class SharedBits {
   std::unique_ptr<std::atomic<std::uint64_t>[]> words_;
 };
 
-// Equal rows have the same bits: there is no -0.0.
+// Rows must not hold -0.0, so that equal rows have the same bits.
 inline bool are_distinct(const double* rows, std::int64_t count, Team& team) {
   constexpr std::int64_t kPiece = 8192, kBitsToRow = 16;
   std::uint64_t size = 64;

@@ -1,5 +1,5 @@
-// Checks of a whole mesh: triangles of three different vertices, repeated edges, the sign of the
-// volume, the box of used vertices, and bodies.
+// Checks a whole mesh: triangles of three different vertices, repeated edges, the sign of the
+// volume, the box of used vertices, and vertex-connected bodies.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,12 @@
 
 namespace geodomain {
 
-// Triangles of three different vertices, by their indices alone.
+// The triangles with three different vertices, by index.
 
 struct ProperTriangles {
   const std::int32_t* triangles;
-  const std::int32_t* merged;  // which vertices are equal, or null where indices say it
+  const std::int32_t*
+      merged;  // which vertices are equal, or null if equal vertices have equal indices
 
   template <class Visit>
   void visit(std::int64_t begin, std::int64_t end, const Visit& corners) const {
@@ -34,8 +35,8 @@ struct ProperTriangles {
   }
 };
 
-// Edges used more than once in one direction, without a table of edges. Each vertex keeps 64 bits;
-// an edge sets three of them at its lower end. An edge whose bits are set already may be a
+// Counts edges used more than once in one direction, without a table of edges. Each vertex has 64
+// bits; an edge sets three of them at its lower end. An edge whose bits are set already may be a
 // repetition: the edges of its lower end are then compared.
 
 class Repeats {
@@ -44,7 +45,7 @@ class Repeats {
       : seen_(static_cast<std::size_t>(vertex_count)),
         doubt_(static_cast<std::size_t>(vertex_count / 64 + 1)) {}
 
-  // All triangles, by one thread. Nothing foretells which way an edge runs: no branch asks.
+  // Marks all triangles, by one thread, without a branch on the unpredictable direction of edges.
   void note(const ProperTriangles& rows, std::int64_t count) {
     std::uint32_t low[kRoom], high[kRoom];
     int held = 0;
@@ -61,7 +62,7 @@ class Repeats {
     note(low, high, held);
   }
 
-  // How many uses are one too many, once all are noted.
+  // The number of repeated uses, once all triangles are marked.
   std::int64_t count(Team& team, const ProperTriangles& rows, std::int64_t count,
                      std::int64_t grain) const {
     std::vector<std::uint64_t> edges;
@@ -96,12 +97,12 @@ class Repeats {
     }
   }
 
-  std::vector<std::uint64_t> seen_, doubt_;  // 64 bits, and one bit, of each vertex
+  std::vector<std::uint64_t> seen_, doubt_;  // 64 bits, and one bit, for each vertex
 };
 
-// The sign of the enclosed volume, where doubles are certain of it.
+// The sign of the enclosed volume, if doubles are certain of it.
 
-// Six times the volume, and the sizes of what was added up.
+// Six times the volume, and the summed magnitudes of its terms.
 struct SignedVolume {
   double value = 0.0, size = 0.0;
 
@@ -117,8 +118,8 @@ struct SignedVolume {
   }
 };
 
-// 0 where doubles do not tell. Each term is off by less than 16 units of its size, the sum by one
-// for each addend.
+// 0 if doubles cannot decide. The error of a term is below 16 units of its magnitude, that of the
+// sum one more for each addend.
 inline int volume_sign(const MeshView& mesh, Team& team) {
   if (mesh.triangle_count == 0) return 0;
   const Vec3 origin = mesh.vertex(mesh.triangles[0]);
@@ -137,7 +138,7 @@ inline int volume_sign(const MeshView& mesh, Team& team) {
   return all.value > bound ? 1 : all.value < -bound ? -1 : 0;
 }
 
-// The box of the vertices that triangles use. It equals the box of all vertices where triangles use
+// The box of the vertices that triangles use. It equals the box of all vertices if triangles use
 // the vertices that touch its sides, six at most; otherwise each vertex gets a mark.
 
 inline Bounds no_box() {
@@ -150,14 +151,14 @@ inline Vec3 vertex_at(const double* vertices, std::int64_t row) {
   return {v[0], v[1], v[2]};
 }
 
-// The box of all vertices, put together piece by piece, and vertices that touch its sides.
+// The box of all vertices, joined piece by piece, and the vertices that touch its sides.
 class TouchedBox {
  public:
   static constexpr int kSides = 6;
 
   explicit TouchedBox(std::int64_t grain) : grain_(grain) {}
 
-  // The box of the piece from `begin` on; members of a team call this.
+  // Adds the box of the piece from `begin` on; members of a team call this.
   void join(const Bounds& part, std::int64_t begin) {
     std::lock_guard<std::mutex> lock(mutex_);
     Bounds wider = box_;
@@ -168,7 +169,7 @@ class TouchedBox {
     box_ = wider;
   }
 
-  // Once all are joined: which vertices touch the sides.
+  // Finds the vertices that touch the sides, once all pieces are joined.
   void find(const double* vertices, std::int64_t count) {
     for (int side = 0; side < kSides; ++side) {
       const std::int64_t end = pieces_[side] + grain_ < count ? pieces_[side] + grain_ : count;
@@ -179,7 +180,7 @@ class TouchedBox {
     }
   }
 
-  // Notes which of them are among these corners; members of a team call this.
+  // Marks which of them are among these corners; members of a team call this.
   void look(const std::int32_t* corners, std::int64_t count) {
     std::uint32_t same[kSides] = {};
     for (std::int64_t i = 0; i < count; ++i) {
@@ -208,7 +209,7 @@ class TouchedBox {
   std::atomic<std::uint32_t> seen_{0};
 };
 
-// The same box by marks; indices that name no vertex count for nothing.
+// The same box by marks; indices without a vertex are ignored.
 inline Bounds marked_box(const double* vertices, std::int64_t vertex_count,
                          const std::int32_t* triangles, std::int64_t triangle_count, Team& team,
                          std::int64_t grain) {
@@ -238,8 +239,8 @@ inline Bounds marked_box(const double* vertices, std::int64_t vertex_count,
   return box;
 }
 
-// Vertex-connected components. The threads of a team join vertices at the same time; the result
-// does not depend on who joins first.
+// Vertex-connected components. The threads of a team join vertices concurrently; the result
+// does not depend on which joins first.
 
 class Bodies {
  public:
@@ -247,7 +248,7 @@ class Bodies {
       : up_(new std::atomic<std::uint32_t>[static_cast<std::size_t>(vertex_count)]()),
         vertex_count_(vertex_count) {}
 
-  // Three corners that hang together.
+  // Joins three corners.
   void join(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     const std::uint32_t up = up_[a].load(std::memory_order_relaxed);
     if (up != 0 && up == up_[b].load(std::memory_order_relaxed) &&
@@ -257,7 +258,7 @@ class Bodies {
     join(join(a, b), c);
   }
 
-  // found: how many bodies, and how many vertices that have been joined.
+  // found: the number of bodies, and of vertices that have been joined.
   void count(Team& team, std::int64_t grain, std::int64_t* found) const {
     std::atomic<std::int64_t> bodies{0}, vertices{0};
     team.run(vertex_count_, grain, [&](std::int64_t begin, std::int64_t end, int) {
@@ -275,7 +276,7 @@ class Bodies {
   }
 
  private:
-  // Returns the root of both, as it is then.
+  // Joins two vertices; returns their current root.
   std::uint32_t join(std::uint32_t a, std::uint32_t b) {
     for (;;) {
       a = root(a);
@@ -287,7 +288,7 @@ class Bodies {
     }
   }
 
-  // Upwards is towards lower indices, so that no cycle can close.
+  // Parents have lower indices, so that no cycle can close.
   std::uint32_t root(std::uint32_t vertex) {
     for (;;) {
       std::uint32_t up = up_[vertex].load(std::memory_order_relaxed);
@@ -299,7 +300,7 @@ class Bodies {
     }
   }
 
-  // Of each vertex, one more than another of its body, or than itself; 0 where it is in none.
+  // For each vertex, 1 + its parent's index (its own for a root); 0 if it is in no body.
   std::unique_ptr<std::atomic<std::uint32_t>[]> up_;
   std::int64_t vertex_count_;
 };

@@ -1,8 +1,8 @@
-// Which components of a mesh come near each other, and which of the others lie inside which. Host
-// only.
+// Finds which components of a mesh come near each other, and which of the others are inside which.
+// Host only.
 //
-// Where no boxes of triangles of two components meet, their surfaces are apart, and all of one is
-// inside the other or out of it. Boxes that share a column are apart in height, so comparing their
+// If no boxes of triangles of two components meet, their surfaces are disjoint, and all of one is
+// inside or outside the other. Boxes that share a column are apart in height, so comparing their
 // ends sorts triangles above a point without arithmetic.
 #pragma once
 
@@ -41,7 +41,7 @@ struct Members {
   }
 };
 
-// Pairs of one cluster whose boxes meet; of those that are more than `most` as many, and one.
+// Pairs within a cluster whose boxes meet; if there are more than `most`, `most` + 1 of them.
 // cluster: of each component, from 0 to cluster_count - 1, or -1.
 inline ComponentPairs near_pairs(const std::vector<Bounds>& boxes, const std::int32_t* cluster,
                                  std::int64_t cluster_count, std::int64_t most) {
@@ -64,14 +64,14 @@ inline ComponentPairs near_pairs(const std::vector<Bounds>& boxes, const std::in
   return pairs;
 }
 
-// Drops repeated pairs, which leaves them ascending.
+// Sorts pairs and drops repeated ones.
 inline void drop_repeats(ComponentPairs& pairs) {
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
-// Pairs of components with triangles whose boxes meet; of those that are more than `most` as many,
-// and one or more.
+// Pairs of components with triangles whose boxes meet; if there are more than `most`, more than
+// `most` of them.
 inline ComponentPairs contact_pairs(const MeshView& mesh,
                                     const std::vector<std::int32_t>& component,
                                     const std::vector<Bounds>& boxes, std::int64_t most) {
@@ -91,7 +91,7 @@ inline ComponentPairs contact_pairs(const MeshView& mesh,
   }
   const BoxTree tree(std::move(leaves));
   ComponentPairs pairs;
-  std::size_t room = 1 << 16;  // pairs that are collected before repeated ones are dropped
+  std::size_t room = 1 << 16;  // pairs collected before repeated ones are dropped
   const auto owner = [&](std::int32_t triangle) {
     return component[static_cast<std::size_t>(triangle)];
   };

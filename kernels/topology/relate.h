@@ -1,5 +1,5 @@
-// How two components of a mesh lie to each other, as far as their surfaces tell: evidence is
-// gathered where they meet, and it is complete unless they meet in points alone, or not at all.
+// How two components of a mesh relate, as far as their surfaces show: evidence is gathered where
+// they meet, and it is complete unless they meet only in points, or not at all.
 // Host only.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace geodomain {
 
-// What was seen. The surfaces of two components cut each other along lines and over areas; between
-// them each part of one is in the other's inside, or out of it, and next to a line it is seen
-// which. `first_in`: some of the first's surface is inside the second; and so on. `same`, `back`:
-// both have a wall there, with their insides on the same side of it or on both.
+// Flags of evidence. The surfaces of two components cut each other along lines and over areas;
+// between these, each part of one is inside or outside the other, and next to a line the signs show
+// which. `kFirstIn`: some of the first's surface is inside the second; and so on. `kSame`, `kBack`:
+// both have a wall there, with their insides on the same side of it or on opposite sides.
 enum Evidence : std::int32_t {
   kTouch = 1,
   kCross = 2,
@@ -21,12 +21,12 @@ enum Evidence : std::int32_t {
   kSecondOut = 32,
   kSame = 64,
   kBack = 128,
-  kUndetermined = 256,  // a line was seen about which the signs do not tell
-  kTooMany = 512,       // not everything was looked at
+  kUndetermined = 256,  // a line where the signs do not decide
+  kTooMany = 512,       // not everything was examined
 };
 constexpr std::int32_t kBeyondPoint = ~(kTouch | kTooMany);  // more than a point
 
-// Some inside is common to both; some is the first's, the second's, alone.
+// Whether some inside is common to both; whether some is only in the first, or the second.
 inline bool share(std::int32_t seen) { return (seen & (kFirstIn | kSecondIn | kSame)) != 0; }
 inline bool first_alone(std::int32_t seen) { return (seen & (kFirstOut | kSecondIn | kBack)) != 0; }
 inline bool second_alone(std::int32_t seen) {
@@ -38,14 +38,14 @@ inline bool overlap(std::int32_t seen) {
 
 class Relation {
  public:
-  // outward: 1 where a component's triangles turn counter-clockwise seen from outside, -1 where
-  // clockwise, 0 where they do not agree or nothing is enclosed.
-  // `seen`: what is known already.
+  // outward: 1 if a component's triangles turn counter-clockwise seen from outside, -1 if
+  // clockwise, 0 if they disagree or enclose nothing.
+  // `seen`: the evidence so far.
   Relation(const MeshView& mesh, const Components& components, const std::int8_t* outward,
            std::int32_t seen)
       : mesh_(mesh), components_(components), outward_(outward), seen_(seen) {}
 
-  // Looks at one pair of triangles of different components; false where all is known.
+  // Examines one pair of triangles of different components; false once everything is known.
   bool look(std::int32_t a, std::int32_t b) {
     if (overlap(seen_)) return false;
     const Meeting found = meet(mesh_.triangle(a), mesh_.triangle(b));
@@ -91,7 +91,8 @@ class Relation {
   }
 
   // The edge of `a` opposite its corner `apex` runs through the inside of `b`: `a` is on one side
-  // of `b`, and each half of `b`, known by a corner in it, is in a wedge of a's component or not.
+  // of `b`, and each half of `b`, identified by a corner in it, is in a wedge of a's component or
+  // not.
   void edge_in_face(std::int32_t a, std::int32_t b, int apex, const std::int8_t* side_b,
                     std::int32_t a_in, std::int32_t b_in) {
     note(inner(b, corner(a, apex)) > 0 ? Where::in : Where::out, a_in);
@@ -110,9 +111,9 @@ class Relation {
     if (where == Where::unsure) seen_ |= kUndetermined;
   }
 
-  // Where the half-plane from the edge of triangle t opposite corner `apex` through q is, about
-  // the component of t. Wedges are those of what its triangles face away from: of a component that
-  // faces inwards, all that is not inside.
+  // Where the half-plane from the edge of triangle t opposite corner `apex` through q is, relative
+  // to the component of t. Wedges are on the side that its triangles face away from: for a
+  // component that faces inwards, that is the outside.
   Where about_edge(std::int32_t t, int apex, Vec3 q) const {
     const Where where = about_wedges(3 * t + (apex + 1) % 3, q);
     if (facing(t) > 0 || where == Where::on || where == Where::unsure) return where;
@@ -138,8 +139,8 @@ class Relation {
     return components_.component[static_cast<std::size_t>(half / 3)];
   }
 
-  // Solid is behind the planes of both triangles where the wedge is less than half a turn,
-  // behind either where it is more.
+  // Solid is behind the planes of both triangles if the wedge is less than half a turn,
+  // behind either if it is more.
   Where about_wedge(std::int32_t half, Vec3 q) const {
     const std::int32_t other = components_.partner[static_cast<std::size_t>(half)];
     if (other == kNobody) return Where::unsure;
@@ -150,7 +151,7 @@ class Relation {
     const int bend = side_of_plane(first, corner(u, other % 3 + 2));
     const int behind_t = side_of_plane(first, q), behind_u = side_of_plane(second, q);
     if (bend == 0) {
-      if (behind_t != behind_u) return Where::unsure;  // folded back upon itself
+      if (behind_t != behind_u) return Where::unsure;  // folded flat
       return behind_t == 0 ? Where::on : behind_t > 0 ? Where::in : Where::out;
     }
     if (behind_t == bend && behind_u == bend) return bend > 0 ? Where::in : Where::out;

@@ -1,4 +1,4 @@
-// Triangles of a mesh that cross each other. Host only.
+// Finds triangles of a mesh that cross each other. Host only.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace geodomain {
 
-// Packets of eight triangles that are near each other, under levels of nodes of eight boxes: they
-// tell which boxes meet, eight at a time, and decide nothing.
+// Packets of eight nearby triangles, under levels of nodes of eight boxes: they
+// find which boxes meet, eight at a time, and decide nothing.
 //
-// Coordinates are single-precision ones of a frame. A place and a box are rounded by monotone
+// Coordinates are in single precision, in a frame. Points and boxes are rounded by monotone
 // steps, so that boxes that meet still do.
 
 struct EightBoxes {
@@ -43,14 +43,14 @@ struct EightBoxes {
 };
 
 struct TrianglePacket {
-  std::int32_t corner[3][8];  // vertices whose triangles are known to be parted, and else -1
+  std::int32_t corner[3][8];  // vertices that are parted, and else -1
   std::int32_t triangle[8];
 };
 
 class TrianglePackets {
  public:
-  // Of the triangles that have a group, not -1. `bounds` are those of all, `parted` as
-  // `look_at_fans` gives it.
+  // For the triangles that have a group, not -1. `bounds` hold all triangles, `parted` is from
+  // `look_at_fans`.
   TrianglePackets(const MeshView& mesh, const Bounds& bounds, const std::int32_t* group,
                   const std::uint8_t* parted, Team& team)
       : team_(team) {
@@ -83,8 +83,8 @@ class TrianglePackets {
   std::int64_t group_count() const { return (size() + 7) / 8; }
   const TrianglePacket& operator[](std::int64_t packet) const { return packets_[packet]; }
 
-  // visit(packet, lane, other, lanes): a triangle of a packet of a group of eight, and those of the
-  // packet or of a later one whose boxes meet its own; each pair once.
+  // Calls visit(packet, lane, other, lanes) for a triangle of a packet in a group of eight, and
+  // those of the packet or of a later one whose boxes meet its own; each pair once.
   template <class Visit>
   void visit_pairs(std::int64_t group, Visit&& visit) const {
     std::vector<std::int64_t> near;  // groups
@@ -101,8 +101,8 @@ class TrianglePackets {
     }
   }
 
-  // visit(triangle) of those whose boxes meet one, and perhaps of some that only come near it,
-  // until it returns false.
+  // Calls visit(triangle) for triangles whose boxes meet a box, and perhaps for some that only come
+  // near it, until it returns false.
   template <class Visit>
   void visit_met(const Bounds& bounds, Visit&& visit) const {
     const Box box = box_of(frame_, {bounds.low, bounds.high, bounds.low});
@@ -117,13 +117,13 @@ class TrianglePackets {
 
  private:
   static constexpr std::int64_t kPiece = 4096;
-  // Bits of a code that are not sorted by; fewer boxes than many are sorted by a digit less.
+  // Bits of a code that sorting ignores; a small number of boxes is sorted by one digit less.
   static constexpr int kDropped = 31;
   static constexpr std::int64_t kMany = 1 << 21;
-  // Equal codes are sorted by what was dropped where there are twice as many, and perhaps fewer.
+  // Runs of equal codes twice this long, and perhaps shorter, are sorted by the ignored bits.
   static constexpr std::int64_t kRun = 16;
 
-  // Boxes by their codes.
+  // The boxes sorted by their codes.
   LargeArray<std::int32_t> sorted(const LargeArray<Box>& boxes) const {
     const int dropped = count_ < kMany ? kDropped + kDigitBits : kDropped;
     LargeArray<std::uint64_t> keys(count_);
@@ -195,7 +195,7 @@ class TrianglePackets {
     sizes_.push_back(count);
   }
 
-  // Of a packet, level 0, or of a node.
+  // The box of a packet (level 0) or a node.
   Box box_around(int level, std::int64_t node) const {
     const auto above = static_cast<std::size_t>(level) + 1;
     if (above < levels_.size()) return levels_[above][node / 8].box(static_cast<int>(node % 8));
@@ -208,7 +208,7 @@ class TrianglePackets {
     return box;
   }
 
-  // The triangles of two packets.
+  // Visits the triangles of two packets.
   template <class Visit>
   void compare(std::int64_t packet, std::int64_t other, Visit&& visit) const {
     const EightBoxes& boxes = levels_[0][packet];
@@ -220,14 +220,15 @@ class TrianglePackets {
     }
   }
 
-  // visit(node) of those of a level from one on whose boxes meet another; packets are level 0.
+  // Calls visit(node) for the nodes of a level, from one on, whose boxes meet a box; packets are
+  // level 0.
   template <class Visit>
   void descend(const Box& box, std::int64_t from, int to, Visit&& visit) const {
     struct Open {
       int level;
       std::int64_t node;
     };
-    // A level leaves open seven nodes more; there are 2^31 triangles at most.
+    // Each level adds at most seven open nodes; there are at most 2^31 triangles.
     Open open[8 * 12];
     int count = 0;
     if (count_ > 0) open[count++] = {static_cast<int>(levels_.size()) - 1, 0};
@@ -255,11 +256,11 @@ class TrianglePackets {
 };
 
 // Whether two triangles of one surface cross or lie on each other, instead of meeting as
-// neighbours: then the space on either side of them is not the same all over.
+// neighbours: then the space on either side of them is not uniform.
 
-// Triangles are compared within their groups, which are shells, or shells that overlap; those of no
-// group, -1, meet nothing. `parted`: of each vertex, whether its triangles meet in what they share
-// alone, for certain (topology/vertex_fans.h).
+// Triangles are compared within their groups, which are shells, or shells that overlap; triangles
+// without a group, -1, meet nothing. `parted`: for each vertex, whether its triangles provably meet
+// only in what they share (topology/vertex_fans.h).
 class SelfCrossings {
  public:
   SelfCrossings(const MeshView& mesh, const Bounds& bounds, const std::int32_t* group,
@@ -268,7 +269,7 @@ class SelfCrossings {
 
   std::int64_t group_count() const { return packets_.group_count(); }
 
-  // found(a, b) of the triangles that cross of which one is in a group of packets, and the other in
+  // Calls found(a, b) for triangles that cross, one of them in a group of packets, the other in
   // it or in a later one.
   template <class Found>
   void visit_group(std::int64_t group, Found&& found) const {
@@ -302,7 +303,7 @@ class SelfCrossings {
   }
 
  private:
-  // A bit for each triangle of a packet that shares a parted vertex with one.
+  // A bit for each triangle of a packet that shares a parted vertex with a given triangle.
   static std::uint32_t neighbours(const TrianglePacket& own, int lane,
                                   const TrianglePacket& other) {
     std::uint32_t found = 0;
@@ -332,9 +333,9 @@ class SelfCrossings {
     return precedes(p, q) ? Edge{p, q} : Edge{q, p};
   }
 
-  // Two edges of one line that have more than a point in common. An edge of both is where they are
-  // neighbours: what more than two triangles do there, their wedges tell (`topology/components.h`).
-  // Of other edges, two triangles are a fold with a vertex on one side of it alone, and any more
+  // Two edges on one line with more than a point in common. If it is an edge of both, they are
+  // neighbours; where more than two triangles meet, their wedges decide (`topology/components.h`).
+  // For other edges, two triangles are a fold with a vertex on one side only, and more
   // are sheets that meet along the line, and perhaps cross.
   bool cross_along_edges(std::int32_t a, std::int32_t b, const Edge& one, const Edge& two) const {
     if (same_place(one.low, two.low) && same_place(one.high, two.high)) return false;

@@ -1,5 +1,5 @@
-// The triangles about each vertex of a mesh, by index: whether they close to one ring, and whether
-// two of them can meet in anything but what they share. Host only.
+// Tests the triangles about each vertex of a mesh, by index: whether they form one closed ring, and
+// whether two of them can meet in more than what they share. Host only.
 //
 // Seen along a direction d, a triangle v, a, b covers a sector from a - v to b - v, of less than
 // half a turn and with positive area where d . (a - v) x (b - v) > 0. In a ring one sector ends
@@ -35,8 +35,8 @@ class VertexFan {
     to_[count_++] = b;
   }
 
-  // Whether each ends in the edge in which just one other begins, all round in one ring; the ring
-  // is then in order.
+  // Whether each ends in the edge in which exactly one other begins, all in one ring; the ring
+  // is then sorted.
   bool is_ring(std::int32_t vertex) {
     const bool sorted = count_ > kFew;
     if (sorted) sort();
@@ -53,10 +53,10 @@ class VertexFan {
     return false;
   }
 
-  // Whether doubles show that the triangles of a ring meet in what they share alone. Sums of
-  // products are off by less than 2^-50 of the sizes of those, and areas by 2^-47 for seeing them
-  // along d' (below); products of three differences of coordinates do not underflow, and what does
-  // is less than the floor.
+  // Whether doubles prove that the triangles of a ring meet only in what they share. The error of
+  // sums of products is less than 2^-50 of their magnitudes, that of areas 2^-47 from the
+  // projection along d' (below); products of three differences of coordinates do not underflow, and
+  // others that do are less than the floor.
   bool is_parted(const MeshView& mesh, std::int32_t vertex) {
     const Vec3 origin = mesh.vertex(vertex);
     const int whole = (count_ + kWide - 1) / kWide * kWide;
@@ -112,7 +112,7 @@ class VertexFan {
   static Doubles4 bound_of(const Doubles4& size) {
     return Doubles4(kBound) * size + Doubles4(kFloor);
   }
-  // A bit for each of four from the first on that is there.
+  // A bit for each of four triangles, from the first on, that exists.
   std::uint32_t lanes_from(int first) const {
     return count_ - first >= kWide ? 0xfu : (1u << (count_ - first)) - 1u;
   }
@@ -125,9 +125,9 @@ class VertexFan {
     size_.resize(size), side_.resize(size);
   }
 
-  // A vector at a right angle to some d' that is within 2^-48 |d| of d, whose largest part has a
-  // size: it is longer than |d| / 2, and its product with d is below 2^-49 |d|^2. It is seldom at a
-  // right angle to an edge: many of those run along an axis, or half-way between two.
+  // A vector perpendicular to some d' within 2^-48 |d| of d, where the largest component has a
+  // magnitude: it is longer than |d| / 2, and its product with d is below 2^-49 |d|^2. It is rarely
+  // perpendicular to an edge: many edges run along an axis, or half-way between two.
   static Vec3 across_from(Vec3 d, double largest) {
     constexpr double kOff = 0.0713, kLong = 0.8319, kShort = 0.5503;
     const Vec3 way = std::fabs(d.z) == largest   ? Vec3{kLong, kShort, kOff}
@@ -136,7 +136,7 @@ class VertexFan {
     return {way.y * d.z - way.z * d.y, way.z * d.x - way.x * d.z, way.x * d.y - way.y * d.x};
   }
 
-  // So that eight are there to look at.
+  // Pads the list to a multiple of eight.
   void fill_up() {
     for (int i = 0; i < kLanes; ++i) from_[count_ + i] = -1;
   }
@@ -167,14 +167,14 @@ class VertexFan {
   std::vector<double> place_[3], normal_[3], size_, side_;
 };
 
-// `parted`: of each vertex, whether its triangles meet in what they share alone, for certain.
-// Returns whether all fans are rings: then every edge has two triangles, which face alike, and what
-// hangs together by vertices hangs together by edges.
+// `parted`: for each vertex, whether its triangles provably meet only in what they share.
+// Returns whether all fans are rings: then every edge has two triangles, which face alike, and
+// vertex-connected parts are edge-connected.
 inline bool look_at_fans(const MeshView& mesh, std::int64_t vertex_count, Team& team,
                          std::uint8_t* parted) {
   constexpr std::int64_t kPiece = 4096;
   constexpr std::int32_t kEnd = -1;
-  constexpr int kAtOnce = 8;  // vertices whose lists are walked side by side
+  constexpr int kAtOnce = 8;  // vertices whose lists are followed side by side
   constexpr int kNext[3] = {1, 1, -2}, kBefore[3] = {2, -1, -1};  // of a triangle's corners
   // Corners 3 t + k of each vertex, as lists.
   LargeArray<std::int32_t> first(vertex_count), next(3 * mesh.triangle_count);

@@ -1,6 +1,6 @@
-// The share of one block below a surface or inside a solid, from the triangles over it; or that it
-// has to be found along vertical lines (`volume/block_lines.h`), where what a triangle counts is
-// not the same everywhere.
+// The share of one block below a surface or inside a solid, from the triangles over it; or the
+// decision that it has to be cut along vertical lines (`volume/block_lines.h`), because the weight
+// of a triangle is not the same everywhere.
 #pragma once
 
 #include "topology/box_walk.h"
@@ -8,11 +8,11 @@
 
 namespace geodomain {
 
-// How a block was answered: by its label, from its triangles, along lines, or not, its plan being
-// partly beyond the rim.
+// How the share of a block is computed: by its label, from its triangles, along lines, or not at
+// all, because its plan is partly beyond the rim.
 enum BlockAnswer : std::uint8_t { kByLabel = 0, kByTriangles = 1, kByLines = 2, kOffRim = 3 };
 
-// A mesh that blocks anywhere are asked about.
+// The index of a mesh for queries of blocks anywhere.
 struct BlocksView {
   MeshView mesh;
   BoxTreeView tree;
@@ -53,7 +53,7 @@ GD_HD bool is_entered(const BlocksView& blocks, const Block& block) {
   return found;
 }
 
-// kByLines where a triangle enters the block, until `by_triangles` says something else.
+// kByLines if a triangle enters the block, until `by_triangles` decides otherwise.
 GD_HD BlockAnswer first_answer(const BlocksView& blocks, const Block& block) {
   const Vec3 &low = block.low, &high = block.high;
   if (!(low.x < high.x && low.y < high.y && low.z < high.z)) return kByLabel;  // NaN
@@ -61,8 +61,8 @@ GD_HD BlockAnswer first_answer(const BlocksView& blocks, const Block& block) {
   return is_entered(blocks, block) ? kByLines : kByLabel;
 }
 
-// visit(i) of the triangles whose boxes are over the block, or in it; on request with those below
-// it, without which nobody knows how often its plan is covered.
+// Calls visit(i) for the triangles whose boxes are over the block, or in it; on request also for
+// those below it, which are needed to count how often its plan is covered.
 template <class Visit>
 GD_HD void visit_over(const BlocksView& blocks, const Block& block, bool with_below,
                       Visit&& visit) {
@@ -75,7 +75,7 @@ GD_HD void visit_over(const BlocksView& blocks, const Block& block, bool with_be
   });
 }
 
-// Of the block, in units: what is below a triangle, and how much of its plan is.
+// The part of the block below a triangle, and the part of its plan, in units.
 struct BlockPart {
   std::int64_t volume, area;
 };
@@ -106,7 +106,7 @@ GD_HD BlockPart part_of(const Triangle& t, const Block& block) {
   return {units_of(share / plan), units_of(area)};
 }
 
-// The share of the block below the triangles, each times its weight. With `single`, it is
+// The share of the block below the triangles, each times its weight. With `single`, the result is
 // kByTriangles only if they cover the block's plan once within that, whatever their signs.
 GD_HD BlockAnswer by_triangles(const BlocksView& blocks, const std::int8_t* weights,
                                const Block& block, double single, double& share) {

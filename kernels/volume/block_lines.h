@@ -1,5 +1,5 @@
-// The share of one block along vertical lines, where what a triangle counts is not the same
-// everywhere. Host only.
+// The share of one block along vertical lines, for blocks where the weight of a triangle is not the
+// same everywhere. Host only.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 
 namespace geodomain {
 
-// What is inside along a line down from above: an odd number of crossings, or a sum of their signs
-// that is not 0.
+// The rule for inside along a line down from above: an odd number of crossings, or a nonzero sum of
+// their signs.
 enum class Inside : std::int32_t { odd = 0, wound = 1 };
 
-// Where a vertical line is in a block's plan, as parts of its sides.
+// The position of a vertical line in a block's plan, as fractions of its sides.
 struct LinePlace {
   double x, y;
 };
 
-// The places of n x n lines. Along x they are even, and so they are along y, in another order: that
-// of the multiples of the golden section, less their whole parts. No row of lines lies along an
-// edge in any direction, which therefore has nearly its part of them on either side. Along y lines
+// The positions of n x n lines. They are evenly spaced along x, and along y too, in another order:
+// that of the fractional parts of multiples of the golden ratio. No row of lines lies along an
+// edge in any direction, so nearly the right share of lines is on either side of it. Along y lines
 // are moved by a quarter of their distance towards the sides, so that none is on a diagonal; their
-// middle is that of the block.
+// mean is the block's middle.
 inline std::vector<LinePlace> line_places(std::int32_t n) {
   constexpr double kGolden = 0.6180339887498949;
   const auto count = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
@@ -48,14 +48,14 @@ class BlockLines {
  public:
   explicit BlockLines(const BlocksView& blocks) : blocks_(blocks) {}
 
-  // Keeps the triangles over the block for what is asked next; see `visit_over`.
+  // Stores the triangles over the block for the following queries; see `visit_over`.
   void take(const Block& block, bool with_below) {
     block_ = block;
     over_.clear();
     visit_over(blocks_, block, with_below, [&](std::int32_t i) { over_.push_back(i); });
   }
 
-  // Whether the line through its middle crosses anything of what was taken.
+  // Whether the line through the block's middle crosses one of these triangles.
   bool is_covered() {
     const Vec3 &low = block_.low, &high = block_.high;
     return !crossings_of(low.x + (high.x - low.x) / 2, low.y + (high.y - low.y) / 2).empty();
@@ -66,8 +66,8 @@ class BlockLines {
     int sign;
   };
 
-  // visit(crossings) of each of n x n vertical lines, in the order of `line_places`. Each line
-  // crosses what `contains` would; only the heights are rounded.
+  // Calls visit(crossings) for each of n x n vertical lines, in the order of `line_places`. Each
+  // line crosses the same triangles as in `contains`; only the heights are rounded.
   template <class Visit>
   void visit_lines(std::int32_t n, Visit&& visit) {
     const Vec3 &low = block_.low, &high = block_.high;

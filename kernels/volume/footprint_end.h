@@ -1,4 +1,4 @@
-// Where the footprint of a surface ends, exactly. Host only.
+// Finds where the footprint of a surface ends, exactly. Host only.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 namespace geodomain {
 
-// Where lines cut an edge in plan, and in which order along it.
+// Where lines cut an edge in plan, and their order along it.
 
 // From p to q, which differ. Every cut is a point p + t (q - p).
 struct PlanEdge {
   double px, py, qx, qy;
 };
 
-// Where the line through u and v cuts the line of an edge, to which it is not parallel: t is
-// `place`, give or take `error`.
+// Where the line through u and v cuts the line of an edge that is not parallel to it: t is
+// `place`, within `error`.
 struct EdgeCut {
   double ux, uy, vx, vy, place, error;
 };
 
-// Exact comparisons multiply four coordinates; those of this range neither underflow nor overflow.
+// Exact comparisons multiply four coordinates; in this range they neither underflow nor overflow.
 inline bool can_be_cut(double value) {
   return value == 0.0 || (std::fabs(value) >= 0x1p-200 && std::fabs(value) <= 0x1p240);
 }
@@ -37,7 +37,7 @@ struct Measured {
   double value, error;
 };
 
-// The determinant of a - b and c - d, as `turn_quick` bounds it.
+// The determinant of a - b and c - d, with the error bound of `turn_quick`.
 inline Measured determinant(double ax, double ay, double bx, double by, double cx, double cy,
                             double dx, double dy) {
   const double left = (ax - bx) * (cy - dy), right = (ay - by) * (cx - dx);
@@ -78,7 +78,7 @@ inline int compare_exactly(const PlanEdge& edge, const EdgeCut& a, const EdgeCut
 
 }  // namespace cut_detail
 
-// By the line through u and v, which is the same in either direction.
+// The cut by the line through u and v, which is the same in either direction.
 inline EdgeCut cut_by_line(const PlanEdge& edge, double ux, double uy, double vx, double vy) {
   using cut_detail::determinant;
   if (ux > vx || (ux == vx && uy > vy)) {
@@ -92,7 +92,7 @@ inline EdgeCut cut_by_line(const PlanEdge& edge, double ux, double uy, double vx
     return {ux, uy, vx, vy, 0.0, std::numeric_limits<double>::infinity()};
   }
   // t - place = (e - place f) / (across + f), where e and f are the errors; the factor and the last
-  // two terms are more than what rounds here and in a comparison.
+  // two terms exceed the rounding here and in a comparison.
   const double place = above.value / across.value, far = std::fabs(place);
   const double error = 1.01 * ((above.error + far * across.error) / (size - across.error)) +
                        0x1p-50 * far + 0x1p-1000;
@@ -102,12 +102,12 @@ inline EdgeCut cut_by_line(const PlanEdge& edge, double ux, double uy, double vx
 inline EdgeCut cut_at_x(const PlanEdge& edge, double x) { return cut_by_line(edge, x, 0, x, 1); }
 inline EdgeCut cut_at_y(const PlanEdge& edge, double y) { return cut_by_line(edge, 0, y, 1, y); }
 
-// At a point of the edge's line.
+// The cut at a point of the edge's line.
 inline EdgeCut cut_at_point(const PlanEdge& edge, double x, double y) {
   return edge.px != edge.qx ? cut_at_x(edge, x) : cut_at_y(edge, y);
 }
 
-// The sign of the one's t less that of the other, for numbers that can be cut.
+// The sign of one cut's t minus the other's, for coordinates that can be cut.
 inline int compare_cuts(const PlanEdge& edge, const EdgeCut& a, const EdgeCut& b) {
   const double apart = a.place - b.place, error = a.error + b.error;
   if (apart > error) return 1;
@@ -116,22 +116,22 @@ inline int compare_cuts(const PlanEdge& edge, const EdgeCut& a, const EdgeCut& b
   return cut_detail::compare_exactly(edge, a, b);
 }
 
-// The footprint of a surface is what its triangles cover in plan, however often. It ends at those
-// parts of edges that have nothing on one side.
+// The footprint of a surface is the area that its triangles cover in plan, however often. It ends
+// at the parts of edges that have nothing on one side.
 //
-// The plan that no triangle covers is open, and made of polygons. A side of one lies on edges
-// across which the number of triangles over the plan changes: on the rim, or on a fold. Along such
-// an edge the triangles that reach its left side cover intervals there, since they are convex, and
-// so on its right; what the intervals leave is where the footprint ends. So an open rectangle that
-// no such part enters is covered everywhere or nowhere.
+// The area that no triangle covers is open, and made of polygons. Their sides lie on edges
+// across which the number of covering triangles changes: on the rim, or on a fold. Along such
+// an edge the triangles that reach its left side cover intervals there, because they are convex,
+// and so on its right; the footprint ends where the intervals leave a gap. So an open rectangle
+// that no such part enters is covered everywhere or nowhere.
 
 // Where the footprint ends along an edge: nowhere, all along, or at parts of it.
 enum EdgeReach : std::uint8_t { kNowhere = 0, kAllAlong = 1, kInParts = 2 };
 
 class FootprintEnd {
  public:
-  // Of edges (count, 2, 3), among which are all the rim's and the folds'. The mesh and the edges
-  // stay the caller's; the mesh is not asked again.
+  // For edges (count, 2, 3), which include all the rim's and the folds'. The mesh and the edges
+  // belong to the caller; the mesh is not used afterwards.
   FootprintEnd(const MeshView& mesh, const double* edges, std::int64_t count, Team& team)
       : edges_(edges), reach_(static_cast<std::size_t>(count), kNowhere), parts_(reach_.size()) {
     const Passes passes(*this, mesh, team);
@@ -146,8 +146,8 @@ class FootprintEnd {
 
   const std::vector<std::uint8_t>& reach() const { return reach_; }
 
-  // Whether the footprint ends inside of a block's plan. A block with coordinates that cannot be
-  // cut is taken as if edges were reached all along.
+  // Whether the footprint ends inside a block's plan. For a block with coordinates that cannot be
+  // cut, edges count along their whole length.
   bool ends_in(const Block& block) const {
     Block plan = block;
     plan.low.z = -1.0, plan.high.z = 1.0;
@@ -236,7 +236,7 @@ class FootprintEnd {
     return {ends[0], ends[1], ends[3], ends[4]};
   }
 
-  // Of the edges that are no point in plan.
+  // Collects the passes along edges that are not a point in plan.
   template <class Wanted>
   BoxTree tree_of(Wanted&& wanted) const {
     std::vector<BoxTree::Leaf> leaves;
@@ -263,7 +263,7 @@ class FootprintEnd {
       for (const Vec3& p : {t.a, t.b, t.c}) fits &= can_be_cut(p.x) && can_be_cut(p.y);
       if (fits) intervals.push_back(interval_of(e, t));
     });
-    if (!fits) {  // to be on the safe side
+    if (!fits) {  // the safe choice
       reach = kAllAlong;
       return;
     }
@@ -277,7 +277,7 @@ class FootprintEnd {
     reach = whole ? kAllAlong : parts.empty() ? kNowhere : kInParts;
   }
 
-  // Of a triangle that passes an edge's line.
+  // The interval of a triangle that lies along an edge's line.
   static CoveredSpan interval_of(const PlanEdge& e, const Triangle& t) {
     const Vec3* corner[3] = {&t.a, &t.b, &t.c};
     int sign[3], count = 0;
@@ -300,12 +300,13 @@ class FootprintEnd {
     return {at[turned ? 1 : 0], at[turned ? 0 : 1], has(1), has(-1)};
   }
 
-  // Adds the parts of an edge that sorted intervals leave on one side; true where that is all.
+  // Adds the parts of an edge that sorted intervals leave free on one side; true if that is all of
+  // it.
   static bool leaves(const PlanEdge& e, const std::vector<CoveredSpan>& intervals,
                      bool CoveredSpan::* on_side, std::vector<BareSpan>& parts) {
     const EdgeCut begin = cut_at_point(e, e.px, e.py), end = cut_at_point(e, e.qx, e.qy);
     EdgeCut to = begin;
-    bool is_begun = false;  // by an interval
+    bool is_begun = false;  // covered by an interval
     for (const CoveredSpan& one : intervals) {
       if (!(one.*on_side) || compare_cuts(e, one.to, to) <= 0) continue;
       if (compare_cuts(e, one.from, end) >= 0) break;
@@ -317,7 +318,7 @@ class FootprintEnd {
     return !is_begun;
   }
 
-  // Whether the footprint ends at some of what an edge has inside of a plan that it enters.
+  // Whether the footprint ends somewhere on the part of an edge inside a plan that it enters.
   bool is_reached_in(std::int32_t index, const Block& plan) const {
     if (reach_[static_cast<std::size_t>(index)] == kAllAlong) return true;
     const PlanEdge e = edge(index);
@@ -325,7 +326,7 @@ class FootprintEnd {
     if (!(can_be_cut(low.x) && can_be_cut(low.y) && can_be_cut(high.x) && can_be_cut(high.y))) {
       return true;
     }
-    EdgeCut in[3], out[3];  // what it comes in by, and goes out by
+    EdgeCut in[3], out[3];  // where it enters and leaves
     int count = 1;
     if (e.px != e.qx) {
       in[count] = cut_at_x(e, e.px < e.qx ? low.x : high.x);

@@ -1,11 +1,11 @@
-// The volumes that several bodies have in common inside one block. Host only.
+// The volumes common to several bodies inside one block. Host only.
 //
 // Inside the block, a body is the sum over its triangles t of s_t [(x, y) in t] [z < z_t(x, y)],
 // with s_t the weight of t times the sign of its projection: that sum is 1 inside the body and 0
-// outside it. The product of two such sums is what both bodies have, and its integral is the sum
-// over pairs (t, u) of s_t s_u times the integral of min(z_t, z_u) over the part of the plan that
-// both projections cover. Three bodies take the least of three heights, and so on. The least of
-// linear functions is linear on either side of a line, so nothing is sampled.
+// outside it. The product of two such sums is 1 in the space of both bodies, and its integral is
+// the sum over pairs (t, u) of s_t s_u times the integral of min(z_t, z_u) over the part of the
+// plan that both projections cover. Three bodies take the minimum of three heights, and so on. The
+// minimum of linear functions is linear on either side of a line, so nothing is sampled.
 //
 // Bound. A triangle is first clipped by the block's plan, as in prism.h, so that its corners are
 // wrong by less than e = 8 * 2^-53 (E + b), with E its extent and b the block's. Its plane is that
@@ -38,8 +38,8 @@ class Overlay {
     sums_.resize(std::size_t{1} << bodies_.size());
   }
 
-  // Writes the share of the block that is in all bodies of a set at the place of the set's bits:
-  // of two bodies or more. Others are left as they are.
+  // Writes the share of the block that is in all bodies of a set, at the index of the set's bits,
+  // for sets of two bodies or more. Other entries are unchanged.
   void find(const Block& block, double* common) {
     low_ = block.low;
     side_ = {block.high.x - low_.x, block.high.y - low_.y, block.high.z - low_.z};
@@ -62,7 +62,7 @@ class Overlay {
     double x, y, along_x, along_y;  // the inside is on the left
   };
 
-  // A triangle inside the block's plan, seen from the block's lower corner.
+  // A triangle inside the block's plan, relative to the block's lower corner.
   struct Facet {
     Polygon plan;
     Edge edges[3];
@@ -75,7 +75,7 @@ class Overlay {
   struct Place {
     double x, y, height, other;
   };
-  struct Piece {  // convex, and of the least height so far
+  struct Piece {  // convex, with the least height so far
     static constexpr int kMost = 40;
     Place at[kMost];
     int count = 0;
@@ -113,7 +113,7 @@ class Overlay {
     trees_.emplace_back(std::move(leaves));
   }
 
-  // False for a triangle that has no area in the block's plan.
+  // False for a triangle without area in the block's plan.
   bool fill(Facet& facet, const Triangle& t, int turn) const {
     const Vec3 corner[3] = {t.a, turn > 0 ? t.b : t.c, turn > 0 ? t.c : t.b};
     Polygon one, two;
@@ -153,7 +153,7 @@ class Overlay {
     return std::isfinite(facet.slope_x) && std::isfinite(facet.slope_y);
   }
 
-  // The parts of a piece where a value, one for each corner, is negative, and where it is not.
+  // Splits a piece where a value, given at its corners, is negative and where it is not.
   static void split(const Piece& whole, const double* value, Piece* below, Piece* above) {
     const auto pass = [&](int i, int j) -> Place {
       const Place &p = whole.at[i], &q = whole.at[j];
@@ -164,7 +164,7 @@ class Overlay {
     divide(whole, [&](int i) { return value[i]; }, pass, below, above);
   }
 
-  // Keeps what of a piece is in a facet's plan; whether anything is.
+  // Clips a piece to a facet's plan; returns whether anything is left.
   static bool keep_within(Piece& piece, const Facet& facet) {
     double value[Piece::kMost];
     Piece kept;
@@ -183,7 +183,7 @@ class Overlay {
     return true;
   }
 
-  // Goes on with a facet of the first body of a set.
+  // Starts with a facet of the first body of a set.
   void start(const Facet& facet, std::size_t body) {
     const auto go_on = [&](const Polygon& polygon, bool is_roof) {
       if (polygon.count < 1) return;
@@ -202,8 +202,8 @@ class Overlay {
     go_on(above, true);
   }
 
-  // Adds a piece, times its sign, to every set that has one body more than `set`, of those from
-  // `next` on, and goes on with what they have in common.
+  // Adds a piece, times its sign, to every set that has one body more than `set`, of the bodies
+  // from `next` on, and recurses into their intersections.
   void join(const Piece& piece, int sign, std::size_t next, std::size_t set) {
     Bounds box = {{piece.at[0].x, piece.at[0].y, 0.0}, {piece.at[0].x, piece.at[0].y, 0.0}};
     for (int i = 1; i < piece.count; ++i) {

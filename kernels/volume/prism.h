@@ -1,13 +1,13 @@
-// What a triangle adds to the volume below the surface in a column of blocks: its projection is
-// clipped by the column, cut where it passes from one block to the next, and each part is
-// integrated as the plane that it is.
+// The volume below a triangle in a column of blocks: its projection is
+// clipped to the column, cut where the triangle passes from one block to the next, and each part is
+// integrated exactly as a plane.
 //
-// Everything is seen from a corner of the lattice near the triangle, so that each coordinate is
-// rounded once by 2^-53 of the triangle's extent E and a block's b. A corner that clipping makes is
-// wrong by less than 8 * 2^-53 (E + b) in each coordinate: it is on its edge within 3, its edge's
-// ends within 1, and is clipped up to four times, of which each moves it along by that. (A column
-// has its part of the triangle itself, and not of what another column has left: so it can be asked
-// alone, and a corner is clipped no more often, however many columns there are.) So the
+// All coordinates are relative to a corner of the lattice near the triangle, so that each
+// coordinate is rounded once by 2^-53 of the triangle's extent E and a block's b. A corner from
+// clipping is wrong by less than 8 * 2^-53 (E + b) in each coordinate: it is on its edge within 3,
+// its edge's ends within 1, and it is clipped up to four times, each of which moves it along by
+// that. (A column clips the triangle itself, not what another column has left: so a column can be
+// computed alone, and a corner is clipped no more often, however many columns there are.) So the
 // volume of a part, in units of the block's, is wrong by less than 2^-47 (1 + r), with r the
 // largest of E / b along x, y and z: the area changes by the outline's length times that, the mean
 // height by that, and there are at most nine corners.
@@ -18,14 +18,14 @@
 
 namespace geodomain {
 
-struct Polygon {  // planar, convex, of nine corners at most, and some that rounding may add
+struct Polygon {  // planar, convex, with at most nine corners, and a few that rounding may add
   static constexpr int kMost = 12;
   Vec3 at[kMost];
   int count = 0;
 
   GD_HD Polygon() {}
   GD_HD Polygon(const Polygon& other) { *this = other; }
-  GD_HD Polygon& operator=(const Polygon& other) {  // no more corners than there are
+  GD_HD Polygon& operator=(const Polygon& other) {  // copies only the corners in use
     count = other.count;
     for (int i = 0; i < count; ++i) at[i] = other.at[i];
     return *this;
@@ -39,8 +39,8 @@ struct Polygon {  // planar, convex, of nine corners at most, and some that roun
 GD_HD double& part(Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
 GD_HD double part(const Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
 
-// Where the edge from p to q passes a value along an axis; always from the lower end, so that
-// triangles that share the edge agree.
+// Where the edge from p to q passes a value along an axis; always computed from the lower end, so
+// that triangles that share the edge agree.
 GD_HD Vec3 pass(const Vec3& p, const Vec3& q, int axis, double value) {
   const bool rises = part(p, axis) < part(q, axis);
   const Vec3 &low = rises ? p : q, &high = rises ? q : p;
@@ -52,10 +52,10 @@ GD_HD Vec3 pass(const Vec3& p, const Vec3& q, int axis, double value) {
 }
 
 // Divides a convex ring of corners along the chord where a value of its corners passes 0; the value
-// is linear but for rounding. What is negative nowhere is above, whole. The corners from the lowest
-// on, either way round, are below as far as they are negative, and all others are above: so the
-// parts always add up to the whole, also where values are no more than rounding and their signs
-// change more than twice around the ring.
+// is linear except for rounding. A ring without negative values is above as a whole. The corners
+// from the lowest on, in both directions, are below as long as they are negative, and all others
+// are above: so the parts always add up to the whole, even if values are no more than rounding
+// errors and their signs change more than twice around the ring.
 template <class Shape, class Value, class Pass>
 GD_HD void divide(const Shape& whole, const Value& value, const Pass& pass, Shape* below,
                   Shape* above) {
@@ -99,14 +99,14 @@ GD_HD void divide(const Shape& whole, const Value& value, const Pass& pass, Shap
   }
 }
 
-// The parts of a polygon below and above a value along an axis; what is level with it is above.
+// Cuts a polygon at a value along an axis; points level with it are above.
 GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Polygon& above) {
   divide(
       whole, [&](int i) { return part(whole.at[i], axis) - value; },
       [&](int i, int j) { return pass(whole.at[i], whole.at[j], axis, value); }, &below, &above);
 }
 
-// The part of a polygon on one side of a value along an axis, with what is level with it.
+// Clips a polygon to one side of a value along an axis; points level with it are kept.
 GD_HD void clip(const Polygon& whole, int axis, double value, bool is_above, Polygon& kept) {
   const double side = is_above ? 1.0 : -1.0;
   Polygon* const none = nullptr;
@@ -128,8 +128,8 @@ GD_HD Range range_of(const Polygon& polygon, int axis) {
   return range;
 }
 
-// The part between two values along an axis, of a polygon with a range there: itself, or one of two
-// that are overwritten.
+// The part between two values along an axis, of a polygon with a known range there: the polygon
+// itself, or one of two buffers that are overwritten.
 GD_HD const Polygon& between(const Polygon& whole, const Range& range, int axis, double low,
                              double high, Polygon& one, Polygon& two) {
   const Polygon* kept = &whole;
@@ -144,8 +144,8 @@ GD_HD const Polygon& between(const Polygon& whole, const Range& range, int axis,
   return *kept;
 }
 
-// Of the projection: the area, positive where it turns counter-clockwise, and the integral of the
-// height above a level.
+// Integrals over the projection: the area, positive if it turns counter-clockwise, and the integral
+// of the height above a level.
 struct Integral {
   double area, volume;
 };

@@ -1,11 +1,11 @@
-// Shares of the blocks of a lattice below a surface, with signs: of a closed mesh they add up to
+// Signed shares of the blocks of a lattice below a surface: for a closed mesh they add up to
 // the share that is inside.
 //
 // Shares are summed as integers, in units of 2^-56 and modulo 2^64: sums do not depend on the order
-// of triangles or threads, and only the last sum must fit, whatever is added on the way. What a
-// triangle adds to a column is kept as steps from each block to the one above, so that a triangle
-// costs the blocks that it passes and not all those below. A block that no triangle enters has no
-// share: its label is exact.
+// of triangles or threads, and only the final sum must fit, whatever is added on the way. What a
+// triangle adds to a column is stored as steps from each block to the one above, so that a triangle
+// costs only the blocks that it passes and not all those below. A block that no triangle enters has
+// no share: its label is exact.
 #pragma once
 
 #include "exact/enters.h"
@@ -17,16 +17,16 @@
 namespace geodomain {
 
 constexpr double kShareUnits = 0x1p56;
-// Columns that a warp of a GPU makes shares of, one after the other.
+// Columns whose shares a warp of a GPU computes, one after the other.
 constexpr int kColumnsOfWarp = 8;
 
-// The nearest integer; wrapped where it is used.
+// The nearest integer; it may wrap in use.
 GD_HD std::int64_t units_of(double share) {
   return static_cast<std::int64_t>(std::floor(share * kShareUnits + 0.5));
 }
 
-// The edges of blocks along the axes, one more than blocks, and what is summed: of the layers along
-// x from `x_begin` up to, not including, `x_end`, which are all of them or a part that fits into a
+// The edges of blocks along the axes, one more than blocks, and the sums: of the layers along
+// x from `x_begin` up to but excluding `x_end`, which are all layers or a part that fits into a
 // device's memory.
 struct ShareLattice {
   Ruler x, y, z;
@@ -46,18 +46,18 @@ struct ShareLattice {
 };
 static_assert(sizeof(ShareLattice) == 176, "as every compiler has it");
 
-struct Cells {  // of one axis: from begin up to, not including, end
+struct Cells {  // of one axis: from begin up to but excluding end
   std::int32_t begin, end;
 };
 
-// The cells whose insides a closed interval meets; of one that is a point on an edge, none.
+// The cells whose insides a closed interval meets; none for a point on an edge.
 GD_HD Cells cells_of(const Ruler& edges, double low, double high) {
   const std::int32_t begin = edges.upper(low) - 1, end = edges.lower(high);
   return {begin > 0 ? begin : 0, end < edges.count - 1 ? end : edges.count - 1};
 }
 
 // Adds one triangle, times its weight, to the columns that it meets: to all of them, or to one, as
-// a thread of a device does.
+// a device's thread does.
 class Shedder {
  public:
   GD_HD Shedder(const ShareLattice& lattice, const Triangle& t, int weight)
@@ -68,14 +68,14 @@ class Shedder {
         cells_of(lattice.y, smallest(t.a.y, t.b.y, t.c.y), largest(t.a.y, t.b.y, t.c.y));
     if (i.begin >= i.end || j.begin >= j.end || !(top(t) > lattice.z.value[0])) return;
     const std::int32_t floor = cells_of(lattice.z, bottom(t), top(t)).begin;
-    // The same whatever part of the lattice is asked about.
+    // The same for any part of the lattice.
     origin_ = {lattice.x.value[i.begin], lattice.y.value[j.begin],
                lattice.z.value[floor < lattice.layers() ? floor : lattice.layers()]};
     box_ = {i.begin > lattice.x_begin ? i.begin : lattice.x_begin,
             i.end < lattice.x_end ? i.end : lattice.x_end, j.begin, j.end};
   }
 
-  // How many columns it may meet.
+  // The number of columns that the triangle may meet.
   GD_HD std::int64_t part_count() const {
     return box_.empty() ? 0 : std::int64_t{box_.i1 - box_.i0} * (box_.j1 - box_.j0);
   }
@@ -88,7 +88,7 @@ class Shedder {
           });
   }
 
-  // The same in one of the columns that it may meet, by number.
+  // Adds the triangle to one of the columns that it may meet, by number.
   GD_HD void shed_part(std::int64_t number) const {
     const std::int32_t width = box_.i1 - box_.i0;
     const auto row = static_cast<std::int32_t>(number / width);
@@ -104,9 +104,9 @@ class Shedder {
   }
 
  private:
-  static constexpr std::int32_t kFew = 4;  // columns that are not worth a search
+  static constexpr std::int32_t kFew = 4;  // columns for which a search is not worth it
 
-  // The triangle, from the origin.
+  // The triangle, relative to the origin.
   GD_HD Polygon seen() const {
     Polygon whole;
     for (const Vec3& p : {t_.a, t_.b, t_.c}) {
@@ -115,7 +115,7 @@ class Shedder {
     return whole;
   }
 
-  // Those of the triangle that a strip of it may meet.
+  // The triangle's columns that a strip of it may meet.
   GD_HD Cells columns_of(const Polygon& strip) const {
     if (box_.i1 - box_.i0 <= kFew) return {box_.i0, box_.i1};
     const Range range = range_of(strip, 0);
@@ -125,7 +125,8 @@ class Shedder {
             i.end + 1 < box_.i1 ? i.end + 1 : box_.i1};
   }
 
-  // What a polygon has in a cell along an axis: itself, or one of two that are overwritten.
+  // The part of a polygon in a cell along an axis: itself, or one of two buffers that are
+  // overwritten.
   GD_HD static const Polygon& part_of(const Polygon& whole, int axis, const Ruler& edges,
                                       double origin, std::int32_t cell, Polygon& one,
                                       Polygon& two) {
@@ -133,8 +134,8 @@ class Shedder {
                    edges.value[cell + 1] - origin, one, two);
   }
 
-  // visit(part, cell) of what a polygon has in cells along an axis; in the last two with one cut,
-  // if they hold it all.
+  // Calls visit(part, cell) for the parts of a polygon in cells along an axis; with a single cut
+  // for the last two cells, if they contain the rest.
   template <class Visit>
   GD_HD static void slice(const Polygon& whole, int axis, const Ruler& edges, double origin,
                           Cells cells, Visit&& visit) {
@@ -157,7 +158,7 @@ class Shedder {
 
   GD_HD double level(std::int32_t k) const { return lattice_.z.value[k] - origin_.z; }
 
-  // Blocks below a piece are below it with all its area; those that it passes with what is above
+  // Blocks below a piece get all its area; blocks that it passes get the part above
   // their floor, up to their roof.
   GD_HD void shed_column(const Polygon& piece, std::int32_t i, std::int32_t j) const {
     const double plan = (lattice_.x.value[i + 1] - lattice_.x.value[i]) *
@@ -167,7 +168,7 @@ class Shedder {
     Cells k = cells_of(lattice_.z, range.low + origin_.z, range.high + origin_.z);
     if (k.begin >= lattice_.layers()) k.begin = lattice_.layers();
     std::uint64_t* column = lattice_.steps + lattice_.column(i, j) * lattice_.layers();
-    Polygon within, above[2];  // of which one is what is left, and one is free
+    Polygon within, above[2];  // one of them is the rest, the other is free
     const Polygon* rest = &piece;
     int free = 0;
     if (range.low < level(0)) {
@@ -175,7 +176,7 @@ class Shedder {
       rest = &above[free];
       free = 1 - free;
     }
-    std::int64_t before = all;  // what the block `last` has
+    std::int64_t before = all;  // what the block `last` gets
     std::int32_t last = k.begin - 1;
     for (std::int32_t at = k.begin; at < k.end; ++at) mark(i, j, at);
     for (std::int32_t at = k.begin; at < k.end && rest->count > 0; ++at) {
@@ -217,7 +218,7 @@ class Shedder {
   Columns box_ = {0, 0, 0, 0};
 };
 
-// The share of a block whose steps, and those above it, add up to a sum: 0 or 1 by the label where
+// The share of a block from the sum of its steps and those above it: 0 or 1 by the label if
 // no triangle enters.
 GD_HD double share_of_block(std::uint64_t sum, bool is_entered, bool label) {
   if (!is_entered) return label ? 1.0 : 0.0;
@@ -225,7 +226,7 @@ GD_HD double share_of_block(std::uint64_t sum, bool is_entered, bool label) {
   return minimum(maximum(exact, 0.0), 1.0);
 }
 
-// A column's steps to shares, in place.
+// Turns a column's steps into shares, in place.
 GD_HD void settle_shares(const ShareLattice& lattice, const std::uint64_t* labels,
                          std::int64_t column) {
   std::uint64_t* steps = lattice.steps + column * lattice.layers();
@@ -239,7 +240,7 @@ GD_HD void settle_shares(const ShareLattice& lattice, const std::uint64_t* label
   }
 }
 
-// Of ascending starts, the last one that is at most a place: whose part it is. starts[0] is 0.
+// The owner of a place: the last of ascending starts that is at most the place. starts[0] is 0.
 GD_HD std::int64_t owner_of(const std::uint64_t* starts, std::int64_t count, std::uint64_t place) {
   std::int64_t from = 0, to = count;  // starts[from] <= place, and no start from `to` on is
   while (to - from > 1) {

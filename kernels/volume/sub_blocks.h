@@ -1,4 +1,4 @@
-// Sub-blocks: where a mesh cuts a block, and boxes joined to fewer. Host only.
+// Sub-blocks: finds where a mesh cuts a block, and joins boxes to fewer. Host only.
 #pragma once
 
 #include <algorithm>
@@ -46,15 +46,15 @@ class Boundary {
 };
 
 // The heights at which a block is cut. A sheet is a set of triangles that are joined by edges and
-// face alike, up or down. It spans a block where what is in the block covers its plan once, so that
-// it leaves through no roof or floor and has no rim there: then its mean height cuts the block into
-// the volumes below and above it. Rounding decides nothing but whether it covers, within 1e-9.
+// face alike, up or down. It spans a block if its part in the block covers the block's plan once,
+// so that it leaves through no roof or floor and has no rim there: then its mean height cuts the
+// block into the volumes below and above it. Rounding affects only whether it covers, within 1e-9.
 class SeamFinder {
  public:
   explicit SeamFinder(const Boundary& boundary) : boundary_(boundary) {}
 
   // A height strictly inside the block for each crossing of the vertical line through its centre:
-  // of the sheet that spans the block its mean height, else that of the crossing; ascending.
+  // the sheet's mean height if the sheet spans the block, else the crossing's height; ascending.
   void find(const Block& block, std::vector<double>& heights) {
     heights.clear();
     take(block);
@@ -100,7 +100,7 @@ class SeamFinder {
     }
   };
 
-  // Keeps the triangles that meet the block, each with what of it is in the block.
+  // Stores the triangles that meet the block, each with its part in the block.
   void take(const Block& block) {
     parts_.clear();
     triangles_.clear();
@@ -149,7 +149,7 @@ class SeamFinder {
       if (one == other) continue;
       parts_[std::max(one, other)].sheet = std::min(one, other);
     }
-    for (std::size_t i = parts_.size(); i-- > 0;) {  // a root is before those that it has
+    for (std::size_t i = parts_.size(); i-- > 0;) {  // a root comes before its members
       const std::size_t to = root(i);
       if (to == i) continue;
       parts_[to].area += parts_[i].area;
@@ -162,7 +162,7 @@ class SeamFinder {
     return part;
   }
 
-  // On the plane of a triangle, within its heights.
+  // The height of a triangle's plane, limited to the triangle's own range.
   static double height_at(const Triangle& t, double x, double y) {
     const double adx = t.a.x - x, ady = t.a.y - y, bdx = t.b.x - x, bdy = t.b.y - y;
     const double cdx = t.c.x - x, cdy = t.c.y - y;
@@ -179,23 +179,24 @@ class SeamFinder {
   std::vector<Edge> edges_;
 };
 
-// Boxes that tile a parent block, joined to fewer: boxes that agree and share a whole face become
-// one. Coordinates are indices into a list of faces, so that they are equal exactly.
+// Joins boxes that tile a parent block to fewer: boxes with the same key that share a whole face
+// become one. Coordinates are indices into a list of faces, so that equality is exact.
 //
 // Runs of boxes are joined along one axis, then the next, then the last, and again until none
-// joins, in each of the six orders of the axes; the first order that leaves fewest boxes is taken.
-// Joining only ever leaves fewer, so there are never more than runs along the best single axis.
+// joins, in each of the six orders of the axes; the first order that leaves the fewest boxes is
+// used. Joining never increases their number, so there are never more boxes than runs along the
+// best axis.
 
 struct JoinedBox {
   std::int32_t low[3], high[3];
-  std::int32_t key;    // boxes of different keys are kept apart
-  std::int32_t first;  // the least of those that it is made of
+  std::int32_t key;    // boxes with different keys are not joined
+  std::int32_t first;  // the lowest index of the boxes it consists of
 };
 
 class BoxJoiner {
  public:
-  // Joins boxes, of which each is its own `first`. `owner[i]`: the `first` of the box that i is
-  // part of. The boxes that are left are in the order of their `first`.
+  // Joins boxes, each of which is initially its own `first`. `owner[i]`: the `first` of the box
+  // that contains i. The remaining boxes are in the order of their `first`.
   void join(std::vector<JoinedBox>& boxes, std::vector<std::int32_t>& owner) {
     static constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                           {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};

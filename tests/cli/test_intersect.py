@@ -198,8 +198,8 @@ def test_an_infinite_end_is_refused_with_its_row(raw, segments, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("change", "code", "said"),
     [
-        ({1: b"12345"}, 3, "no whole number of triangles"),
-        ({2: bytes(13)}, 3, "no whole number of rows"),
+        ({1: b"12345"}, 3, "not a whole number of triangles"),
+        ({2: bytes(13)}, 3, "not a whole number of rows"),
         ({2: bytes(24)}, 3, "each segment needs a start and an end"),
         ({1: np.array([0, 1, 9999], "<i4").tobytes()}, 3, "triangle 0 is (0, 1, 9999)"),
         ({0: None}, 4, "No such file"),

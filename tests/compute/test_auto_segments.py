@@ -62,7 +62,7 @@ def free(monkeypatch: pytest.MonkeyPatch, eager) -> None:
 
 def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:
     intersector = SegmentIntersector(MESH)
-    assert intersector.machine == ("cpu", "nothing was asked")
+    assert intersector.machine == ("cpu", "no query yet")
     for mode in MODES:
         assert same(intersector.intersect((STARTS, ENDS), mode=mode), EXPECTED[mode])
     assert gpu == fake.calls == []  # not even the driver was asked

@@ -82,7 +82,7 @@ def test_page_locked_arrays_go_straight(fake, order: str) -> None:
     assert locator.contains(pinned, out=out) is out
     assert np.array_equal(out, geodomain.contains(MESH, given, backend="cpu"))
     # Nothing was filled for the bus.
-    assert buffers.pool_of("sent", 4).kept and not buffers.rings.kept
+    assert buffers.pool_of("sent", 4).idle_count and not buffers.rings.idle_count
     for kept in buffers.pool_of("sent", 4)._idle:
         assert all((slot.host_answers == 0xA5).all() for slot in kept.slots)
 
@@ -172,7 +172,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     want = "not enough GPU memory for 500 points"
     assert labeller.machine == (
         "cuda",
-        f"asked for; 1,500 of 4,500 answers are the CPU's: {want}",
+        f"asked for; the CPU computed 1,500 of 4,500 points: {want}",
     )
     with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
         labeller = Labeller(DOMAINS, rule="winding", backend="cuda")

@@ -176,7 +176,7 @@ def test_memory_kept_for_later_calls_makes_way(fake) -> None:
         lambda: geodomain.DeviceArray(50_000, np.float64).get(),
     ):
         gc.collect()
-        assert buffers.pool_of("sent", 4).kept == 1
+        assert buffers.pool_of("sent", 4).idle_count == 1
         fake.room = 10_000
         make()  # warnings are errors
         fake.room = 1 << 40
@@ -189,7 +189,7 @@ def test_page_locked_memory_is_not_the_gpus(fake, monkeypatch) -> None:
         raise fake.MemoryError(msg)
 
     monkeypatch.setattr(fake, "pagelocked_empty", scant)
-    with pytest.raises(DeviceError, match="8,000 bytes of page-locked memory are not to be had"):
+    with pytest.raises(DeviceError, match="8,000 bytes of page-locked memory are not available"):
         geodomain.pinned_empty(1000, np.float64)
 
 

@@ -69,7 +69,7 @@ def test_arrays_of_several_kinds(fake) -> None:
         ours = DeviceArray(expected.shape, expected.dtype)
         assert geodomain.contains_lattice(MESH, *axes, packed=packed, out=ours) is ours
         assert np.array_equal(ours.get(), expected)
-        assert auto_taken() == ("cuda", "the labels are to be on the GPU")
+        assert auto_taken() == ("cuda", "the output is on the GPU")
         theirs = ByDlpack(fake, np.zeros_like(expected))
         geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cuda", out=theirs)
         assert np.array_equal(theirs.view, expected)

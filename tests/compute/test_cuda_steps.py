@@ -29,13 +29,13 @@ def test_no_driver(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """As PyCUDA has it then: its import fails for want of the driver's library."""
     monkeypatch.setattr(driver, "library", lambda: None)
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
-    assert said().startswith("the NVIDIA driver is not installed, or this is no machine with")
+    assert said().startswith("the NVIDIA driver is not installed, or this machine has no")
 
 
 def test_a_driver_that_does_not_start(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.library.status = 999
     assert said() == (
-        "the NVIDIA driver does not start: CUDA_ERROR_UNKNOWN; 'nvidia-smi' may say why"
+        "the NVIDIA driver does not start: CUDA_ERROR_UNKNOWN; 'nvidia-smi' may show the reason"
     )
 
 

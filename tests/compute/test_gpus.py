@@ -170,7 +170,7 @@ def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
     with pytest.warns(geodomain.GeodomainWarning, match="the CPU takes over"):
         assert np.array_equal(labeller.judge(POINTS).codes, expected)
     machine, why = labeller.machine
-    assert machine == "cuda" and "answers are the CPU's; GPU " in why and "GPU 1 failed: " in why
+    assert machine == "cuda" and "the CPU computed " in why and "GPU 1 failed: " in why
     assert np.array_equal(labeller.judge(POINTS).codes, expected)
     with pytest.raises(geodomain.DeviceError, match="only a new process"):
         geodomain.contains(MESH, POINTS, backend="cuda")
@@ -208,11 +208,11 @@ def test_a_forked_process_leaves_all_gpus_alone(two: FakeCuda, monkeypatch) -> N
 
 def test_at_the_end_each_gpu_gives_back_its_kernels(two: FakeCuda) -> None:
     PointLocator(MESH, backend="cuda").contains(POINTS)
-    assert {*device.kernel.kept} == {*device.module.kept} == {0, 1}
+    assert {*device.kernel.results} == {*device.module.results} == {0, 1}
     with warnings.catch_warnings():
         buffers._release_for_good()
         warnings.warn("module in out-of-thread context could not be cleaned up", stacklevel=1)
-    assert not device.kernel.kept and not device.module.kept
+    assert not device.kernel.results and not device.module.results
     geodomain.contains(MESH, POINTS, backend="cuda")  # should anyone ask yet
 
 

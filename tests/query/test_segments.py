@@ -149,7 +149,7 @@ def test_memory_that_does_not_fit_is_refused() -> None:
     with pytest.raises(TypeError, match="out must be an array, not list"):
         Segments(ends, ends, out=[[0.0] * 6] * 2)
     apart = np.ones((4, 3))
-    with pytest.raises(ValueError, match="out shares memory with what is asked about"):
+    with pytest.raises(ValueError, match="out shares memory with the input"):
         Segments(apart[:2], apart[2:], out=apart.reshape(2, 6))
 
 

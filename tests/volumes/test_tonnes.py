@@ -338,9 +338,9 @@ def test_a_cutoff_with_a_comma_is_not_clear_beside_decimal_commas(name: str, mod
     model.write_text(commas)
     asked = ("model.csv", "--density", "2", "--grade", "AU", "--cutoff")
     said = run(*asked, f"{name}0,5", code=3).stderr
-    assert "model.csv has decimal commas, so that the cut-off '0,5' is not clear" in said
+    assert "model.csv has decimal commas, so the cut-off '0,5' is ambiguous" in said
     assert "--cutoff AU=0.5 for one cut-off, or --cutoff AU=0 --cutoff AU=5 for two" in said
-    assert "give each cut-off by itself" in run(*asked, f"{name}0,5,1", code=3).stderr
+    assert "give each cut-off separately" in run(*asked, f"{name}0,5,1", code=3).stderr
     one = run(*asked, f"{name}0.5", "-o", "one.csv")
     two = run(*asked, f"{name}0", "--cutoff", f"{name}5", "-o", "two.csv")
     assert one.exit_code == two.exit_code == 0

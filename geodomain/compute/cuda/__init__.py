@@ -1,1 +1,1 @@
-"""The CUDA backend: the same kernels launched on a GPU through PyCUDA; no geometry."""
+"""Launch the kernels on a GPU through PyCUDA; there is no geometry here."""

@@ -1,4 +1,4 @@
-"""A GPU as a backend, through PyCUDA."""
+"""Run queries on one GPU through PyCUDA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodomain.compute.data import Floats, MeshArrays
 
 
 class CudaBackend:
-    """The kernels on one device; DeviceError where there is none that can be used."""
+    """The kernels on one device; DeviceError if no device can be used."""
 
     name = "cuda"
     codes = staticmethod(points.codes)
@@ -23,7 +23,7 @@ class CudaBackend:
     lattice_shares = staticmethod(lattice_shares)
 
     def start(self) -> None:
-        """Make the device's context, or say why there is none."""
+        """Create the device's context; DeviceError if that fails."""
         with device.current():
             pass
 
@@ -48,6 +48,6 @@ class CudaBackend:
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda", or "cpu" where it had no memory for what it was asked, and why."""
+        """Return "cuda", or "cpu" if GPU memory was short for all queries, and the reason."""
         own = [index for index in indexes if isinstance(index, points.CudaPointIndex)]
         return points.machine_used(own, why)

@@ -1,4 +1,4 @@
-"""Device and page-locked memory, kept between calls, and copies to and from it."""
+"""Pool device and page-locked memory between calls, and copy to and from it."""
 
 from __future__ import annotations
 
@@ -27,50 +27,50 @@ _MOST_IDLE = 2
 
 
 class PooledMemory(Protocol):
-    """What a pool keeps: memory for work of some size, got whole when it is made."""
+    """The contents of a pool: memory for work of some size, allocated all at once."""
 
     room: int
 
 
-Kept = TypeVar("Kept", bound=PooledMemory)
+Pooled = TypeVar("Pooled", bound=PooledMemory)
 
 
-class Pool(Generic[Kept]):
-    """Buffers by their room; more are made where all are lent, fewer kept than were made.
+class Pool(Generic[Pooled]):
+    """Buffers for reuse between calls. If all are lent, more are made; only a few stay idle.
 
-    Each device has its own, and a thread is lent those of the one that it works on.
+    Each device has its own buffers; a thread borrows those of the device that it works on.
 
     Parameters
     ----------
     make : callable
         Returns buffers of a room, or raises PyCUDA's MemoryError.
     least : int
-        The smallest room that is worth while.
+        The smallest room that is worth using.
     """
 
-    def __init__(self, make: Callable[[int], Kept], least: int) -> None:
+    def __init__(self, make: Callable[[int], Pooled], least: int) -> None:
         self._make = make
         self._least = least
-        self._idle_of: dict[int, list[Kept]] = {}
+        self._idle_of: dict[int, list[Pooled]] = {}
         self._lock = threading.Lock()
         _pools.add(self)
 
     @property
-    def kept(self) -> int:
-        """Return how many buffers wait for the next call, on all the devices."""
+    def idle_count(self) -> int:
+        """Return how many buffers are idle, on all devices."""
         return sum(map(len, list(self._idle_of.values())))
 
     @property
-    def _idle(self) -> list[Kept]:
-        """Return those of this thread's device."""
+    def _idle(self) -> list[Pooled]:
+        """Return the idle buffers of this thread's device."""
         return self._idle_of.setdefault(device.number(), [])
 
     @contextlib.contextmanager
-    def borrowed(self, room: int) -> Iterator[Kept]:
-        """Lend buffers of this room, or of less where memory is short.
+    def borrowed(self, room: int) -> Iterator[Pooled]:
+        """Lend buffers of this room, or of less if memory is short.
 
-        After an error they are not lent again, and their memory goes: copies may still be on
-        their way, and what the error's frames hold would go when no context is current.
+        After an error the buffers are freed at once: copies may still be running, and memory that
+        the error's frames hold would be freed without a current context.
         """
         buffers = self._take(room)
         try:
@@ -85,20 +85,20 @@ class Pool(Generic[Kept]):
             if len(idle) < _MOST_IDLE:
                 idle.append(buffers)
 
-    def drain(self) -> list[Kept]:
-        """Give up what is kept; the memory goes with the list, while a context is current."""
+    def drain(self) -> list[Pooled]:
+        """Return the idle buffers and forget them; drop the list while a context is current."""
         with self._lock:
             drained = self._idle
             self._idle_of[device.number()] = []
         return drained
 
-    def _take(self, room: int) -> Kept:
+    def _take(self, room: int) -> Pooled:
         with self._lock:
             idle = self._idle
             for number, buffers in enumerate(idle):
                 if buffers.room >= room:
                     return idle.pop(number)
-        self.drain()  # what is too small makes way
+        self.drain()  # free the buffers that are too small
         while True:
             try:
                 return self._make(room)
@@ -109,23 +109,23 @@ class Pool(Generic[Kept]):
 
 
 def _let_go(buffers: PooledMemory) -> None:
-    """Empty buffers and their parts."""
-    for parts in [held for held in buffers.__dict__.values() if isinstance(held, list)]:
+    """Drop the memory of buffers and their parts."""
+    for parts in [value for value in buffers.__dict__.values() if isinstance(value, list)]:
         for part in parts:
             part.__dict__.clear()
     buffers.__dict__.clear()
 
 
 class Drainable(Protocol):
-    """A pool, whatever it keeps."""
+    """A pool of any kind of buffers."""
 
     @property
-    def kept(self) -> int:
-        """Return how many buffers wait for the next call."""
+    def idle_count(self) -> int:
+        """Return how many buffers are idle."""
         ...
 
     def drain(self) -> Sequence[PooledMemory]:
-        """Give up what is kept."""
+        """Return the idle buffers and forget them."""
         ...
 
 
@@ -134,7 +134,7 @@ _pools: weakref.WeakSet[Drainable] = weakref.WeakSet()
 
 @device.of_each_device
 def memory_pool() -> MemoryPool:
-    """Return the pool that indexes, and the work on them, take plain device memory from."""
+    """Return the pool of plain device memory for indexes and queries."""
     from pycuda.tools import DeviceMemoryPool
 
     pool: MemoryPool = DeviceMemoryPool()
@@ -142,16 +142,16 @@ def memory_pool() -> MemoryPool:
 
 
 def allocate(size: int) -> CudaMemory:
-    """Return so much device memory, at least a byte; what is kept for later calls makes way."""
-    return _making_way(device.driver().mem_alloc, size)
+    """Allocate device memory, at least a byte; idle buffers are freed if it is short."""
+    return _allocate_from(device.driver().mem_alloc, size)
 
 
 def allocate_pooled(size: int) -> CudaMemory:
-    """Return memory of the pool as `allocate` does, to which it goes back."""
-    return _making_way(memory_pool().allocate, size)
+    """Allocate from the pool, like `allocate`; freed memory returns to the pool."""
+    return _allocate_from(memory_pool().allocate, size)
 
 
-def _making_way(source: Callable[[int], CudaMemory], size: int) -> CudaMemory:
+def _allocate_from(source: Callable[[int], CudaMemory], size: int) -> CudaMemory:
     try:
         return source(max(size, 1))
     except device.driver().MemoryError:
@@ -161,32 +161,32 @@ def _making_way(source: Callable[[int], CudaMemory], size: int) -> CudaMemory:
 
 
 def drain_all() -> bool:
-    """Free what all the pools keep on a device, whose context is current; False for nothing."""
+    """Free the idle memory of all pools on the current device; return whether there was any."""
     held = memory_pool().held_blocks > 0
     memory_pool().free_held()
     return any([held, *[pool.drain() for pool in list(_pools)]])
 
 
 def release() -> None:
-    """Free the memory that is kept for the next call, on the device and page-locked."""
-    if memory_pool.kept or any(pool.kept for pool in list(_pools)):
+    """Free idle memory, on the device and page-locked."""
+    if memory_pool.results or any(pool.idle_count for pool in list(_pools)):
         for number in device.in_use():
             with device.using(number), device.current():
                 drain_all()
 
 
 def _release_for_good() -> None:
-    """Free what is kept; what is freed later goes at once, since nothing would be current.
+    """Free idle memory at exit; later frees take effect at once, while a context is current.
 
-    What callers keep to the very end the driver frees: PyCUDA can do so in one thread alone, that
-    which first used the device, and otherwise warns.
+    Memory that callers hold to the very end is freed by the driver: PyCUDA can free it only in
+    the thread that first used the device, and warns in others.
     """
     warnings.filterwarnings("ignore", ".* in out-of-thread context could not be cleaned up")
-    with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
+    with contextlib.suppress(DeviceError):  # the driver frees the memory of a failed device
         release()
         for number in device.in_use():
             with device.using(number), device.current():
-                if memory_pool.kept:
+                if memory_pool.results:
                     memory_pool().stop_holding()
                 device.unload()
 
@@ -194,32 +194,32 @@ def _release_for_good() -> None:
 atexit.register(_release_for_good)
 
 
-# Memory for points on their way: chunks on the device, page-locked pieces in memory.
+# Memory for points in transit: chunks on the device, page-locked pieces on the host.
 
 IN_FLIGHT = 4_194_304  # points on the device at a time, in all the slots
-SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
+SLOTS = 4  # chunks in flight: one copied in, one computed, one copied out, one waiting
 ROOM = IN_FLIGHT // SLOTS  # points of a chunk at most
 LEAST_ROOM = 16_384  # below this the CPU is the better place
-_SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
-PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms
+_SMALL_ROOM = 131_072  # of a small job, so that the next one need not grow it
+PIECE_ROWS = 262_144  # points in a page-locked piece; divides ROOM
 _PIECES = 4
-# Bytes of answers of a chunk whose points are put in order: the more, the nearer.
+# Bytes of results in a chunk whose points are sorted: more points make nearer neighbours.
 TOGETHER = 1 << 25
-RESIDENT = 1 << 23  # points of a chunk where points and room for the answers are there already
-# Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
+RESIDENT = 1 << 23  # points of a chunk if points and output are on the device already
+# Bytes of a result: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
 
 NONE_REFUSED = 2**64 - 1
 
-# How a chunk's points come: sent as they are, sent and put in order, or there already.
+# How points arrive: sent as they are, sent and sorted, or on the device already.
 Kind = Literal["sent", "together", "resident"]
 
 
 class Slot:
-    """Room for one chunk on the device: its points, their answers, and a stream for them.
+    """Memory for one chunk on the device: its points, their results, and a stream.
 
-    An answer has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 of coordinates,
-    1 of label, 8 in two lists. Where points and answers are ``resident``, nothing is copied.
+    A result has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 of coordinates,
+    1 of label, 8 in two lists. If points and results are ``resident``, nothing is copied.
     """
 
     def __init__(self, room: int, width: int, *, resident: bool = False) -> None:
@@ -242,16 +242,16 @@ class Slot:
 
     @property
     def first_refused(self) -> int | None:
-        """Return the first refused row of a chunk that is done."""
+        """Return the first refused row of a finished chunk, or None."""
         row = int(self._refused[0])
         return None if row == NONE_REFUSED else row
 
     def place_of(self, own: CudaMemory) -> int:
-        """Return where the last kernel writes answers: the caller's room, or memory of its own."""
+        """Return where the last kernel writes results: the caller's output, or `own` memory."""
         return self.into or int(own)
 
     def begin(self, into: int) -> None:
-        """Say where answers go, and that no row was refused; nothing of the slot is under way."""
+        """Reset an idle slot: set where results go, and that no row is refused."""
         self.into = into
         self._refused[0] = NONE_REFUSED
 
@@ -261,7 +261,7 @@ class Slot:
 
 
 class Piece:
-    """Page-locked memory that the bus copies from, and when it has."""
+    """Page-locked memory that the bus copies from, and the event that it is free again."""
 
     def __init__(self, rows: int) -> None:
         cuda = device.driver()
@@ -270,7 +270,7 @@ class Piece:
 
 
 class Ring:
-    """Page-locked pieces of ``room`` points, which are filled in turn."""
+    """Page-locked pieces of ``room`` points, filled in turn."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -278,7 +278,7 @@ class Ring:
 
 
 class Buffers:
-    """What one call at a time works with on the device."""
+    """The device memory of one call."""
 
     def __init__(self, kind: Kind, width: int, room: int) -> None:
         self.room = room
@@ -288,7 +288,7 @@ class Buffers:
 
 
 def room_for(kind: Kind, rows: int, width: int) -> int:
-    """Return the points of a slot for so many in all, a power of two."""
+    """Return the points of a slot for a total number of rows, as a power of two."""
     most = {"sent": ROOM, "together": TOGETHER >> (width - 1).bit_length(), "resident": RESIDENT}
     share = -(-rows // SLOTS) if kind == "sent" else rows
     return min(most[kind], max(_SMALL_ROOM, 1 << (share - 1).bit_length()))
@@ -296,8 +296,8 @@ def room_for(kind: Kind, rows: int, width: int) -> int:
 
 @functools.cache
 def pool_of(kind: Kind, width: int) -> Pool[Buffers]:
-    """Return what lends buffers whose answers have at least so many bytes."""
-    return _buffer_pools[kind, next(known for known in WIDTHS if known >= width)]
+    """Return the pool of buffers for results of at least `width` bytes."""
+    return _buffer_pools[kind, next(each for each in WIDTHS if each >= width)]
 
 
 _kinds: tuple[Kind, ...] = ("sent", "together", "resident")
@@ -311,17 +311,17 @@ rings = Pool(Ring, LEAST_ROOM)
 
 # Copies between the caller's arrays and page-locked memory, by several native threads.
 
-# One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
+# One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more interfere.
 _MOST_THREADS = 8
 POINT_BYTES = 24
-_LARGE = 4 << 20  # bytes that are worth starting threads for
-FEW_ROWS = 16_384  # points that are copied before threads have started
+_LARGE = 4 << 20  # bytes for which starting threads is worth it
+FEW_ROWS = 16_384  # points that are copied sooner than threads start
 
 
 class _Threads:
-    """Native threads, from their first work to the end of one call; a context manager."""
+    """Native threads that live from their first work to the end of one call; a context manager."""
 
-    _FREE: ClassVar[str]  # what ends them
+    _FREE: ClassVar[str]  # the core's function that ends them
 
     def __init__(self, threads: int) -> None:
         self._threads = min(threads, _MOST_THREADS)
@@ -343,12 +343,12 @@ class _Threads:
 
 
 class Stager(_Threads):
-    """Threads that copy."""
+    """Threads that copy memory."""
 
     _FREE = "stager_free"
 
     def copy(self, source: NDArray[np.generic], target: NDArray[np.generic]) -> None:
-        """Copy contiguous memory to contiguous memory of that size; little of it in this thread."""
+        """Copy between contiguous arrays of equal size; small ones in this thread."""
         if source.nbytes <= POINT_BYTES * FEW_ROWS:
             ctypes.memmove(target.ctypes.data, source.ctypes.data, source.nbytes)
             return
@@ -361,10 +361,10 @@ class Stager(_Threads):
 
 
 class Filler(_Threads):
-    """Threads that fill the pieces of a ring with rows of points, ahead of who sends them.
+    """Threads that fill the pieces of a ring with rows of points, ahead of the sender.
 
-    ``points`` are three columns of doubles with any strides; a piece gets ``rows`` of them. Few
-    points this thread copies itself.
+    ``points`` are three columns of doubles with any strides; a piece holds ``rows`` rows. If there
+    are few points, this thread copies them itself.
     """
 
     _FREE = "filler_free"
@@ -377,7 +377,7 @@ class Filler(_Threads):
     def send(self, begin: int, end: int, address: int, stream: CudaStream) -> None:
         """Copy rows [begin, end) to the device, as x y z, x y z, ..., in the stream's order.
 
-        Best asked for all rows in turn, since those after ``end`` are filled meanwhile.
+        Fastest if rows are sent in turn, because the rows after ``end`` are filled meanwhile.
         """
         cuda, rows, few = device.driver(), self._rows, len(self._points[0]) <= FEW_ROWS
         if not few and (not self._handle or begin != self._first + self._sent * rows):
@@ -398,10 +398,10 @@ class Filler(_Threads):
                 self._release()
 
     def start(self, begin: int) -> None:
-        """Begin to fill, from this row to the last."""
+        """Start filling, from this row to the last."""
         self._end()
         for piece in self._ring:
-            piece.free.synchronize()  # at once, where it was never used
+            piece.free.synchronize()  # returns at once if it was never used
         self._first, self._sent, self._emptied = begin, 0, 0
         core().filler_create(
             *column_pointers(self._points, begin),
@@ -414,7 +414,7 @@ class Filler(_Threads):
         )
 
     def _release(self) -> None:
-        """Have pieces filled again that have been sent; half of the ring may be on its way."""
+        """Release sent pieces for refilling; half of the ring may be in transit."""
         while self._emptied < self._sent:
             free = self._ring[self._emptied % len(self._ring)].free
             if self._sent - self._emptied > len(self._ring) // 2:
@@ -427,19 +427,19 @@ class Filler(_Threads):
 
 @contextmanager
 def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
-    """Lend a ring, and threads that fill it with pieces that ``room`` is a multiple of."""
+    """Lend a ring with threads that fill it, in pieces that divide ``room``."""
     rows = min(PIECE_ROWS, room)
     with (
-        rings.borrowed(rows) as ring,  # of less, where memory is short
+        rings.borrowed(rows) as ring,  # smaller if memory is short
         Filler(points, ring.pieces, min(rows, ring.room), threads) as filler,
     ):
         yield filler
 
 
 def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemory]:
-    """Return device copies of contiguous arrays, all made at once.
+    """Copy contiguous arrays to the device, all at once.
 
-    With ``pooled`` in memory of the pool, to which it goes back.
+    With ``pooled`` the memory comes from the pool, and returns there.
     """
     room = allocate_pooled if pooled else allocate
     memory = [room(array.nbytes) for array in arrays]
@@ -448,41 +448,41 @@ def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemor
 
 
 def download(out: NDArray[np.generic], address: int) -> None:
-    """Bring a contiguous array from the device, from behind all that was sent to it before.
+    """Copy a contiguous array from the device, after all work sent before.
 
-    Ordinary memory is filled by several threads from page-locked pieces, which the bus fills
-    meanwhile; the driver alone would copy with one thread, and wait for new memory as it does.
+    Several threads fill ordinary memory from page-locked pieces while the bus fills others.
+    The driver alone would copy with one thread, and wait for new memory meanwhile.
     """
     cuda = device.driver()
     if out.nbytes < _LARGE or driver.is_pinned(out.ctypes.data, out.nbytes):
         cuda.memcpy_dtoh(out, address)
         return
     flat = out.reshape(-1).view(np.uint8)
-    cuda.Context.synchronize()  # the answers are there
+    cuda.Context.synchronize()  # the results are complete
     stream = cuda.Stream()
     with rings.borrowed(PIECE_ROWS) as ring, Stager(thread_count(None)) as stager:
         under_way: deque[tuple[Piece, NDArray[np.uint8], NDArray[np.uint8]]] = deque()
 
         def take_out() -> None:
-            piece, kept, part = under_way.popleft()
+            piece, staging, part = under_way.popleft()
             piece.free.synchronize()
-            stager.copy(kept, part)
+            stager.copy(staging, part)
 
         size = POINT_BYTES * ring.room
         for number, begin in enumerate(range(0, out.nbytes, size)):
             if len(under_way) == len(ring.pieces):
                 take_out()
             piece, part = ring.pieces[number % len(ring.pieces)], flat[begin : begin + size]
-            kept = piece.memory.reshape(-1).view(np.uint8)[: part.nbytes]
-            cuda.memcpy_dtoh_async(kept, address + begin, stream)
+            staging = piece.memory.reshape(-1).view(np.uint8)[: part.nbytes]
+            cuda.memcpy_dtoh_async(staging, address + begin, stream)
             piece.free.record(stream)
-            under_way.append((piece, kept, part))
+            under_way.append((piece, staging, part))
         while under_way:
             take_out()
 
 
 def _fill(places: list[tuple[CudaMemory, NDArray[np.generic]]]) -> None:
-    """Copy arrays to the device; when this returns they are there."""
+    """Copy arrays to the device, and wait for the copies."""
     stream, under_way = device.driver().Stream(), []
     with ExitStack() as held:
         for memory, array in places:

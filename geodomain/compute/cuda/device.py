@@ -1,4 +1,4 @@
-"""CUDA devices: which of them are used, their contexts, kernels and launches."""
+"""Manage CUDA devices: which are in use, their contexts, kernels and launches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from geodomain.errors import DeviceError, warn
 
 
 def cpu_instead(what: str) -> str:
-    """Warn that the CPU computes something for want of device memory; return the reason."""
+    """Warn that the CPU computes something because GPU memory is short; return the reason."""
     want = f"not enough GPU memory for {what}"
     message = f"{want}: computed on the CPU, with the same results"
     warn(message)
@@ -35,41 +35,41 @@ def cpu_instead(what: str) -> str:
 
 # State of each device.
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-class OfEachDevice(Generic[Given, Result]):
-    """A function that is called once for each device and each value; errors are not kept.
+class OfEachDevice(Generic[Params, Result]):
+    """Cache of a function's results for each device and arguments; errors are not cached.
 
     Parameters
     ----------
     function : callable
-        Its arguments can be hashed.
+        A function with hashable arguments.
     number : callable
         Returns the device that the calling thread works on.
 
     Attributes
     ----------
-    kept : dict
-        What was returned on each device, by the arguments.
+    results : dict
+        Results by device, then by arguments.
     """
 
-    def __init__(self, function: Callable[Given, Result], number: Callable[[], int]) -> None:
+    def __init__(self, function: Callable[Params, Result], number: Callable[[], int]) -> None:
         self._function, self._number = function, number
         self.__doc__ = function.__doc__
-        self.kept: dict[int, dict[tuple[object, ...], Result]] = {}
+        self.results: dict[int, dict[tuple[object, ...], Result]] = {}
 
-    def __call__(self, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """Return what the function returned on this device; of two threads the first one's."""
-        kept, key = self.kept.setdefault(self._number(), {}), (*args, *kwargs.items())
-        if key not in kept:
-            kept.setdefault(key, self._function(*args, **kwargs))
-        return kept[key]
+    def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+        """Return the cached result for this device; if two threads compute it, the first one's."""
+        cache, key = self.results.setdefault(self._number(), {}), (*args, *kwargs.items())
+        if key not in cache:
+            cache.setdefault(key, self._function(*args, **kwargs))
+        return cache[key]
 
     def cache_clear(self) -> None:
-        """Forget all of it."""
-        self.kept.clear()
+        """Drop all cached results."""
+        self.results.clear()
 
 
 # The driver, the devices in use, and the device of this thread.
@@ -77,12 +77,12 @@ class OfEachDevice(Generic[Given, Result]):
 
 @functools.cache
 def driver() -> Driver:
-    """Return PyCUDA's driver module, initialised; DeviceError says what is missing."""
+    """Return PyCUDA's driver module, initialised; DeviceError if something is missing."""
     try:
         import pycuda.driver
 
         cuda: Driver = pycuda.driver
-    except Exception as error:  # a folder that is gone, another NumPy's binary interface, ...
+    except Exception as error:  # a missing folder, the binary interface of another NumPy, ...
         message = (
             f"no CUDA backend here: {error}; install PyCUDA (geodomain[cuda]) and an NVIDIA driver "
             "('geodomain devices' says what is missing), or use backend='cpu'"
@@ -102,7 +102,7 @@ def driver() -> Driver:
 
 
 def left_visible() -> str:
-    """Name what may hide the devices, if it is set."""
+    """Return a note on CUDA_VISIBLE_DEVICES, which may hide devices, if it is set."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"
 
@@ -114,39 +114,39 @@ def process() -> int:
 
 
 class _Work(threading.local):
-    """The device that a thread works on, where it is not the first one."""
+    """The device that a thread works on; None for the first one in use."""
 
     number: int | None = None
 
 
 _work = _Work()
-chosen: list[tuple[int, ...]] = []  # by `geodomain.use_devices`; one at most
+chosen: list[tuple[int, ...]] = []  # by `geodomain.use_devices`; one item at most
 
 
 @functools.cache
 def numbers() -> tuple[int, ...]:
-    """Return which of the visible devices are used from here on.
+    """Return the visible devices that this process uses.
 
-    Those that were chosen, or those of GEODOMAIN_DEVICE, as "0,1", or all.
+    The caller's choice, or those of GEODOMAIN_DEVICE, such as "0,1", or all.
     """
     count = driver().Device.count()
     wish = os.environ.get("GEODOMAIN_DEVICE")
     if chosen or not wish:
         return chosen[0] if chosen else tuple(range(count))
     words = [word.strip() for word in wish.split(",")]
-    found = [int(word) for word in words if word.isdecimal() and int(word) < count]
-    if len(found) < len(words) or len(set(found)) < len(found):
+    listed = [int(word) for word in words if word.isdecimal() and int(word) < count]
+    if len(listed) < len(words) or len(set(listed)) < len(listed):
         several = ", or several of them with commas," if count > 1 else ""
         message = (
             f"GEODOMAIN_DEVICE is {wish!r}; it can be {span(count)} here{several or ','} as in "
             "'geodomain devices', or use backend='cpu'"
         )
         raise DeviceError(message)
-    return tuple(found)
+    return tuple(listed)
 
 
 def number() -> int:
-    """Return the device that this thread works on: the first of those used, or `using`'s."""
+    """Return the device that this thread works on: that of `using`, or the first one in use."""
     here = _work.number
     return numbers()[0] if here is None else here
 
@@ -162,11 +162,11 @@ def using(device: int) -> Iterator[None]:
 
 
 def span(count: int) -> str:
-    """Say what a number of so many devices can be."""
+    """Return the valid numbers of `count` devices as text."""
     return f"0 to {count - 1}"
 
 
-# Contexts, and what ends them.
+# Contexts, and the errors that end them.
 
 _FORKED = (
     "this process was forked from one that had used the GPU, and CUDA does not work in it: start "
@@ -177,22 +177,22 @@ _FORKED = (
 class PrimaryContext:
     """The primary context of a device, which torch and cupy share; a context manager.
 
-    In its `with` it is current, on whatever thread; after that the old one is. What PyCUDA raises
-    inside leaves as a DeviceError that says what has happened. It remembers what ended it: from
-    then on nothing is asked of the device any more.
+    It is current within its `with`, on any thread; afterwards the previous context is. PyCUDA's
+    errors inside become DeviceErrors with an explanation. After an error that ends the context,
+    the device is not used any more.
 
     Parameters
     ----------
     cuda : Driver
     number : int
-        Of the device.
+        Number of the device.
     process : int
-        In which the driver was started; CUDA works in no other, forked from it.
+        The process that started the driver; CUDA does not work in a fork of it.
 
     Raises
     ------
     DeviceError
-        If the device gives none.
+        If the device has no context to give.
     """
 
     def __init__(self, cuda: Driver, number: int, process: int) -> None:
@@ -201,12 +201,12 @@ class PrimaryContext:
         try:
             self._context = cuda.Device(number).retain_primary_context()
         except cuda.Error as error:
-            message = f"the GPU gives no context: {error}; use backend='cpu'"
+            message = f"the GPU does not give a context: {error}; use backend='cpu'"
             raise DeviceError(message) from error
 
     @property
     def ended(self) -> str:
-        """Return why nothing on the device can be used any more; "" while it can."""
+        """Return why the device cannot be used any more; "" while it can."""
         return self._ended if os.getpid() == self._process else _FORKED
 
     def __enter__(self) -> Driver:
@@ -224,19 +224,19 @@ class PrimaryContext:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Put the old context back."""
+        """Restore the previous context."""
         try:
             if error is not None:
                 self._pass_on(error)
         finally:
-            # PyCUDA ends the process where its stack of contexts is not empty at the end.
+            # PyCUDA aborts the process if its stack of contexts is not empty at exit.
             with contextlib.suppress(self._cuda.Error):
                 self._cuda.Context.pop()
 
     def _pass_on(self, error: BaseException) -> None:
-        """Raise what PyCUDA's error means, and drop what the calls that failed had allocated.
+        """Raise the meaning of PyCUDA's error, after freeing what the failed calls allocated.
 
-        That goes now: PyCUDA leaks what another thread drops while the context is not current.
+        It is freed now, because PyCUDA leaks memory dropped by a thread without the context.
         """
         if isinstance(error, (self._cuda.Error, DeviceError)):
             traceback.clear_frames(error.__traceback__)
@@ -244,7 +244,7 @@ class PrimaryContext:
             raise self._meaning_of(error) from error
 
     def _require_alive(self) -> None:
-        """Raise DeviceError where an earlier error has left nothing on the device to trust."""
+        """Raise DeviceError if an earlier error ended the context."""
         ended = self.ended
         if ended == _FORKED:
             raise cuda_errors.RefusedCall(ended)
@@ -252,7 +252,7 @@ class PrimaryContext:
             raise DeviceError(ended)
 
     def _meaning_of(self, error: Exception) -> DeviceError:
-        """Return what PyCUDA's error means; the first one that ends the context stays."""
+        """Return the meaning of PyCUDA's error; record the first that ends the context."""
         meaning = cuda_errors.meaning_of(self._cuda, error)
         if isinstance(meaning, cuda_errors.DeadContext):
             self._ended = self._ended or str(meaning)
@@ -289,11 +289,11 @@ __all__ = [
 ]
 
 _loading = threading.Lock()
-LIST_BLOCKS = 132 * 16  # blocks that share a list whose length is on the device
+LIST_BLOCKS = 132 * 16  # most blocks for a list whose length is only known on the device
 
 
-def of_each_device(function: Callable[Given, Result]) -> OfEachDevice[Given, Result]:
-    """Call a function once for each device and each value."""
+def of_each_device(function: Callable[Params, Result]) -> OfEachDevice[Params, Result]:
+    """Cache a function's results for each device and arguments."""
     return OfEachDevice(function, number)
 
 
@@ -303,39 +303,41 @@ def context() -> PrimaryContext:
     return PrimaryContext(driver(), number(), process())
 
 
-def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Keep threads from mixing what a function sends to a device; what is sent stays in order."""
+def one_at_a_time(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    """Serialise a function's calls on each device, so that threads do not mix their launches."""
     turns: dict[int | None, threading.Lock] = {}
 
     @functools.wraps(function)
-    def in_turn(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        with turns.setdefault(number() if any(context.kept.values()) else None, threading.Lock()):
+    def in_turn(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        with turns.setdefault(
+            number() if any(context.results.values()) else None, threading.Lock()
+        ):
             return function(*args, **kwargs)
 
     return in_turn
 
 
 def current() -> AbstractContextManager[Driver]:
-    """Return the context of this thread's device, which is current in a `with`."""
+    """Return the context of this thread's device; it is current within `with`."""
     return context()
 
 
 def in_use() -> list[int]:
-    """Return the devices that have a context which can be used."""
+    """Return the devices with a usable context."""
     return [
         device
-        for device, made in list(context.kept.items())
-        if not all(one.ended for one in made.values())
+        for device, contexts in list(context.results.items())
+        if not all(made.ended for made in contexts.values())
     ]
 
 
 def is_in_use() -> bool:
-    """Return whether there is a context, and it can be used."""
+    """Return whether any device has a usable context."""
     return bool(in_use())
 
 
 def home_of(address: int) -> int:
-    """Return the device that has an address; this thread's where there is one, or it is unknown."""
+    """Return the device that has an address; this thread's if there is only one, or if unknown."""
     return _homes([address])[0]
 
 
@@ -344,8 +346,8 @@ def _homes(addresses: Sequence[int]) -> list[int]:
     if len({*some, *numbers()}) == 1:
         return [number()] * len(addresses)
     with using((some or numbers())[0]), current():
-        found = [libcuda.ordinal(address) for address in addresses]
-    return [number() if one is None else one for one in found]
+        ordinals = [libcuda.ordinal(address) for address in addresses]
+    return [number() if ordinal is None else ordinal for ordinal in ordinals]
 
 
 @of_each_device
@@ -357,7 +359,7 @@ def architecture() -> str:
 
 @of_each_device
 def has_slow_doubles() -> bool:
-    """Return whether floats are so much faster that it pays to try them first."""
+    """Return whether floats are so much faster than doubles that trying them first pays."""
     cuda = driver()
     ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
     return bool(cuda.Device(number()).get_attribute(ratio) >= 8)
@@ -368,7 +370,7 @@ def _build(text: str) -> bytes:
     from pycuda import compiler
 
     with warnings.catch_warnings():
-        # PyCUDA leaves files for the collector and passes on nvcc's remarks.
+        # PyCUDA leaves open files to the garbage collector, and repeats nvcc's remarks.
         warnings.simplefilter("ignore")
         binary: bytes = compiler.compile(
             text,
@@ -392,7 +394,7 @@ def module(name: str) -> CudaModule:
             return cuda.module_from_buffer(image.read())
         except cuda.MemoryError:
             raise
-        except (cuda.Error, OSError) as error:  # refused, or nvcc fails: the next one may do
+        except (cuda.Error, OSError) as error:  # refused, or nvcc failed: the next image may work
             if cuda_errors.is_dead(cuda):
                 raise
             image.discard()
@@ -403,7 +405,7 @@ def module(name: str) -> CudaModule:
 @of_each_device
 def kernel(file: str, name: str) -> CudaKernel:
     """Return one kernel of a kernel file."""
-    with _loading:  # who comes second finds what a compiler took seconds for
+    with _loading:  # a second thread waits for the compiler instead of running it again
         loaded = module(file)
         if not isinstance(loaded, PtxModule):
             return loaded.get_function(name)
@@ -420,20 +422,20 @@ def kernel(file: str, name: str) -> CudaKernel:
 
 @of_each_device
 def _prepared(file: str, name: str, size: int) -> CudaKernel:
-    """Return one kernel of a kernel file, ready for arguments of so many bytes in all."""
-    found = kernel(file, name)
-    found.prepare([f"{size}s"])
-    return found
+    """Return one kernel of a kernel file, prepared for arguments of `size` bytes in total."""
+    prepared = kernel(file, name)
+    prepared.prepare([f"{size}s"])
+    return prepared
 
 
 @functools.cache
 def block_threads() -> int:
-    """Return the threads of a block."""
+    """Return the number of threads in a block."""
     return layout.constant("kBlockThreads")
 
 
 def list_threads(rows: int) -> int:
-    """Return the threads that share a list of at most so many rows, whose length is there."""
+    """Return the threads for a list of at most `rows` rows, whose length is on the device."""
     return min(rows, block_threads() * LIST_BLOCKS)
 
 
@@ -445,7 +447,7 @@ def launch(
     stream: CudaStream | None = None,
     times: int = 1,
 ) -> None:
-    """Run a kernel with one thread, or so many times one, to a row, or, for 0 rows, nothing."""
+    """Run a kernel with `threads` threads, `times` times across; with none, do nothing."""
     if threads == 0:
         return
     block = block_threads()
@@ -461,60 +463,60 @@ def start(
     *fields: Argument,
     stream: CudaStream | None = None,
 ) -> None:
-    """Run a kernel with so many blocks across and down, of so many threads."""
+    """Run a kernel on a grid of blocks (across, down) of `block` threads."""
     packed = arguments(*fields)
     ready = _prepared(file, name, len(packed))
     ready.prepared_async_call(grid, (block, 1, 1), stream, packed)
 
 
 def unload() -> None:
-    """Let go of the kernels of this thread's device, whose context is current."""
-    _prepared.kept.pop(number(), None)
-    kernel.kept.pop(number(), None)
-    module.kept.pop(number(), None)
+    """Drop the kernels of this thread's device, whose context is current."""
+    _prepared.results.pop(number(), None)
+    kernel.results.pop(number(), None)
+    module.results.pop(number(), None)
 
 
 def free(*memory: CudaMemory | None) -> None:
-    """Free device memory in the context that it came from; None is passed over."""
+    """Free device memory in the context that it came from; None is skipped."""
     if sys.is_finalizing() or not is_in_use():
-        return  # the driver frees what a context had when it goes
-    held = [one for one in memory if one is not None]
+        return  # the driver frees a context's memory with it
+    blocks = [block for block in memory if block is not None]
     homes: dict[int, list[CudaMemory]] = {}
-    for one, home in zip(held, _homes([*map(int, held)]), strict=True):
-        homes.setdefault(home, []).append(one)
+    for block, home in zip(blocks, _homes([*map(int, blocks)]), strict=True):
+        homes.setdefault(home, []).append(block)
     for home, some in homes.items():
         with using(home):
             drop(functools.partial(_free_all, some))
 
 
 def _free_all(memory: list[CudaMemory]) -> None:
-    for one in memory:
-        one.free()
+    for block in memory:
+        block.free()
 
 
 def drop(release: Callable[[], object]) -> None:
-    """Let something be freed while this thread's context is current; nothing where that is gone."""
+    """Call `release` with this thread's context current; do nothing if the context is gone."""
     if sys.is_finalizing() or number() not in in_use():
         return
     with current():
         release()
 
 
-# Streams of other libraries, whose work on the caller's arrays comes first.
+# Streams of other libraries, whose work on the caller's arrays must finish first.
 
 
 def wait_for(*arrays: Points | Room) -> None:
-    """Wait until the work that the arrays come from is done; a context is current."""
+    """Wait for the streams that write the arrays; a context is current."""
     named = [getattr(array, "stream", None) for array in arrays]
     streams = {stream for stream in named if stream is not None}
     if streams and not all(stream > 0 and libcuda.wait_for_stream(stream) for stream in streams):
         driver().Context.synchronize()
 
 
-# The first thing that a machine lacks to use its GPU.
+# The first missing requirement for using a GPU.
 
 _NO_DRIVER = (
-    "the NVIDIA driver is not installed, or this is no machine with an NVIDIA GPU: install the "
+    "the NVIDIA driver is not installed, or this machine has no NVIDIA GPU: install the "
     "driver, 525 or newer"
 )
 _NO_PYCUDA = "PyCUDA {}: install it as the page 'Install' of the documentation says"
@@ -525,14 +527,14 @@ _NO_KERNELS = (
 
 
 def missing(architecture: str | None, origins: Iterable[str]) -> str | None:
-    """Return the first step that is missing, and how to take it, or None.
+    """Return the first missing step and how to take it, or None.
 
     Parameters
     ----------
     architecture : str, optional
-        Of the device that would be used, such as "sm_90"; None where PyCUDA shows none.
+        Architecture of the device, such as "sm_90"; None if PyCUDA shows no device.
     origins : iterable of str
-        Where that device's kernels would come from, as `inventory.Gpu.kernels` has it.
+        Sources of that device's kernels, as in `inventory.Gpu.kernels`.
     """
     return _driver() or _pycuda() or _kernels(architecture, set(origins))
 
@@ -542,7 +544,7 @@ def _driver() -> str | None:
         return _NO_DRIVER
     count = libcuda.device_count()
     if isinstance(count, str):
-        return f"the NVIDIA driver does not start: {count}; 'nvidia-smi' may say why"
+        return f"the NVIDIA driver does not start: {count}; 'nvidia-smi' may show the reason"
     if count == 0:
         return f"the NVIDIA driver shows no GPU{left_visible()}"
     return None
@@ -555,7 +557,7 @@ def _pycuda() -> str | None:
         if error.name in ("pycuda", "pycuda.driver"):
             return _NO_PYCUDA.format("is not installed")
         return _NO_PYCUDA.format(f"does not load ({error})")
-    except Exception as error:  # a library of the toolkit that is gone, another NumPy's, ...
+    except Exception as error:  # a missing library of the toolkit, another NumPy, ...
         return _NO_PYCUDA.format(f"does not load ({error})")
     return None
 

@@ -1,6 +1,6 @@
-"""Distances on a GPU, through PyCUDA: neighbours go together, a thread to a point.
+"""Compute distances on a GPU through PyCUDA, a thread for each point, neighbours together.
 
-One kernel notes the few triangles that may be nearest, others decide.
+One kernel lists the few triangles that may be nearest to a point, others decide among them.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ FILE = "distance.cu"
 
 
 class Scratch:
-    """Rooms that a stream uses again for each chunk, given out in the same order."""
+    """Buffers that a stream reuses for each chunk, handed out in the same order."""
 
     def __init__(self, room: Rooms) -> None:
         self._room = room
-        self._given: list[tuple[int, int]] = []
+        self._buffers: list[tuple[int, int]] = []
         self._next = itertools.count()
 
     def begin(self) -> None:
-        """Give out from the first room again."""
+        """Start again from the first buffer."""
         self._next = itertools.count()
 
     def __call__(self, size: int) -> int:
-        """Return the address of so many bytes."""
+        """Return the address of the next buffer, of `size` bytes or more."""
         number = next(self._next)
-        if number == len(self._given):
-            self._given.append((0, 0))
-        if self._given[number][1] < size:
-            self._given[number] = (self._room(size), size)
-        return self._given[number][0]
+        if number == len(self._buffers):
+            self._buffers.append((0, 0))
+        if self._buffers[number][1] < size:
+            self._buffers[number] = (self._room(size), size)
+        return self._buffers[number][0]
 
 
 class CudaNearestIndex:
-    """The hierarchy over one mesh's triangles on the device, asked for the nearest."""
+    """The hierarchy over one mesh's triangles on the device, for nearest-triangle queries."""
 
     def __init__(self, mesh: MeshArrays) -> None:
         self._hierarchy = held = Hierarchy(mesh, brute=False)
@@ -57,7 +57,7 @@ class CudaNearestIndex:
             self._surround(*map(int, self._memory))
 
     def _surround(self, nodes: int, of_nodes: int, of_packets: int, rows: int) -> None:
-        """Write flat triangles, and nodes and cylinders from the packets up to the root."""
+        """Write the flat triangles, and the nodes and cylinders from the packets up to the root."""
         held, count = self._hierarchy, self._hierarchy.packet_count
         _launch("packets", count, held.packets, count, self._frame, held.mesh, of_packets, rows)
         for begin, end in reversed(list(itertools.pairwise(held.firsts))):
@@ -71,7 +71,7 @@ class CudaNearestIndex:
         )  # fmt: skip
 
     def __del__(self) -> None:
-        """Give the memory back, in the context that it came from."""
+        """Free the memory in the context that it came from."""
         device.free(*getattr(self, "_memory", ()))
 
     def nearest(
@@ -83,9 +83,9 @@ class CudaNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write the distance of each point, its nearest triangle, and the place on it, (n, 3).
+        """Write each point's distance, its nearest triangle, and the nearest point there, (n, 3).
 
-        Returns the first row beyond a mesh's range, or -1.
+        Returns the first row outside the range of coordinates, or -1.
         """
         whole = triangle is not None or place is not None
         out = np.empty((len(distance), 5)) if whole else distance
@@ -107,7 +107,7 @@ class CudaNearestIndex:
         return refused
 
     def _ask(self, slot: Slot, room: Scratch, *, whole: bool) -> int:
-        """Answer a chunk, in an order in which neighbours are near; return the answers' address."""
+        """Compute a chunk, sorted to put neighbours together; return the results' address."""
         rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
         cells, count = bins.curve(self._frame, rows)
         bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
@@ -116,13 +116,13 @@ class CudaNearestIndex:
         on_edges = layout.row_list(int(slot.unsure_rows), counts)
         others = layout.row_list(room(4 * rows), counts + 4)
         answers, some = int(slot.answers), device.list_threads(rows)
-        asked = self._hierarchy.mesh, slot.view, order, rows, noted, ctypes.c_int32(whole), answers
+        query = self._hierarchy.mesh, slot.view, order, rows, noted, ctypes.c_int32(whole), answers
         launch = functools.partial(_launch, stream=stream)
         launch("note", rows, self._view, slot.view, order, rows, noted)
-        launch("inside", rows, *asked, slot.refused, on_edges, others)
-        launch("edges", some, *asked, on_edges)
-        launch("others", some, *asked, others)
-        launch("rest", rows, self._view, *asked[1:])
+        launch("inside", rows, *query, slot.refused, on_edges, others)
+        launch("edges", some, *query, on_edges)
+        launch("others", some, *query, others)
+        launch("rest", rows, self._view, *query[1:])
         return answers
 
 
@@ -131,7 +131,7 @@ def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | Non
 
 
 def _sizes(held: Hierarchy) -> list[int]:
-    """Return the bytes of the nodes, of the cylinders of nodes and packets, of flat triangles."""
+    """Return the bytes of nodes, cylinders of nodes, cylinders of packets, and flat triangles."""
     nodes, packets = held.firsts[-1], held.packet_count
     counts = {"NearestNode": nodes, "Cylinder": nodes}
     sizes = [layout.structure(name).size * count for name, count in counts.items()]

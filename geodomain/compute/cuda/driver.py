@@ -1,4 +1,4 @@
-"""The CUDA driver: types for PyCUDA, calls that it lacks, errors, and array interfaces."""
+"""Wrap the CUDA driver: types for PyCUDA, calls it lacks, errors, and array interfaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class CudaMemory(Protocol):
-    """Memory of the device, or a copy of it in a pool."""
+    """Device memory, allocated directly or from a pool."""
 
     def __int__(self) -> int:
         """Return its address."""
@@ -31,14 +31,14 @@ class CudaMemory(Protocol):
 
 
 Place = int | CudaMemory  # an address on the device
-Image = NDArray[np.generic] | memoryview | bytes  # what is copied from
+Image = NDArray[np.generic] | memoryview | bytes  # a source of a copy
 
 
 class CudaStream(Protocol):
-    """Work of the device in its order."""
+    """A queue of work on the device, done in order."""
 
     def synchronize(self) -> None:
-        """Wait for it."""
+        """Wait for all its work."""
         ...
 
 
@@ -46,7 +46,7 @@ class CudaEvent(Protocol):
     """A mark in a stream."""
 
     def record(self, stream: CudaStream | None = None) -> CudaEvent:
-        """Put it after what was sent."""
+        """Mark the end of the work sent so far."""
         ...
 
     def synchronize(self) -> None:
@@ -54,11 +54,11 @@ class CudaEvent(Protocol):
         ...
 
     def query(self) -> bool:
-        """Whether it has been reached."""
+        """Return whether the mark has been reached."""
         ...
 
     def time_till(self, event: CudaEvent) -> float:
-        """Return the milliseconds to a later one."""
+        """Return the milliseconds to a later mark."""
         ...
 
 
@@ -74,11 +74,11 @@ class ContextStack(Protocol):
     """The contexts of a thread, the current one last."""
 
     def pop(self) -> None:
-        """Make the one before current."""
+        """Make the previous context current."""
         ...
 
     def synchronize(self) -> None:
-        """Wait for all the work of the current one."""
+        """Wait for all the work of the current context."""
         ...
 
 
@@ -86,7 +86,7 @@ class CudaDevice(Protocol):
     """One GPU."""
 
     def name(self) -> str:
-        """Return what its maker calls it."""
+        """Return the product name."""
         ...
 
     def compute_capability(self) -> tuple[int, int]:
@@ -94,11 +94,11 @@ class CudaDevice(Protocol):
         ...
 
     def total_memory(self) -> int:
-        """Return its bytes."""
+        """Return the size of its memory in bytes."""
         ...
 
     def get_attribute(self, attribute: object) -> int:
-        """Return one of the driver's attributes of it."""
+        """Return an attribute by the driver's enumeration."""
         ...
 
     def retain_primary_context(self) -> CudaContext:
@@ -107,14 +107,14 @@ class CudaDevice(Protocol):
 
 
 class CudaDevices(Protocol):
-    """The GPUs that the driver shows."""
+    """The GPUs that the driver reports."""
 
     def __call__(self, number: int) -> CudaDevice:
-        """Return one of them."""
+        """Return a GPU by number."""
         ...
 
     def count(self) -> int:
-        """Return how many there are."""
+        """Return the number of GPUs."""
         ...
 
 
@@ -122,7 +122,7 @@ class CudaKernel(Protocol):
     """A kernel, ready to be launched."""
 
     def prepare(self, arg_types: Sequence[str]) -> object:
-        """Tell the types of its arguments, as `struct` writes them."""
+        """Set the types of its arguments, as `struct` formats."""
         ...
 
     def prepared_async_call(
@@ -140,7 +140,7 @@ class CudaModule(Protocol):
     """The kernels of one file."""
 
     def get_function(self, name: str) -> CudaKernel:
-        """Return one of them."""
+        """Return a kernel by name."""
         ...
 
 
@@ -151,29 +151,29 @@ class EventFlags(Protocol):
 
 
 class DeviceAttributes(Protocol):
-    """What can be asked of a device."""
+    """The attributes of a device."""
 
     SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO: object
 
 
 class MemoryPool(Protocol):
-    """`pycuda.tools.DeviceMemoryPool`: memory that is lent again."""
+    """`pycuda.tools.DeviceMemoryPool`: memory for reuse."""
 
     @property
     def held_blocks(self) -> int:
-        """Return how many blocks wait to be lent."""
+        """Return how many blocks are idle."""
         ...
 
     def allocate(self, size: int) -> CudaMemory:
-        """Lend so many bytes."""
+        """Allocate this many bytes."""
         ...
 
     def free_held(self) -> None:
-        """Free what waits."""
+        """Free the idle blocks."""
         ...
 
     def stop_holding(self) -> None:
-        """Free at once what is returned from here on."""
+        """From now on, free returned blocks at once."""
         ...
 
 
@@ -203,7 +203,7 @@ class Driver(Protocol):
         ...
 
     def mem_alloc(self, size: int) -> CudaMemory:
-        """Return so many bytes of the device."""
+        """Allocate device memory of this many bytes."""
         ...
 
     def pagelocked_empty(
@@ -256,7 +256,7 @@ _MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
 _HOST_MEMORY = 1
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _PTX = 1  # CU_JIT_INPUT_PTX
-_LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
+_LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # smaller values mean unknown memory
 
 
 @functools.cache
@@ -270,27 +270,27 @@ def library() -> ctypes.CDLL | None:
 
 def driver_version() -> int | None:
     """Return the CUDA version that the driver is for, as 1000 times the major plus 10 the minor."""
-    known, version = library(), ctypes.c_int(0)
-    if known is None or known.cuDriverGetVersion(ctypes.byref(version)):
+    cuda, version = library(), ctypes.c_int(0)
+    if cuda is None or cuda.cuDriverGetVersion(ctypes.byref(version)):
         return None
     return version.value
 
 
 def device_count() -> int | str:
-    """Return the number of devices that the driver shows, or the name of the error that it gives.
+    """Return the number of devices that the driver shows, or the name of its error.
 
-    It makes no context.
+    No context is created.
     """
-    known, count = library(), ctypes.c_int(0)
-    if known is None:
+    cuda, count = library(), ctypes.c_int(0)
+    if cuda is None:
         return "there is none"
-    status: int = known.cuInit(0) or known.cuDeviceGetCount(ctypes.byref(count))
+    status: int = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
     if status == _NO_DEVICE:
         return 0
     if status == 0:
         return count.value
     name = ctypes.c_char_p()
-    known.cuGetErrorName(status, ctypes.byref(name))
+    cuda.cuGetErrorName(status, ctypes.byref(name))
     return (name.value or b"CUDA error %d" % status).decode()
 
 
@@ -303,64 +303,64 @@ def is_pinned(address: int, size: int) -> bool:
 
 
 def ordinal(address: int) -> int | None:
-    """Return the number of the device that has an address, or None where that is unknown."""
+    """Return the number of the device that has an address, or None if it is unknown."""
     return _attribute(_DEVICE_ORDINAL, address)
 
 
 def wait_for_stream(handle: int) -> bool:
-    """Wait for a stream of another library by its handle; False where that cannot be done."""
-    known = library()
-    return known is not None and bool(known.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
+    """Wait for a stream of another library by its handle; False if that fails."""
+    cuda = library()
+    return cuda is not None and bool(cuda.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
 
 
 def current_context() -> int | None:
     """Return the handle of the context that is current in this thread, or None."""
-    known, handle = library(), ctypes.c_void_p()
-    if known is None or known.cuCtxGetCurrent(ctypes.byref(handle)):
+    cuda, handle = library(), ctypes.c_void_p()
+    if cuda is None or cuda.cuCtxGetCurrent(ctypes.byref(handle)):
         return None
     return handle.value
 
 
 def linked(ptx: bytes, context: int) -> bytes | None:
-    """Return machine code of PTX for a context's device, or None where the driver makes none.
+    """Return machine code of PTX for a context's device, or None if the driver cannot link it.
 
-    Other threads run meanwhile, and can make some too; this one has no context before and after.
+    Other threads can run and link meanwhile; this thread needs no context.
     """
-    known, was = library(), ctypes.c_void_p()
-    if known is None or known.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
+    cuda, was = library(), ctypes.c_void_p()
+    if cuda is None or cuda.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
         return None
     try:
-        return _linked(known, ptx)
+        return _linked(cuda, ptx)
     finally:
-        known.cuCtxPopCurrent_v2(ctypes.byref(was))
+        cuda.cuCtxPopCurrent_v2(ctypes.byref(was))
 
 
-def _linked(known: ctypes.CDLL, ptx: bytes) -> bytes | None:
+def _linked(cuda: ctypes.CDLL, ptx: bytes) -> bytes | None:
     state, cubin, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
-    if known.cuLinkCreate_v2(ctypes.c_uint(0), None, None, ctypes.byref(state)):
+    if cuda.cuLinkCreate_v2(ctypes.c_uint(0), None, None, ctypes.byref(state)):
         return None
     try:
         length = ctypes.c_size_t(len(ptx) + 1)  # with the zero byte that ends it
         options = ctypes.c_uint(0), None, None
-        failed = known.cuLinkAddData_v2(state, _PTX, ptx, length, b"kernel.ptx", *options)
-        if failed or known.cuLinkComplete(state, ctypes.byref(cubin), ctypes.byref(size)):
+        failed = cuda.cuLinkAddData_v2(state, _PTX, ptx, length, b"kernel.ptx", *options)
+        if failed or cuda.cuLinkComplete(state, ctypes.byref(cubin), ctypes.byref(size)):
             return None
         return ctypes.string_at(cubin, size.value)  # the linker's own until it is destroyed
     finally:
-        known.cuLinkDestroy(state)
+        cuda.cuLinkDestroy(state)
 
 
 def _attribute(number: int, address: int) -> int | None:
-    """Return an attribute of an address, or None for memory that the driver does not know.
+    """Return an attribute of an address, or None for memory unknown to the driver.
 
-    The call for several attributes answers for such memory too, with a type of 0 and a device
-    below 0; the call for one fails, which tools that watch for errors report.
+    cuPointerGetAttributes succeeds for unknown memory too, with type 0 and a device below 0;
+    cuPointerGetAttribute fails, which tools that watch for errors would report.
     """
-    known = library()
-    if known is None:
+    cuda = library()
+    if cuda is None:
         return None
     value = ctypes.c_int(0)
-    status = known.cuPointerGetAttributes(
+    status = cuda.cuPointerGetAttributes(
         ctypes.c_uint(1),
         (ctypes.c_int * 1)(number),
         (ctypes.c_void_p * 1)(ctypes.addressof(value)),
@@ -371,26 +371,26 @@ def _attribute(number: int, address: int) -> int | None:
 
 # Translation of CUDA errors, and recovery.
 
-_COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # in what nvcc writes
+_COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # an error in nvcc's output
 
 
 class OutOfDeviceMemory(DeviceError):
-    """The device has no room: a smaller chunk, or the CPU, may do."""
+    """GPU memory is short: a smaller chunk, or the CPU, may work."""
 
 
 class DeadContext(DeviceError):
-    """Nothing on the device can be used any more."""
+    """The context is dead; the device cannot be used any more."""
 
 
 class RefusedCall(DeviceError):
-    """What was asked cannot be done, on this device or on another; the device still works."""
+    """A call that no device can do; the device still works."""
 
 
 def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
-    """Return what PyCUDA's error means for the call, having asked whether the context lives.
+    """Return the meaning of PyCUDA's error, after testing whether the context still works.
 
-    After an illegal address or a failed launch every later call of the context fails, and no
-    result that was on its way can be trusted; other errors leave the context as it was.
+    After an illegal address or a failed launch every later call of the context fails, and pending
+    results cannot be trusted; other errors leave the context usable.
     """
     if isinstance(error, cuda.MemoryError):
         message = "not enough GPU memory; free some of it, or use backend='cpu'"
@@ -405,7 +405,7 @@ def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
 
 
 def is_dead(cuda: Driver) -> bool:
-    """Ask whether the current context is beyond use, by whatever call."""
+    """Return whether the current context is unusable."""
     try:
         cuda.Context.synchronize()
     except cuda.Error:
@@ -416,7 +416,7 @@ def is_dead(cuda: Driver) -> bool:
 def no_kernels(
     cuda: Driver, file: str, architecture: str, refused: Exception | None
 ) -> DeviceError:
-    """Return why a kernel file cannot be loaded: refused by the driver, or nowhere to be found."""
+    """Return the error of a kernel file that does not load: refused, not compiled, or missing."""
     if refused is None:
         message = (
             f"no compiled kernels of {file} for {architecture} were found, and no nvcc on the PATH "
@@ -437,7 +437,7 @@ def no_kernels(
 
 
 def version_text(version: int) -> str:
-    """Say a version that the driver gives as 1000 times the major plus 10 times the minor."""
+    """Format a driver version, which is 1000 times the major plus 10 times the minor."""
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
@@ -445,7 +445,7 @@ def version_text(version: int) -> str:
 
 
 class ArrayInterface(NamedTuple):
-    """An array's memory, and what owns it.
+    """An array's memory and its owner.
 
     Attributes
     ----------
@@ -453,13 +453,13 @@ class ArrayInterface(NamedTuple):
     read_only : bool
     shape : tuple of int
     strides : tuple of int, optional
-        In bytes; None where the elements follow each other, the last axis fastest.
+        In bytes; None if C-contiguous.
     typestr : str
-        The type, as NumPy writes it.
+        The type, in NumPy's notation.
     stream : int, optional
-        Whose work comes first; None where there is nothing to wait for, -1 for all of it.
+        The stream to wait for; None for none, -1 for all streams.
     owner : object
-        What keeps the memory.
+        The object that owns the memory.
     """
 
     address: int
@@ -472,7 +472,7 @@ class ArrayInterface(NamedTuple):
 
 
 class CudaInterface(TypedDict, total=False):
-    """What ``__cuda_array_interface__`` holds."""
+    """The dictionary of ``__cuda_array_interface__``."""
 
     shape: tuple[int, ...]
     typestr: str
@@ -484,7 +484,7 @@ class CudaInterface(TypedDict, total=False):
 
 
 class DlpackArray(Protocol):
-    """An array that gives its memory by DLPack."""
+    """An array that exports its memory by DLPack."""
 
     def __dlpack__(self, *, stream: int) -> object:
         """Return a capsule."""
@@ -493,7 +493,7 @@ class DlpackArray(Protocol):
 
 # DLPack, read through ctypes.
 
-_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # types of DLPack, as NumPy says them
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # DLPack type codes in NumPy's notation
 _NAME, _USED = b"dltensor", b"used_dltensor"
 
 
@@ -507,7 +507,7 @@ class _Tensor(ctypes.Structure):
         ("bits", ctypes.c_uint8),
         ("lanes", ctypes.c_uint16),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),  # in elements; null where contiguous
+        ("strides", ctypes.POINTER(ctypes.c_int64)),  # in elements; null if contiguous
         ("byte_offset", ctypes.c_uint64),
     )
 
@@ -530,25 +530,25 @@ _set_name.restype, _set_name.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.
 
 
 class _Owner:
-    """Keep a DLPack tensor until it is used no more."""
+    """Owner of a DLPack tensor."""
 
     def __init__(self, managed: ctypes._Pointer[_Managed]) -> None:
         self._managed = managed
 
     def __del__(self) -> None:
-        """Tell the producer that it is not used any more."""
+        """Tell the producer that the tensor is no longer used."""
         if self._managed.contents.deleter:
             self._managed.contents.deleter(self._managed)
 
 
 def interface(values: DlpackArray, stream: int) -> ArrayInterface:
-    """Return where an array's memory is, and what owns it.
+    """Return an array's memory and its owner.
 
-    The producer's work is done when ``stream`` is.
+    The producer makes ``stream`` wait for its own work.
     """
     capsule = values.__dlpack__(stream=stream)
     managed = ctypes.cast(_get_pointer(capsule, _NAME), ctypes.POINTER(_Managed))
-    _set_name(capsule, _USED)  # from here on the deleter is ours to call
+    _set_name(capsule, _USED)  # from now on we must call the deleter
     owner, tensor = _Owner(managed), managed.contents.tensor
     if tensor.lanes != 1 or tensor.kind not in _KINDS:
         message = "points must be real numbers"

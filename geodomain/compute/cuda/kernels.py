@@ -1,4 +1,4 @@
-"""Compiled kernels: arguments, PTX, the cache on disk, and the wheel's images."""
+"""Find compiled kernels: in the cache on disk, by nvcc, or as the wheel's PTX; pack arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geodomain.compute.native import headers, kernel_folders, stamp, thread_coun
 # An address or a count of 64 bits, a double, a number of 32 bits, the bytes of a structure.
 Argument: TypeAlias = int | float | bytes | ctypes.c_float | ctypes.c_int32 | ctypes.c_uint32
 
-# A field of eight bytes begins where C would have it; "0Q" is nothing but the gap before it.
+# Fields are aligned as in C; "0Q" adds only the padding before a field of eight bytes.
 _FORMATS: dict[type, str] = {
     int: "Q",
     float: "d",
@@ -39,12 +39,12 @@ _PYTHONS = (int, float, bytes)
 
 
 def arguments(*fields: Argument) -> bytes:
-    """Return a kernel's arguments one after the other, as C aligns them.
+    """Pack a kernel's arguments, aligned as in C.
 
     A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the bytes
-    of a structure, which begin at a multiple of eight: `kernels/launch/layout.cpp` sees to it that
-    every structure which kernels take by value is aligned so. What is packed ends where the last
-    field does: with padding after it, a launch fails for want of resources.
+    of a structure, aligned to eight bytes: `kernels/launch/layout.cpp` makes sure that
+    every structure which kernels take by value has this alignment. There is no padding after the
+    last field: with it, a launch would fail for lack of resources.
     """
     shape = tuple([len(field) if isinstance(field, bytes) else type(field) for field in fields])
     values = [field if isinstance(field, _PYTHONS) else field.value for field in fields]
@@ -53,14 +53,14 @@ def arguments(*fields: Argument) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def _packer(shape: tuple[int | type, ...]) -> struct.Struct:
-    """Return what packs fields of these types; a number stands for so many bytes."""
+    """Return the packer for fields of these types; a number is a structure of that many bytes."""
     codes = [f"0Q{kind}s" if isinstance(kind, int) else _FORMATS[kind] for kind in shape]
     return struct.Struct("@" + "".join(codes))
 
 
 # PTX of a kernel file, cut into its kernels.
 
-# The name of a kernel, or of a function of its own, behind what the latter returns.
+# The name of a kernel or device function, after the function's return value.
 _NAME = re.compile(r"\n(?:\.visible )?\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)")
 _DECLARED = re.compile(r"\n\.func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^)]*\)\s*;")
 _ENTRY = re.compile(r"\.entry\s+(\w+)")
@@ -72,38 +72,38 @@ def kernels(text: str) -> set[str]:
 
 
 def only(text: str, kernel: str) -> str:
-    """Return the PTX of one kernel and of what it calls; all of it where that is not found."""
+    """Return the PTX of one kernel and the functions it calls; all of it if there is none."""
     parts = _parts(text)
     bodies = {name: part for name, part in parts if name}
     functions = {name for name, part in bodies.items() if part.startswith("\n.func")}
     needed, new = set[str](), {kernel} & bodies.keys()
     while new:
         needed |= new
-        new = {name for name in functions - needed if any(name in bodies[one] for one in new)}
+        new = {name for name in functions - needed if any(name in bodies[each] for each in new)}
     if not needed:
         return text
 
-    def declared(found: re.Match[str]) -> str:
-        return found[0] if found[1] in needed else ""
+    def declared(match: re.Match[str]) -> str:
+        return match[0] if match[1] in needed else ""
 
-    kept = [_DECLARED.sub(declared, part) if not name else part for name, part in parts]
+    texts = [_DECLARED.sub(declared, part) if not name else part for name, part in parts]
     names = [name for name, _ in parts]
-    return "".join(part for name, part in zip(names, kept, strict=True) if name in {"", *needed})
+    return "".join(part for name, part in zip(names, texts, strict=True) if name in {"", *needed})
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
-    """Split PTX into kernels and functions with a body, by name, and what is between, by "".
+    """Split PTX into (name, text): kernels and functions with a body, and "" for text between.
 
-    Compilers put the braces around a body, and no others, alone at the beginning of a line.
+    Compilers put only the braces around a body alone at the beginning of a line.
     """
     parts, begin = [], 0
     while (body := text.find("\n{\n", begin)) >= 0:
         end = text.index("\n}\n", body) + 2
         head = max(text.rfind(word, begin, body) for word in ("\n.func", "\n.visible .entry"))
-        found = _NAME.match(text, head)
-        if head < 0 or found is None:
+        match = _NAME.match(text, head)
+        if head < 0 or match is None:
             return [("", text)]
-        parts += [("", text[begin:head]), (found[1], text[head:end])]
+        parts += [("", text[begin:head]), (match[1], text[head:end])]
         begin = end
     return [*parts, ("", text[begin:])]
 
@@ -114,7 +114,7 @@ FLAGS = ("--fmad=false", "-std=c++17", "-O3")
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^\.target sm_(\d+)", re.MULTILINE)
-# Where systems keep users' caches: in the folder that a variable names, or in one of their homes.
+# Users' cache folders by system: the variable that names it, or else a folder of their home.
 _CACHES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
 _NVCC_READS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")  # flags, from the environment
 _DIGEST_BYTES = 32
@@ -129,9 +129,9 @@ class Image:
     origin : str
         "cache", "nvcc" or "PTX".
     read : callable
-        Returns its bytes.
+        Returns the image's bytes.
     path : Path, optional
-        Where the cache has it.
+        Its file in the cache.
     """
 
     origin: str
@@ -139,27 +139,27 @@ class Image:
     path: Path | None = None
 
     def discard(self) -> None:
-        """Take it out of the cache, because the driver refuses it."""
+        """Remove the image from the cache, because the driver refuses it."""
         if self.path is not None:
             discard(self.path)
 
 
 def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
-    """Return a kernel file's images, the best first; the next one where the driver refuses it.
+    """Yield a kernel file's images, the best first; try the next if the driver refuses one.
 
-    The cache's; one that nvcc makes, where there is one; the PTX of the wheel, which every
-    driver compiles that is not older than the toolkit that wrote it, for a device that is not
-    older than its target. A cache that cannot be
+    First the cached image; then one compiled by nvcc, if there is one; then the wheel's PTX, which
+    a driver can compile if it is not older than the toolkit that wrote the PTX and the
+    device is not older than the PTX's target. A cache that cannot be
     read or written costs a compilation, nothing else. No process is started before nvcc itself.
     """
     text = source(name)
-    made_by = compiler()
-    for path in _candidates(text, architecture, made_by):
+    compiler_id = compiler()
+    for path in _candidates(text, architecture, compiler_id):
         binary = read(path)
         if binary is not None:
             yield Image("cache", binary.__bytes__, path)
-    if made_by is not None:
-        path = folder() / key(text, architecture, made_by)
+    if compiler_id is not None:
+        path = folder() / key(text, architecture, compiler_id)
         yield Image("nvcc", lambda: keep(path, build(text)), path)
     ptx = shipped(name)
     if ptx is not None and _serves(ptx, architecture):
@@ -167,7 +167,7 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
 
 
 def source(name: str) -> str:
-    """Return a kernel file of `kernels/launch` with our own headers put in place, each once."""
+    """Return a kernel file of `kernels/launch` with our own headers inlined, each once."""
     root, seen = _root(name), set[str]()
 
     def text(file: str) -> str:
@@ -184,7 +184,7 @@ def source(name: str) -> str:
 
 
 def _root(name: str) -> Path:
-    """Return the folder of kernels that has a kernel file."""
+    """Return the kernels folder that contains a kernel file."""
     for folder in kernel_folders():
         if (folder / "launch" / name).is_file():
             return folder
@@ -196,9 +196,9 @@ def _missing(file: str) -> str:
 
 
 def shipped(name: str) -> Path | None:
-    """Return the PTX that was made with the wheel, or None: its builder had no nvcc.
+    """Return the wheel's PTX of a kernel file; None if there is none, or its sources have changed.
 
-    None, too, where the sources are no longer those that it was made from.
+    A wheel has no PTX if its builder had no nvcc.
     """
     for folder in kernel_folders():
         path = folder / Path(name).with_suffix(".ptx")
@@ -209,9 +209,9 @@ def shipped(name: str) -> Path | None:
 
 
 def shipped_version() -> int | None:
-    """Return the CUDA version that a driver must be for to take the PTX: at least 12000, say.
+    """Return the CUDA version that a driver needs to load the PTX, such as 12000.
 
-    The version of the PTX language says it: 8.0 is of CUDA 12.0, 9.0 of CUDA 13.0.
+    It follows from the PTX language version: 8.0 is of CUDA 12.0, 9.0 of CUDA 13.0.
     """
     for folder in kernel_folders():
         for path in folder.glob("*.ptx"):
@@ -222,19 +222,19 @@ def shipped_version() -> int | None:
 
 
 def _serves(ptx: Path, architecture: str) -> bool:
-    """Return whether a device is not older than what PTX was made for."""
+    """Return whether a device is not older than the PTX's target."""
     target = _TARGET.search(ptx.read_text(encoding="utf-8"))
     return target is None or int(target[1]) <= int(architecture.removeprefix("sm_"))
 
 
 def _made_from(name: str) -> str:
-    """Return the hash of the hashes of all headers and a kernel file, as CMakeLists.txt has it."""
+    """Return the hash of all headers' and a kernel file's hashes, as in CMakeLists.txt."""
     root = _root(name)
     return stamp(root, [*headers(root), f"launch/{name}"])
 
 
 def compiler() -> str | None:
-    """Return what identifies nvcc here without running it, or None where there is none."""
+    """Return an identifier of nvcc without running it, or None if there is none."""
     path = shutil.which("nvcc")
     if path is None:
         return None
@@ -253,13 +253,13 @@ def folder() -> Path:
         return base / "geodomain"
     try:
         return Path.home() / usual / "geodomain"
-    except RuntimeError:  # a user of no name, as in a container
+    except RuntimeError:  # a user without a name, as in a container
         owner = getattr(os, "getuid", lambda: "cache")()
         return Path(tempfile.gettempdir()) / f"geodomain-{owner}"
 
 
 def is_private(place: Path) -> bool:
-    """Return whether only this user can have put code into a folder; true where there is none."""
+    """Return whether only this user can write to a folder; true if it does not exist."""
     try:
         status = place.stat()
     except OSError:
@@ -284,7 +284,7 @@ def _hash(text: str) -> str:
 
 
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
-    """Name the cached cubins: this compiler's, or, where nvcc has gone, any compiler's."""
+    """List the cached cubins: this compiler's, or any compiler's if there is no nvcc now."""
     place = folder()
     if made_by is not None:
         return [place / key(text, architecture, made_by)]
@@ -292,7 +292,7 @@ def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]
 
 
 def read(path: Path) -> bytes | None:
-    """Return a cubin as it was stored; None where it is not there, damaged, or maybe another's."""
+    """Return a stored cubin; None if it is missing, damaged, or possibly another user's."""
     try:
         stored = path.read_bytes() if is_private(path.parent) else b""
     except OSError:
@@ -302,14 +302,14 @@ def read(path: Path) -> bytes | None:
 
 
 def keep(path: Path, binary: bytes) -> bytes:
-    """Store what was compiled, if the cache will have it, and return it."""
+    """Store a compiled binary if the cache is writable, and return it."""
     with contextlib.suppress(OSError):
         _store(path, binary)
     return binary
 
 
 def discard(path: Path) -> None:
-    """Take a cubin out of the cache."""
+    """Remove a cubin from the cache."""
     with contextlib.suppress(OSError):
         path.unlink()
 
@@ -331,8 +331,8 @@ def _store(path: Path, binary: bytes) -> None:
 # The wheel's PTX, which the driver compiles, several modules at a time.
 
 _THREADS = 8
-# What a question launches of a file, in order, by what follows "geodomain_": begun together, at the
-# first of them. A kernel that is not here is begun alone.
+# Kernels of a file that a query launches in this order, without "geodomain_": they are compiled
+# together when the first is needed. A kernel that is not listed is compiled alone.
 TOGETHER = tuple(
     tuple(f"geodomain_{word}" for word in line.split())
     for line in (
@@ -355,19 +355,19 @@ TOGETHER = tuple(
     )
 )
 
-# By where the cache has it, for all devices: machine code, or None where the driver made none.
+# Machine code for all devices, by its file in the cache; None if the driver could not make it.
 _made: dict[Path, Future[bytes | None]] = {}
 
 
 class PtxModule:
-    """A kernel file that the wheel brings as PTX; each of its kernels is loaded by itself.
+    """A kernel file of the wheel's PTX; each kernel is compiled and loaded separately.
 
     Parameters
     ----------
     cuda : Driver
     text : str
     architecture : str
-        Of the device, such as sm_90.
+        Architecture of the device, such as sm_90.
     """
 
     def __init__(self, cuda: Driver, text: str, architecture: str) -> None:
@@ -377,9 +377,10 @@ class PtxModule:
         self._loaded: dict[str, CudaModule] = {}
 
     def get_function(self, name: str) -> CudaKernel:
-        """Have the driver compile a kernel, in the current context, and return it.
+        """Compile a kernel with the driver, in the current context, and return it.
 
-        Those that are launched with it are begun meanwhile. No two threads may call this at once.
+        Kernels that are launched with it start compiling, too. Only one thread at a time may call
+        this.
         """
         if name not in self._loaded:
             self._begin(name)
@@ -391,21 +392,24 @@ class PtxModule:
         return folder() / key(what, self._architecture, self._made_by)
 
     def _begin(self, name: str) -> None:
-        """Begin a kernel and those that are launched with it, where they are not begun yet."""
+        """Start compiling a kernel and those launched with it, unless they have been started."""
         here, context = kernels(self._text), driver.current_context()
         if name not in here or context is None or self._path(name) in _made:
             return
-        asked = [name, *(one for some in TOGETHER if name in some for one in some if one in here)]
-        paths = {one: path for one in asked if (path := self._path(one)) not in _made}
+        wanted = [
+            name,
+            *(each for some in TOGETHER if name in some for each in some if each in here),
+        ]
+        paths = {each: path for each in wanted if (path := self._path(each)) not in _made}
         pool = ThreadPoolExecutor(min(len(paths), thread_count(None), _THREADS))
-        with contextlib.suppress(RuntimeError):  # no thread: one too many, or the process ends
-            for one, path in paths.items():
-                cut = functools.partial(only, self._text, one)
+        with contextlib.suppress(RuntimeError):  # no thread: too many, or the process ends
+            for each, path in paths.items():
+                cut = functools.partial(only, self._text, each)
                 _made[path] = pool.submit(_machine_code, path, cut, context)
         pool.shutdown(wait=False)
 
     def _load(self, name: str) -> CudaModule:
-        """Load a kernel's machine code; its PTX where that cannot be had."""
+        """Load a kernel's machine code, or its PTX if there is none."""
         cuda, path = self._cuda, self._path(name)
         made = _made.get(path)
         binary = None if made is None else made.result()
@@ -422,7 +426,7 @@ class PtxModule:
 
 
 def _machine_code(path: Path, cut: Callable[[], str], context: int) -> bytes | None:
-    """Return a kernel's machine code: the cache's, or, kept there, what the driver makes of PTX."""
+    """Return a kernel's machine code from the cache, or compile it with the driver and cache it."""
     binary = read(path)
     if binary is None:
         binary = driver.linked(cut().encode(), context)

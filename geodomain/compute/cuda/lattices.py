@@ -1,4 +1,4 @@
-"""Labels of a lattice from a GPU: the launches, the slabs, and the copies."""
+"""Label the blocks of a lattice on a GPU: launches, slabs and copies."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from geodomain.compute.cuda.points import CudaPointIndex, GridOnDevice
 from geodomain.compute.data import Columns, DeviceRoom, Floats, MeshArrays
 from geodomain.compute.native import addresses, core, counts
 
-UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
-_BLOCKS = 528  # as many as run at a time on a large card
+UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic cannot decide
+_BLOCKS = 528  # as many as run at once on a large GPU
 _AHEAD = 256  # bytes before the bits: as the device aligns memory
-_MANY = 4224  # triangles that keep a card busy with a thread each
-_FEW = 1 << 19  # lanes that are needed anyway: more columns to each would leave a card idle
+_MANY = 4224  # triangles that keep a GPU busy with a thread each
+_FEW = 1 << 19  # lanes: with more columns in each, a GPU would idle
 
 
 class Workplace:
-    """A stream, and room for the bits of some layers of x."""
+    """A stream, and memory for the bits of some layers of x."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -38,25 +38,25 @@ class Workplace:
         self.stream = cuda.Stream()
         self.memory = cuda.mem_alloc(_AHEAD + room)
         self.bits = int(self.memory) + _AHEAD
-        self.counts = self.bits - 8  # unsure pairs, undecided ones: cleared with the bits
+        self.counts = self.bits - 8  # counts of unsure and undecided pairs, cleared with the bits
         self.unsure_room = UNSURE_ROOM
         self.unsure = cuda.mem_alloc(layout.structure("Pairing").size * self.unsure_room)
         self.host_counts = cuda.pagelocked_empty(2, np.uint32)
 
     def make_room(self, unsure: int) -> None:
         """Make the list long enough for that many unsure pairs."""
-        del self.unsure  # first, for both may not fit
+        del self.unsure  # first, because both may not fit
         self.unsure = allocate(layout.structure("Pairing").size * unsure)
         self.unsure_room = unsure
 
     def bring_counts(self) -> None:
-        """Start a copy of what was counted."""
+        """Start to copy the counts to the host."""
         device.driver().memcpy_dtoh_async(self.host_counts, self.counts, self.stream)
 
 
 @dataclass(frozen=True)
 class DeviceMesh:
-    """A mesh, and the grid of an index that has it on the device already, if any."""
+    """A mesh, and the grid of an index if that has put the mesh on the device already."""
 
     arrays: MeshArrays
     grid: GridOnDevice | None
@@ -64,7 +64,7 @@ class DeviceMesh:
 
 @dataclass(frozen=True)
 class LatticePart:
-    """Layers of x from ``begin`` to ``end``, with their ruler."""
+    """Layers of x from ``begin`` up to ``end``, with their ruler."""
 
     begin: int
     end: int
@@ -73,9 +73,9 @@ class LatticePart:
 
 @dataclass(frozen=True)
 class Rows:
-    """Where a part's labels go: columns one after the other, of ``width`` bytes each.
+    """The destination of a part's labels: columns one after the other, ``width`` bytes each.
 
-    They are of bits, or, where ``as_bytes``, a byte to a block.
+    Labels are bits, or bytes if ``as_bytes``.
     """
 
     address: int
@@ -84,17 +84,17 @@ class Rows:
 
 
 class DeviceLattice:
-    """The mesh and the rulers on the device; freed with this object, in a current context.
+    """The mesh and the rulers on the device; drop this object while a context is current.
 
-    It is cut along x into parts of ``layers``, for each of which all triangles are looked at;
-    the first part has ``first`` of them, so that one who waits for it need not wait long.
+    The lattice is cut along x into parts of ``layers``; all triangles are tested for each part.
+    The first part has only ``first`` layers, so that it is done early.
     """
 
     def __init__(self, mesh: DeviceMesh, axes: Columns, layers: int, first: int) -> None:
         self.words = (len(axes[2]) + 63) // 64
         self.width = len(axes[1])
         self.triangle_count = len(mesh.arrays.triangles)
-        self._grid = mesh.grid  # which keeps its memory
+        self._grid = mesh.grid  # keeps the grid's memory alive
         self.mesh = mesh.grid.mesh if mesh.grid else self._mesh(mesh.arrays)
         count = len(axes[0])
         bounds = [0, *range(first, count, layers), count]
@@ -107,11 +107,11 @@ class DeviceLattice:
         ]
 
     def parts(self) -> Iterator[LatticePart]:
-        """Return the parts in their order."""
+        """Yield the parts in order."""
         yield from self._parts
 
     def launch(self, part: LatticePart, work: Workplace, bits: int, rows: Rows) -> None:
-        """Label a part by way of its bits, whose place may be the rows' where those are words."""
+        """Label a part: toggle its ``bits``, then write its rows, which may be the same words."""
         cuda, stream = device.driver(), work.stream
         columns = (part.end - part.begin) * self.width
         across, along = self._across
@@ -140,8 +140,8 @@ class DeviceLattice:
         self._settle(view, columns, rows, stream)
 
     def _settle(self, view: bytes, columns: int, rows: Rows, stream: CudaStream) -> None:
-        """Make labels of toggles, and rows of labels."""
-        lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
+        """Turn toggles into labels, and labels into rows."""
+        lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each if there are enough
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
         in_flight = layout.constant("kBitsInFlight")
         if rows.width % 8 and 2 <= self.words <= lanes:
@@ -164,7 +164,7 @@ class DeviceLattice:
 
 
 def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
-    """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
+    """Copy ascending axes and their tables together; return the memory and the kernels' Rulers."""
     lengths = counts([len(axis) for axis in axes])
     image = np.empty(core().rulers_room(lengths, len(axes)), dtype=np.uint8)
     memory = allocate_pooled(image.nbytes)
@@ -175,15 +175,15 @@ def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
     return memory, [ruler.tobytes() for ruler in rulers]
 
 
-# Labels in memory, slab by slab along x: computed, packed and copied at once.
+# Labels in host memory, slab by slab along x: computing, packing and copying overlap.
 
-SLAB_BYTES = 16 << 20  # of bits that one slab has, where a layer of x is not larger
-_SLABS = 3  # made, copied out, and waited for
+SLAB_BYTES = 16 << 20  # of bits in a slab, unless a layer of x is larger
+_SLABS = 3  # one is computed, one copied out, one waiting
 _LEAST_BYTES = 1 << 20
 
 
 class Slab(Workplace):
-    """Room for the labels of some layers of x, on their way out."""
+    """Memory for the labels of some layers of x, on their way to the host."""
 
     def __init__(self, room: int) -> None:
         super().__init__(room)
@@ -193,7 +193,7 @@ class Slab(Workplace):
 
 
 class Slabs:
-    """What one lattice at a time works with."""
+    """The device memory of one call."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -202,12 +202,12 @@ class Slabs:
 
 pool = Pool(Slabs, _LEAST_BYTES)
 
-# Starts a copy of a slab's rows, which are at an address; returns what is left to do after it.
+# Starts to copy a slab's rows from an address; returns the step after that.
 Fetch = Callable[[Slab, NDArray[np.uint8], int], Callable[[], None]]
 
 
 class TooManyUnsure(Exception):
-    """More pairs were left to the full arithmetic than there is room for."""
+    """More pairs need full arithmetic than the list can hold."""
 
 
 def label(
@@ -218,7 +218,7 @@ def label(
 ) -> bool:
     """Write bits along z to ``out`` of shape (nx, ny, bytes), contiguous; False if undecided.
 
-    ``bytes`` is that of whole words, or of as few bytes as hold the column.
+    ``bytes`` may be whole words of 64 bits, or the fewest bytes that hold a column.
     """
     words = (len(axes[2]) + 63) // 64
     layer = 8 * words * len(axes[1])
@@ -235,7 +235,7 @@ def _label(
     layer: int,
     room: int,
 ) -> bool:
-    """Borrow and label; slabs that nobody keeps go with this frame, in the context."""
+    """Borrow slabs and label; slabs that the pool drops are freed within the context."""
     with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "not enough GPU memory for one layer of the lattice"
@@ -248,7 +248,7 @@ def _label(
 
 
 def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Fetch) -> bool:
-    """Send slabs round in turn; each is taken out before its memory comes round again."""
+    """Send parts through the slabs in turn; each is taken out before its slab is reused."""
     under_way: deque[tuple[Slab, Callable[[], None]]] = deque()
     undecided = 0
 
@@ -276,7 +276,7 @@ def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetc
 
 
 def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
-    """Return what starts a copy of a slab's rows, and returns what is left to do after it."""
+    """Return the function that starts to copy a slab's rows, and returns the step after that."""
     cuda = device.driver()
     if driver.is_pinned(out.ctypes.data, out.nbytes):
 
@@ -287,16 +287,16 @@ def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
         return straight
 
     def staged(slab: Slab, part: NDArray[np.uint8], address: int) -> Callable[[], None]:
-        kept = slab.host_rows[: part.nbytes]
-        cuda.memcpy_dtoh_async(kept, address, slab.stream)
-        return lambda: stager.copy(kept, part)
+        staging = slab.host_rows[: part.nbytes]
+        cuda.memcpy_dtoh_async(staging, address, slab.stream)
+        return lambda: stager.copy(staging, part)
 
     return staged
 
 
 # Labels in the caller's array on the device.
 
-IN_PLACE_BYTES = 128 << 20  # of bits at a time: nothing is gained by less where nothing is copied
+IN_PLACE_BYTES = 128 << 20  # of bits at a time: smaller parts gain nothing if nothing is copied
 
 in_place_pool = Pool(Workplace, _LEAST_BYTES)
 
@@ -308,7 +308,7 @@ def label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
 
 
 def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
-    """Borrow and label; what nobody keeps goes with this frame, in the context."""
+    """Borrow memory and label; memory that the pool drops is freed within the context."""
     wait_for(room)
     layer = 8 * ((len(axes[2]) + 63) // 64) * len(axes[1])
     in_rows = _bits_are_the_rows(room, layer)
@@ -331,7 +331,7 @@ def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
 def _make(
     lattice: DeviceLattice, part: LatticePart, work: Workplace, room: DeviceRoom, in_rows: bool
 ) -> bool:
-    """Label a part, again where its list of unsure pairs was too short; False if undecided."""
+    """Label a part, again if its list of unsure pairs was too short; False if undecided."""
     depth = room.shape[2]
     address = room.address + part.begin * room.shape[1] * depth
     rows = Rows(address, depth, as_bytes=room.dtype == np.bool_)
@@ -354,7 +354,7 @@ def lattice_bits(
     threads: int,
     index: PointIndex | None = None,
 ) -> NDArray[np.uint64] | None:
-    """Return labels of a lattice as bits along z; as the CPU's, None included."""
+    """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
     words = (len(axes[2]) + 63) // 64
     out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
     decided = lattice_packed(mesh, axes, out.view(np.uint8), threads, index)
@@ -368,13 +368,13 @@ def lattice_packed(
     threads: int,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice as bits along z; as the CPU's."""
+    """Write labels of a lattice as bits along z; see `Backend.lattice_packed`."""
     try:
         return label(DeviceMesh(mesh, _there(index)), axes, out, threads)
     except OutOfDeviceMemory:
         cpu_instead(f"a lattice of {' x '.join(str(len(axis)) for axis in axes)} blocks")
     except TooManyUnsure:
-        pass  # more than the list holds: the CPU takes it all
+        pass  # the CPU labels the whole lattice
     return cpu_lattices.lattice_packed(mesh, axes, out, threads)
 
 
@@ -389,5 +389,5 @@ def lattice_there(
 
 
 def _there(index: PointIndex | None) -> GridOnDevice | None:
-    """Return the grid of an index, whose mesh is on the device."""
+    """Return the grid of an index on the device, if there is one."""
     return index.grid if isinstance(index, CudaPointIndex) else None

@@ -1,4 +1,4 @@
-"""Points through the device chunk by chunk: copied in, answered, copied out."""
+"""Send points through the device chunk by chunk: copy in, compute, copy out."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from geodomain.compute.point_cache import CachedColumns
 
 _PIECE_BYTES = 8 << 20
 _LEAST_BYTES = 1 << 16
-_PIECES = 3  # filled by the bus, emptied, and waited for
+_PIECES = 3  # one is filled by the bus, one emptied, one waiting
 
 
 class OutletPiece:
-    """Page-locked memory that the bus copies to, and when it has."""
+    """Page-locked memory that the bus copies to, and the event that it is full."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -47,7 +47,7 @@ class OutletPiece:
 
 
 class Outlet:
-    """Pieces of ``room`` bytes that answers pass through."""
+    """Pieces of ``room`` bytes that results pass through on their way to memory."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -56,7 +56,7 @@ class Outlet:
     def bring(
         self, address: int, out: NDArray[np.generic], stream: CudaStream, stager: Stager
     ) -> None:
-        """Copy memory of the device, after a stream's work, to a contiguous array; wait for it."""
+        """Copy device memory, after a stream's work, to a contiguous array, and wait for it."""
         cuda, flat = device.driver(), out.reshape(-1).view(np.uint8)
         if driver.is_pinned(flat.ctypes.data, flat.nbytes):
             cuda.memcpy_dtoh_async(flat, address, stream)
@@ -84,20 +84,20 @@ pool = Pool(Outlet, _LEAST_BYTES)
 
 
 def piece_bytes(size: int) -> int:
-    """Return the bytes of a piece for so many in all."""
+    """Return the bytes of a piece for a total size."""
     return max(_LEAST_BYTES, min(_PIECE_BYTES, size))
 
 
-# The device's copy of points of several queries.
+# The device's copy of points that several queries share.
 
 
 class DeviceCopy:
-    """What of some points is on the device by now; a context is current where one is made.
+    """The rows of cached points that are on the device; create it while a context is current.
 
     Attributes
     ----------
     views : dict
-        The kernels' PointsView of rows that are there, by the first and the one past the last.
+        The kernels' PointsView of each range of rows that is there, by (begin, end).
     """
 
     def __init__(self, rows: int) -> None:
@@ -111,7 +111,7 @@ class DeviceCopy:
 
 
 def copy_of(points: Points) -> DeviceCopy | None:
-    """Return the copy of points that are kept, with room for them; or None.
+    """Return the device copy of cached points, allocating it if necessary; None for other points.
 
     A context is current.
     """
@@ -139,10 +139,10 @@ Kernels = Callable[[Slot], int]
 def answer_all(
     points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool = False
 ) -> int:
-    """Write the answers to all points; return the first refused row or -1.
+    """Write the results of all points; return the first refused row or -1.
 
-    ``out`` is an array in memory, contiguous, or a `DeviceRoom`. When this returns, the
-    answers are there, whoever looks. With ``together`` the chunks are large.
+    ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when
+    this returns. With ``together`` the chunks are large.
     """
     if len(out) == 0:
         return -1
@@ -151,7 +151,7 @@ def answer_all(
 
 
 def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
-    """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    """Borrow buffers and compute; buffers that the pool drops are freed within the context."""
     width = width_of(out)
     there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
     kind: Kind = "together" if together else "resident" if there else "sent"
@@ -169,7 +169,7 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
 
 
 def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
-    """Send chunks through the slots in turn; each is taken out before its slot comes round."""
+    """Send chunks through the slots in turn; each is taken out before its slot is reused."""
     rows, first_refused = len(out), -1
     under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
 
@@ -198,30 +198,30 @@ def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
 
 
 def _room_there(out: Room, row: int) -> int:
-    """Return the address of a row's answer where kernels can write it, or 0."""
+    """Return the address of a row in ``out`` if kernels can write there, or 0."""
     if not isinstance(out, DeviceRoom) or out.address % out.dtype.itemsize:
         return 0
     return out.address + width_of(out) * row
 
 
 def _there(points: DevicePoints) -> Send:
-    """Return what tells how the kernels find rows that are on the device."""
+    """Return the function that describes rows already on the device to the kernels."""
     return lambda slot, begin, end: points.view(begin)
 
 
 def _sender(points: Columns, send: Copy) -> Send:
-    """Return what brings rows to a slot and tells how the kernels find them there.
+    """Return the function that copies rows to a slot and describes them to the kernels.
 
-    Points that are kept go to a place of their own, once.
+    Cached points go to memory of their own, once.
     """
-    kept = copy_of(points)
-    if kept is None:
+    copy = copy_of(points)
+    if copy is None:
         return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
-    start, views = kept.address, kept.views
+    start, views = copy.address, copy.views
 
     def send_once(slot: Slot, begin: int, end: int) -> bytes:
         if (begin, end) not in views:
-            for first, last in list(views):  # of other chunks, whose place this one takes
+            for first, last in list(views):  # of other chunks, which this one overwrites
                 if first < end and begin < last:
                     del views[first, last]
             views[begin, end] = send(start + POINT_BYTES * begin, slot, begin, end)
@@ -231,7 +231,7 @@ def _sender(points: Columns, send: Copy) -> Send:
 
 
 def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
-    """Return what copies rows to an address, and tells how the kernels find them there."""
+    """Return the function that copies rows to an address and describes them to the kernels."""
     if _is_pinned_rows(points):
         return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
@@ -240,14 +240,14 @@ def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
 
 
 def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
-    """Copy x y z, x y z, ... straight from the caller's memory."""
+    """Copy x y z, x y z, ... directly from the caller's memory."""
     source = _bytes_at(points[0].ctypes.data + POINT_BYTES * begin, POINT_BYTES * (end - begin))
     device.driver().memcpy_htod_async(start, source, slot.stream)
     return _view_of_rows(start)
 
 
 def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
-    """Copy three columns straight from the caller's memory."""
+    """Copy three columns directly from the caller's memory."""
     step = 8 * (end - begin)
     for axis, column in enumerate(points):
         place = start + axis * step
@@ -266,7 +266,7 @@ def _view_of_rows(x: int) -> bytes:
 
 
 def _fetcher(out: Room, stager: Stager) -> Fetch:
-    """Return what starts a copy of a slot's answers, and returns what is left to do after it."""
+    """Return the function that starts to copy a slot's results, and returns the step after that."""
     if isinstance(out, DeviceRoom):
         return _across(out)
     cuda = device.driver()
@@ -280,15 +280,15 @@ def _fetcher(out: Room, stager: Stager) -> Fetch:
 
     def staged(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
         part = out[begin:end]
-        kept = slot.host_answers[: part.nbytes]
-        cuda.memcpy_dtoh_async(kept, address, slot.stream)
-        return lambda: stager.copy(kept, part)
+        staging = slot.host_answers[: part.nbytes]
+        cuda.memcpy_dtoh_async(staging, address, slot.stream)
+        return lambda: stager.copy(staging, part)
 
     return staged
 
 
 def _across(out: DeviceRoom) -> Fetch:
-    """Return what copies a slot's answers to where the kernels have not written them already."""
+    """Return the function that copies a slot's results to `out`, unless they are there already."""
     size = width_of(out)
 
     def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
@@ -301,12 +301,12 @@ def _across(out: DeviceRoom) -> Fetch:
 
 
 def width_of(out: Room) -> int:
-    """Return the bytes of one answer, which may be several numbers."""
+    """Return the bytes of one result, which may be several numbers."""
     return int(math.prod(out.shape[1:]) * out.dtype.itemsize)
 
 
 def _nothing() -> None:
-    """Leave answers where they are."""
+    """Do nothing: the results are in place."""
 
 
 def _is_pinned_rows(points: Columns) -> bool:
@@ -323,5 +323,5 @@ def _is_pinned_column(column: Floats) -> bool:
 
 
 def _bytes_at(address: int, size: int) -> memoryview:
-    """Return memory as something that PyCUDA copies from; the caller's array keeps it."""
+    """Return memory as a view that PyCUDA can copy from; the caller's array owns it."""
     return memoryview((ctypes.c_char * size).from_address(address))

@@ -1,4 +1,4 @@
-"""Point queries on a GPU: the grid, the order of rows, and the launches."""
+"""Run point queries on a GPU: build the grid, sort rows, launch kernels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LARGE = (256, 8)  # blocks for large triangles: by triangle, by row
 
 @dataclass(frozen=True)
 class BuiltGrid:
-    """A grid in device memory, which it keeps: its parts for a GridView, and its size."""
+    """A grid in device memory, which this object owns: its parts for a GridView, and its size."""
 
     whole: bytes
     parts: dict[str, CudaMemory]
@@ -46,15 +46,15 @@ class BuiltGrid:
 
 
 def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> BuiltGrid | None:
-    """Build the grid over a mesh whose views are given; a context is current.
+    """Build the grid over a mesh on the device, from its views; a context is current.
 
-    None where some cells would be crowded: child grids and bundles are the host's work. All
-    kernels go to the null stream, which the others wait for.
+    None if some cells would be crowded: child grids and bundles are built on the host. All
+    kernels go to the null stream, which other streams wait for.
     """
     if not 0 < triangle_count <= layout.constant("kMostTrianglesBuilt"):
         return None
     cuda = device.driver()
-    cells = _most_cells(triangle_count, density)
+    cells = core().most_cells(triangle_count, density)
     block = layout.constant("kBuildThreads")
     blocks = -(-cells // (block * layout.constant("kScannedCells")))
     plan, slabs, lists = _room("Plan", 1), _room("Slabs", cells), _room("List", cells + 1)
@@ -80,26 +80,21 @@ def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> Built
     cuda.memcpy_dtoh(record, plan)
     if core().is_for_the_host(record, triangle_count):
         return None
-    found = record[0]
-    entries = _room("Entry", int(found["entry_count"]))
+    built = record[0]
+    entries = _room("Entry", int(built["entry_count"]))
     _launch("scatter", rows, view, int(entries))
-    if found["large_count"]:
+    if built["large_count"]:
         _launch("scatter_large", _LARGE, view, int(entries))
     whole = layout.structure("Grid").pack(
-        frame=found["frame"].tobytes(), first_cell=0, bundle_begin=0, bundle_end=0
+        frame=built["frame"].tobytes(), first_cell=0, bundle_begin=0, bundle_end=0
     )
     parts = {"slabs": slabs, "lists": lists, "entries": entries}
-    return BuiltGrid(whole, parts, (int(found["cell_count"]), int(found["entry_count"]), 1, 0))
+    return BuiltGrid(whole, parts, (int(built["cell_count"]), int(built["entry_count"]), 1, 0))
 
 
 def _room(name: str, count: int) -> CudaMemory:
-    """Return device memory for so many of a structure."""
+    """Allocate device memory for `count` structures."""
     return allocate_pooled(layout.structure(name).size * count)
-
-
-def _most_cells(triangle_count: int, density: float) -> int:
-    """Return the cells that a resolution can have at most."""
-    return core().most_cells(triangle_count, density)
 
 
 def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None:
@@ -110,12 +105,12 @@ def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None
 
 # The grid in device memory, and its view.
 
-# Shorter lists than the CPU's: here the index is cheap and the answers are many.
+# Shorter lists than on the CPU: on a GPU the index is cheap, and queries have many points.
 _DENSITY = 1.0
 
 
 class GridOnDevice:
-    """A grid on the device, built there or, where cells are crowded, on the host.
+    """A grid on the device, built there or, if cells are crowded, on the host.
 
     No context need be current.
 
@@ -124,9 +119,9 @@ class GridOnDevice:
     view : bytes
         The kernels' GridView.
     mesh : bytes
-        Their MeshView.
+        The kernels' MeshView.
     single : bytes or None
-        Their SingleView, where the device's doubles are slow.
+        The kernels' SingleView, if the device's doubles are slow.
     """
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
@@ -142,7 +137,7 @@ class GridOnDevice:
                 self._size = host.size()
             else:
                 self._memory += built.parts.values()
-                whole, index = built.whole, {name: int(one) for name, one in built.parts.items()}
+                whole, index = built.whole, {name: int(part) for name, part in built.parts.items()}
                 self._size = built.size
             self.single = (
                 self._halves(mesh.vertices, mesh.bounds) if device.has_slow_doubles() else None
@@ -169,22 +164,22 @@ class GridOnDevice:
         return layout.structure("SingleView").pack(vertices=places[-1], reach=float(reach))
 
     def _upload(self, parts: Mapping[str, NDArray[np.uint8]]) -> tuple[bytes, dict[str, int]]:
-        """Copy a host's index; return its whole grid and where the parts are, 0 for none."""
+        """Copy a host's index; return its outermost grid and its parts' addresses, 0 for none."""
         memory = {name: upload(part)[0] for name, part in parts.items()}
         self._memory += memory.values()
-        places = {name: int(one) if parts[name].size else 0 for name, one in memory.items()}
+        places = {name: int(copy) if parts[name].size else 0 for name, copy in memory.items()}
         return parts["grids"][: layout.structure("Grid").size].tobytes(), places
 
 
-# Rows in an order in which neighbours are close, by a counting sort.
+# A counting sort of rows that puts neighbours together.
 
 LEAST_CURVE_BITS, MOST_CURVE_BITS = 12, 24
 
 
 def curve(frame: bytes, rows: int) -> tuple[bytes, int]:
-    """Return the bins of points along a curve, and how many they are.
+    """Return the bins of points along a curve, and their number.
 
-    They are several to a point, for points are often near a surface.
+    There are several bins to a point, because points often crowd near a surface.
     """
     bits = min(max(LEAST_CURVE_BITS, 2 + rows.bit_length()), MOST_CURVE_BITS)
     return layout.structure("CurveBins").pack(frame=frame, bits=bits), 1 << bits
@@ -200,7 +195,7 @@ def order_by(
     room: Callable[[int], int],
     stream: CudaStream | None = None,
 ) -> None:
-    """Write the rows of ``source`` to ``order``, bin by bin; the kernel ``draw`` knows a row's."""
+    """Write the rows of ``source`` to ``order``, by bin; the kernel ``draw`` finds a row's bin."""
     blocks, size = -(-count // layout.constant("kBinsOfBlock")), ctypes.c_uint32(rows)
     tickets = room(layout.structure("BinTicket").size * rows)
     counts, sums, bin_count = room(4 * count), room(4 * blocks), ctypes.c_uint32(count)
@@ -219,7 +214,7 @@ def order_by(
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: int) -> int:
-    """Write codes as the backend's ``codes``, of the kernels' Solids: all of them at once."""
+    """Write the first solid of each point; see `Backend.codes`. All solids are tested at once."""
     count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
     with device.current():
         [table] = upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
@@ -228,24 +223,24 @@ def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: in
     def kernels(slot: Slot) -> int:
         slot.clear_lists()
         rows, counts = ctypes.c_uint32(slot.rows), int(slot.counts)
-        found = slot.place_of(slot.answers)
+        codes = slot.place_of(slot.answers)
         open_rows, unsure_rows = int(slot.open_rows), int(slot.unsure_rows)
         some = device.list_threads(slot.rows)
         device.launch(
             "grid.cu", "geodomain_codes_look_up", slot.rows,
-            view, slot.view, rows, found, layout.row_list(open_rows, counts),
+            view, slot.view, rows, codes, layout.row_list(open_rows, counts),
             stream=slot.stream,
         )  # fmt: skip
         device.launch(
             "grid.cu", count, some,
-            view, slot.view, open_rows, counts, found, layout.row_list(unsure_rows, counts + 4),
+            view, slot.view, open_rows, counts, codes, layout.row_list(unsure_rows, counts + 4),
             stream=slot.stream,
         )  # fmt: skip
         device.launch(
             "grid.cu", "geodomain_codes_full", some,
-            view, slot.view, unsure_rows, counts + 4, found, slot.refused, stream=slot.stream,
+            view, slot.view, unsure_rows, counts + 4, codes, slot.refused, stream=slot.stream,
         )  # fmt: skip
-        return found
+        return codes
 
     try:
         return answer_all(points, out, threads, kernels)
@@ -255,22 +250,22 @@ def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: in
 
 # Point queries.
 
-# A question to the CPU's index: points, room for the answers, threads.
+# A query of the CPU's index: points, output, threads.
 OnCpu = Callable[[CpuPointIndex, Points, Room, int], int]
 
-FEW_ROWS = 131_072  # points that one launch answers sooner than three
-NOT_HERE = "the GPU's backend was given an index of another backend"
+FEW_ROWS = 131_072  # points for which one launch is faster than three
+NOT_HERE = "the GPU's backend received an index of another backend"
 
 
 class CudaPointIndex:
-    """The grid over one mesh's triangles, kept on the device; asked from any thread."""
+    """A grid over one mesh's triangles on the device; any thread may query it."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
         self._on_cpu = partial(CpuPointIndex, mesh, threads=threads)
         self._substitute: CpuPointIndex | None = None
         self._lock = threading.Lock()
         self.grid: GridOnDevice | None = None
-        self.answers = self.on_the_cpu = 0  # of those, for want of memory
+        self.answers = self.on_the_cpu = 0  # points computed; by the CPU, because memory was short
         self.want = ""
         try:
             self.grid = GridOnDevice(mesh, threads=threads)
@@ -282,7 +277,7 @@ class CudaPointIndex:
         return self.grid.size() if self.grid else self.substitute().size()
 
     def substitute(self) -> CpuPointIndex:
-        """Return the CPU's index of the mesh, made when the device first has no memory."""
+        """Return the CPU's index of the mesh, built when GPU memory is first short."""
         with self._lock:
             if self._substitute is None:
                 self._substitute = self._on_cpu()
@@ -296,14 +291,14 @@ class CudaPointIndex:
         return layout.structure("Solid").pack(grid=grid.view, single=single)
 
     def record(self, answers: int, want: str) -> None:
-        """Count answers, the CPU's where the device wants memory."""
+        """Count computed points; with ``want`` (a reason) they are the CPU's."""
         with self._lock:
             self.answers += answers
             self.on_the_cpu += answers if want else 0
             self.want = self.want or want
 
     def label(self, slot: Slot) -> int:
-        """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
+        """Label the slot's chunk by look-up, quick and full counts; return the labels' address."""
         grid, labels = self._grid(), slot.place_of(slot.labels)
         rows = ctypes.c_uint32(slot.rows)
         if slot.rows <= FEW_ROWS:
@@ -411,7 +406,7 @@ class CudaPointIndex:
     def _answer(
         self, points: Points, out: Room, threads: int, kernels: Kernels, on_cpu: OnCpu
     ) -> int:
-        """Answer by kernels, or by the CPU's index, which is made when that is first asked."""
+        """Compute by kernels, or by the CPU's index, which is built when first needed."""
         return _or_on_cpu(
             [self], points, out,
             lambda: answer_all(points, out, threads, kernels),
@@ -419,7 +414,7 @@ class CudaPointIndex:
         )  # fmt: skip
 
     def _count(self, slot: Slot, into: int, *, signed: bool) -> int:
-        """Launch the count of crossings; return where the answers are."""
+        """Launch the count of crossings; return the counts' address."""
         device.launch(
             "grid.cu", "geodomain_crossings", slot.rows, self._grid().view, slot.view,
             slot.rows, ctypes.c_int32(signed), into, slot.refused, stream=slot.stream,
@@ -434,14 +429,14 @@ class CudaPointIndex:
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
+    """Write the first index that contains each point, or -1, or -2; see `Backend.codes`."""
     own = [index for index in indexes if isinstance(index, CudaPointIndex)]
     if len(own) != len(indexes):
         raise TypeError(NOT_HERE)
     return _or_on_cpu(
         own, points, out,
-        lambda: first_solids([one.solid for one in own], points, out, threads),
-        lambda columns: cpu.codes([one.substitute() for one in own], columns, out, threads),
+        lambda: first_solids([index.solid for index in own], points, out, threads),
+        lambda columns: cpu.codes([index.substitute() for index in own], columns, out, threads),
     )  # fmt: skip
 
 
@@ -452,9 +447,9 @@ def _or_on_cpu(
     on_device: Callable[[], int],
     on_cpu: Callable[[Columns], int],
 ) -> int:
-    """Answer on the device, or, where it has no memory for the least chunk, on the CPU.
+    """Compute on the device, or on the CPU if GPU memory is too short for the smallest chunk.
 
-    What is on the device already stays there: its owner has the memory to free.
+    Points or output on the device are computed there in any case: their owner can free memory.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()
@@ -470,7 +465,7 @@ def _or_on_cpu(
 
 
 def machine_used(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]:
-    """Return where these were answered, "cuda" or, for want of memory, "cpu", and why there."""
+    """Return the machine of these queries, "cuda", or "cpu" if memory was short; and the reason."""
     answers = sum(index.answers for index in indexes)
     on_the_cpu = sum(index.on_the_cpu for index in indexes)
     want = next((index.want for index in indexes if index.want), "")
@@ -478,4 +473,4 @@ def machine_used(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]
         return "cuda", why
     if on_the_cpu == answers:
         return "cpu", want
-    return "cuda", f"{why}; {on_the_cpu:,} of {answers:,} answers are the CPU's: {want}"
+    return "cuda", f"{why}; the CPU computed {on_the_cpu:,} of {answers:,} points: {want}"

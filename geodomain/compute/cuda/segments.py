@@ -1,4 +1,4 @@
-"""Segment queries on a GPU: the hierarchy of boxes, and the launches."""
+"""Run segment queries on a GPU: build the hierarchy of boxes, launch kernels."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from geodomain.compute.data import Floats, MeshArrays, SegmentRows
 from geodomain.compute.native import core
 
 MOST_ROUNDS = 16  # keys that a thread sorts
-SORT_BLOCKS = 132 * 8  # that keys are shared among, where there are not many
+SORT_BLOCKS = 132 * 8  # blocks that share the keys, if there are few keys
 
 
 class Rooms:
-    """Give out device memory for the length of a `with`."""
+    """Allocate device memory for the duration of a `with`."""
 
     def __enter__(self) -> Rooms:
-        """Begin with none."""
+        """Start without memory."""
         self._memory: list[CudaMemory] = []
         return self
 
     def __call__(self, size: int) -> int:
-        """Return the address of so many bytes."""
+        """Allocate bytes and return their address."""
         self._memory.append(allocate_pooled(size))
         return int(self._memory[-1])
 
     def of(self, name: str, count: int) -> int:
-        """Return the address of so many of a structure."""
+        """Allocate `count` structures and return their address."""
         return self(layout.structure(name).size * count)
 
     def __exit__(self, *_: object) -> None:
@@ -52,7 +52,7 @@ def _launch(name: str, threads: int, *fields: Argument) -> None:
 
 
 def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
-    """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
+    """Sort 64-bit keys with 32-bit values in place, by an even number of passes."""
     block, digits = device.block_threads(), layout.constant("kDigits")
     rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
     tiles = -(-n // (rounds * block))
@@ -68,24 +68,19 @@ def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
         _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
 
 
-def _most_nodes(triangle_count: int) -> int:
-    """Return the nodes that a hierarchy can have at most."""
-    return core().most_nodes(triangle_count)
-
-
 def _radix(step: str, threads: int, *fields: Argument) -> None:
     device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields)
 
 
 class Hierarchy:
-    """Build the hierarchy of a mesh on the device, and hold it there."""
+    """The hierarchy of a mesh, built and stored on the device."""
 
     def __init__(self, mesh: MeshArrays, *, brute: bool) -> None:
         self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
         self._marks: list[CudaEvent] = []
         self._kept: list[CudaMemory] = []
         self.firsts: list[int] = []  # the first node of each level, and the end
-        self.nbytes = 0  # of nodes and packets, or boxes: what is kept beside the mesh
+        self.nbytes = 0  # of nodes and packets, or boxes; without the mesh
         self.count = len(mesh.triangles)
         self.packets = self.packet_count = 0
         self.frame = layout.structure("BoxFrame").empty()
@@ -113,17 +108,17 @@ class Hierarchy:
         return int(memory)
 
     def _room(self, name: str, count: int) -> int:
-        """Return the address of so many of a structure that are kept."""
+        """Allocate `count` structures that live as long as this object; return their address."""
         size = layout.structure(name).size * count
         self.nbytes += size
         return self._keep(allocate_pooled(size))
 
     def _mark(self) -> None:
-        """Note on the device when what has been launched is done."""
+        """Record an event after the launches so far."""
         self._marks.append(device.driver().Event().record())
 
     def _tell_times(self) -> None:
-        """Wait for the last step, and for no other."""
+        """Store the times of the steps, waiting only for the last one."""
         marks, self._marks = self._marks, []
         if marks:
             marks[-1].synchronize()
@@ -142,9 +137,9 @@ class Hierarchy:
         self._mark()
         _sort(codes, order, n, room)
         self._mark()
-        found = self._tree(boxes, codes, order, room)
+        addresses = self._tree(boxes, codes, order, room)
         self._mark()
-        return found
+        return addresses
 
     def _tree(self, boxes: int, codes: int, order: int, room: Rooms) -> tuple[int, int]:
         cuda, n = device.driver(), self.count
@@ -155,7 +150,7 @@ class Hierarchy:
             range=room(8 * n), around_node=room.of("Box", n), other_end=ends, root=root,
         )  # fmt: skip
         _launch("climb", n, tree)
-        most = _most_nodes(n)
+        most = core().most_nodes(n)
         nodes, ranges = room.of("WideNode", most), room.of("PacketRange", n)
         counts = room(4 + 4 * layout.constant("kLevels"))
         wide = layout.structure("WideTree").pack(
@@ -164,19 +159,19 @@ class Hierarchy:
         )  # fmt: skip
         _launch("begin", 1, tree, wide)
         node_count, self.packet_count = self._gather(tree, wide, counts)
-        kept = self._room("WideNode", node_count)
-        cuda.memcpy_dtod_async(kept, nodes, layout.structure("WideNode").size * node_count)
+        stored = self._room("WideNode", node_count)
+        cuda.memcpy_dtod_async(stored, nodes, layout.structure("WideNode").size * node_count)
         packets = self._room("Packet", self.packet_count)
         packet_rows = ctypes.c_uint32(self.packet_count)
         places = layout.constant("kDevicePacket") * self.packet_count
         _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)
-        return kept, packets
+        return stored, packets
 
     def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
         """Gather nodes, level by level; return the numbers of nodes and of packets.
 
-        Sizes of levels stay on the device: as many levels as a tree usually has go off at once,
-        and only then is there a look at whether that was enough.
+        Level sizes stay on the device: as many levels as a tree usually has are launched at once,
+        and only then are the sizes read, to see whether that was enough.
         """
         levels, level = layout.constant("kLevels"), 0
         made = np.zeros(1 + levels, dtype=np.uint32)
@@ -208,12 +203,12 @@ class Hierarchy:
 
 Number = TypeVar("Number", bound=np.generic)
 
-MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
-BINNED_ROWS = 1 << 20  # with fewer segments bins cost more than they save
+MOST_HITS = 1 << 23  # most hits at a time
+BINNED_ROWS = 1 << 20  # with fewer segments, binning costs more than it saves
 
 
 class Resident:
-    """Segments on the device, and room for the rows that quick arithmetic is unsure of."""
+    """Segments on the device, and a list for the rows that quick arithmetic cannot decide."""
 
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
@@ -225,12 +220,12 @@ class Resident:
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:
-        """Return the list of unsure rows, empty."""
+        """Return the list of unsure rows, emptied."""
         device.driver().memset_d32_async(self._unsure, 0, 1)
         return layout.row_list(self._unsure + 4, self._unsure)
 
     def part(self, begin: int, end: int) -> Resident:
-        """Return some of the rows, where they are; the whole stays as long as they do."""
+        """Return a range of the rows in place; it keeps the whole alive."""
         part = copy.copy(self)
         part.rows, part._memory = end - begin, []
         part.ends = self.ends + layout.structure("Segment").size * begin
@@ -239,7 +234,7 @@ class Resident:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of the rows and of the list."""
+        """Return the bytes of the rows and the list."""
         return (layout.structure("Segment").size + 4) * self.rows + 4
 
     def __del__(self) -> None:
@@ -249,17 +244,17 @@ class Resident:
 
 @device.one_at_a_time
 def resident(segments: SegmentRows) -> Resident:
-    """Return the device's copy of segments, made when it is first asked for."""
-    kept = segments.device.get("cuda")
-    if not isinstance(kept, Resident) or kept.home != device.number():
-        kept = segments.device["cuda"] = Resident(
+    """Return the device's copy of segments, created at the first query."""
+    copied = segments.device.get("cuda")
+    if not isinstance(copied, Resident) or copied.home != device.number():
+        copied = segments.device["cuda"] = Resident(
             segments.packed, sorted=segments.order is not None
         )
-    return kept
+    return copied
 
 
 def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
-    """Return the address of the rows by bins: near segments next to each other."""
+    """Sort the rows into bins, so that near segments are together; return the order's address."""
     cells = layout.structure("Bins").empty()
     core().bins_of(frame, segments.rows, cells)
     order, count = room(4 * segments.rows), int(cells[0]["count"])
@@ -268,7 +263,7 @@ def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
 
 
 class CudaSegmentIndex:
-    """One surface's triangles on the device, ready to be asked about segments."""
+    """An index of one surface on the device, for segment queries."""
 
     def __init__(self, mesh: MeshArrays, *, strategy: str, grid: int | None) -> None:
         self._held: Hierarchy | None = Hierarchy(mesh, brute=strategy == "brute")
@@ -277,20 +272,20 @@ class CudaSegmentIndex:
 
     @property
     def _hierarchy(self) -> Hierarchy:
-        """Return what is on the device, which stays there while it is held; ValueError if freed."""
-        held = self._held
-        if held is None:
+        """Return the hierarchy; it lives as long as it is referenced. ValueError after `close`."""
+        hierarchy = self._held
+        if hierarchy is None:
             raise ValueError(CLOSED)
-        return held
+        return hierarchy
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that each step of building took."""
+        """Return the seconds that each step of the build took."""
         return self._hierarchy.build_times
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that the device holds, beside the mesh's own arrays."""
+        """Return the bytes on the device, without the mesh's own arrays."""
         return self._hierarchy.nbytes
 
     def levels(self) -> list[Floats]:
@@ -298,28 +293,28 @@ class CudaSegmentIndex:
         return self._hierarchy.levels()
 
     def close(self) -> None:
-        """Free the device's memory, once no thread asks."""
+        """Free the device's memory once no thread uses it."""
         self._held = None
 
-    @device.one_at_a_time  # the list of unsure rows is begun, filled and read
-    def ask(self, question: str, segments: Resident, *fields: Argument) -> None:
-        """Run a question over all rows, quickly, then over the unsure ones in full."""
+    @device.one_at_a_time  # because all calls share the list of unsure rows
+    def ask(self, query: str, segments: Resident, *fields: Argument) -> None:
+        """Run a query over all rows in quick arithmetic, then over the unsure rows in full."""
         unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.block_threads()
         some = device.list_threads(threads)
-        name = f"geodomain_segments_{question}"
+        name = f"geodomain_segments_{query}"
         with Rooms() as room:
             pays = segments.rows >= BINNED_ROWS and not segments.sorted and self._grid is None
             order = binned(segments, hierarchy.frame, room) if pays else 0
             rows = layout.structure("SegmentRows").pack(
                 segments=segments.ends, order=order, count=segments.rows
             )
-            asked = hierarchy.view, rows, *fields, unsure
-            device.launch("segments.cu", name, threads, *asked)
-            device.launch("segments.cu", f"{name}_full", some, *asked)
+            call = hierarchy.view, rows, *fields, unsure
+            device.launch("segments.cu", name, threads, *call)
+            device.launch("segments.cu", f"{name}_full", some, *call)
 
     def ask_brute(self, step: str, segments: Resident, *fields: Argument) -> None:
-        """Run a step of brute force: a block to a triangle."""
+        """Run a step by brute force, a block for each triangle."""
         hierarchy = self._hierarchy
         device.launch(
             "brute.cu", f"geodomain_brute_{step}", hierarchy.count * device.block_threads(),
@@ -327,26 +322,26 @@ class CudaSegmentIndex:
         )  # fmt: skip
 
     def answer(
-        self, question: str, segments: SegmentRows, out: NDArray[Number], nothing: int
+        self, query: str, segments: SegmentRows, out: NDArray[Number], nothing: int
     ) -> NDArray[Number]:
-        """Write and return answers, whose bytes are ``nothing`` where no triangle is crossed."""
+        """Write results to ``out`` and return it; bytes without a hit are ``nothing``."""
         if len(out) == 0:
             return out
-        kept = resident(segments)
+        copied = resident(segments)
         with device.current() as cuda, Rooms() as room:
-            found = room(out.nbytes)
+            results = room(out.nbytes)
             if not self._brute:
-                self.ask(question, kept, found)
+                self.ask(query, copied, results)
             else:
-                cuda.memset_d8(found, nothing, out.nbytes)
-                if question == "nearest":
-                    least = room(8 * kept.rows)
-                    cuda.memset_d8(least, 0xFF, 8 * kept.rows)
-                    self.ask_brute("least", kept, least)
-                    self.ask_brute("nearest", kept, least, found)
+                cuda.memset_d8(results, nothing, out.nbytes)
+                if query == "nearest":
+                    least = room(8 * copied.rows)
+                    cuda.memset_d8(least, 0xFF, 8 * copied.rows)
+                    self.ask_brute("least", copied, least)
+                    self.ask_brute("nearest", copied, least, results)
                 else:
-                    self.ask_brute(question, kept, found)
-            download(out, found)
+                    self.ask_brute(query, copied, results)
+            download(out, results)
         return out
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
@@ -377,17 +372,17 @@ class CudaSegmentIndex:
     def _all(self, part: Resident, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         out = layout.structure("Found").empty(int(offsets[-1]))
         with device.current() as cuda, Rooms() as room:
-            firsts, found = room(offsets.nbytes), room(out.nbytes)
+            firsts, hits = room(offsets.nbytes), room(out.nbytes)
             cuda.memcpy_htod(firsts, offsets)
             if not self._brute:
-                self.ask("all", part, firsts, found)
+                self.ask("all", part, firsts, hits)
             else:
                 taken = room(4 * part.rows)
                 cuda.memset_d32(taken, 0, part.rows)
-                self.ask_brute("all", part, firsts, taken, found)
+                self.ask_brute("all", part, firsts, taken, hits)
                 rows = ctypes.c_uint32(part.rows)
-                device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, found)
-            cuda.memcpy_dtoh(out, found)
+                device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, hits)
+            cuda.memcpy_dtoh(out, hits)
         triangle: NDArray[np.int64] = out["triangle"]
         return triangle
 
@@ -406,7 +401,7 @@ class CudaSegmentIndex:
         return out
 
     def _describe(
-        self, kept: Resident, rows: NDArray[np.int64], triangle: NDArray[np.int32], out: Floats
+        self, segments: Resident, rows: NDArray[np.int64], triangle: NDArray[np.int32], out: Floats
     ) -> None:
         with device.current() as cuda, Rooms() as room:
             places = room(rows.nbytes), room(triangle.nbytes), room(out.nbytes)
@@ -414,13 +409,13 @@ class CudaSegmentIndex:
             cuda.memcpy_htod(places[1], triangle)
             device.launch(
                 "segments.cu", "geodomain_segments_describe", len(rows), self._hierarchy.mesh,
-                kept.ends, *places[:2], len(rows), places[2],
+                segments.ends, *places[:2], len(rows), places[2],
             )  # fmt: skip
             cuda.memcpy_dtoh(out, places[2])
 
 
 def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Return rows that have MOST_HITS together, or a single one that has more by itself."""
+    """Yield ranges of rows with at most MOST_HITS hits, or one row with more."""
     begin, rows = 0, len(offsets) - 1
     while begin < rows and offsets[begin] < offsets[-1]:
         most = offsets[begin] + MOST_HITS

@@ -1,4 +1,4 @@
-"""Shares of blocks on a GPU: launches for lattices, and for blocks anywhere."""
+"""Compute shares of blocks on a GPU: of lattices, and of blocks anywhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodomain.compute.cuda.segments import Rooms
 from geodomain.compute.data import Columns, Floats, Indices, MeshArrays
 
 LATTICE_FILE = "shares.cu"
-PART_BYTES = 512 << 20  # of the device at a time, where a layer of x is not larger
+PART_BYTES = 512 << 20  # of device memory for a part, unless a layer of x is larger
 
 
 def lattice_shares(
@@ -31,7 +31,7 @@ def lattice_shares(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write the shares of blocks between edges; as the CPU's, with the same bits."""
+    """Write the shares of blocks between edges; the bits are the same as on the CPU."""
     try:
         with device.current():
             return _write(mesh, weights, edges, labels, out, threads)
@@ -48,7 +48,7 @@ def _write(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write part by part; what is borrowed goes with this frame, in the context."""
+    """Write part by part; borrowed memory is freed within the context."""
     layer = out[0].nbytes + 2 * labels[0].nbytes
     layers = max(1, min(len(out), PART_BYTES // layer))
     with (
@@ -66,7 +66,7 @@ def _write(
 
 
 class ShareLattice:
-    """A mesh and a lattice on the device, with room for ``layers`` of x at a time."""
+    """A mesh and a lattice on the device, with memory for ``layers`` of x at a time."""
 
     def __init__(
         self, mesh: MeshArrays, weights: NDArray[np.int8], edges: Columns, room: Rooms, layers: int
@@ -81,11 +81,11 @@ class ShareLattice:
         self.rows, self.layers = len(edges[1]) - 1, len(edges[2]) - 1
         self.words = (self.layers + 63) // 64
         blocks, bits = (layers * self.rows * count for count in (self.layers, self.words))
-        self.shares = room(8 * (blocks + bits))  # what triangles enter comes after them
+        self.shares = room(8 * (blocks + bits))  # followed by bits of entered blocks
         self.labels, self.counts, self.mixed = room(8 * bits), room(8 * self.triangles), room(8)
 
     def answer(self, begin: int, end: int, labels: NDArray[np.uint64]) -> int:
-        """Make the shares of the layers from begin to end; return how many blocks are mixed."""
+        """Compute the shares of the layers from begin to end; return how many blocks are mixed."""
         part = SharePart(self, begin, end)
         part.clear()
         pairs = part.count()
@@ -99,7 +99,7 @@ class ShareLattice:
 
 
 class SharePart:
-    """The launches for some layers of x."""
+    """The launches for a range of layers of x."""
 
     def __init__(self, lattice: ShareLattice, begin: int, end: int) -> None:
         self._lattice = lattice
@@ -112,13 +112,13 @@ class SharePart:
         )  # fmt: skip
 
     def clear(self) -> None:
-        """Let nothing be added up."""
+        """Reset all sums to 0."""
         cuda, lattice = device.driver(), self._lattice
         cuda.memset_d32_async(lattice.shares, 0, 2 * self._words, lattice.stream)
         cuda.memset_d32_async(lattice.mixed, 0, 2, lattice.stream)
 
     def count(self) -> int:
-        """Return how many pairs of a triangle and a column there are; note where each begins."""
+        """Count the pairs of a triangle and a column; store where each triangle's begin."""
         lattice = self._lattice
         if lattice.triangles == 0:
             return 0
@@ -139,7 +139,7 @@ class SharePart:
         )  # fmt: skip
 
     def shed(self, pairs: int) -> None:
-        """Add what every triangle has in every column, a thread to each pair of them."""
+        """Add the volume below each triangle in each column, a thread for each pair."""
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_shed", pairs,
@@ -148,7 +148,7 @@ class SharePart:
         )  # fmt: skip
 
     def settle(self) -> None:
-        """Make shares of what was added up."""
+        """Turn the sums into shares."""
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_settle",
@@ -164,9 +164,9 @@ TOGETHER = 1 << 21  # blocks on the device at a time: 69 bytes each
 
 
 class CudaBlockIndex:
-    """One mesh's triangles and its rim on the device, ready to be asked about blocks anywhere.
+    """An index of one mesh and its rim on the device, for shares of blocks anywhere.
 
-    The trees are made on the host, where they are needed too.
+    The trees are built on the host, which needs them, too.
     """
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
@@ -189,7 +189,7 @@ class CudaBlockIndex:
         return int(memory)
 
     def _tree(self, tree: np.void, leaf_count: int) -> bytes:
-        """Return the kernels' view of a copy of a tree of the host's."""
+        """Copy a tree of the host's to the device, and return the kernels' view of it."""
         node_count = int(tree["node_count"])
         held = (
             _bytes_at(int(tree[part]), layout.structure(name).size * n)
@@ -204,7 +204,7 @@ class CudaBlockIndex:
         )
 
     def __del__(self) -> None:
-        """Give the memory back, in the context that it came from."""
+        """Free the memory in the context that it came from."""
         weights = getattr(self, "_weights", None)
         device.free(*getattr(self, "_kept", ()), weights and weights[1])
 
@@ -220,7 +220,7 @@ class CudaBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares where a triangle enters a block; as the CPU's, with the same bits."""
+        """Write the shares of blocks that a triangle enters; the bits are the CPU's."""
         answers = np.empty(len(out), np.uint8)
         try:
             with device.current():
@@ -250,36 +250,36 @@ class CudaBlockIndex:
         out: Floats,
         answers: NDArray[np.uint8],
     ) -> None:
-        """Answer some blocks; those that have to go along lines are said to, and not written."""
+        """Compute blocks; those to be cut along lines are marked BY_LINES and not written."""
         rows, cuda = len(out), device.driver()
         if rows == 0:
             return
         with Rooms() as room:
             low, high, listed, count = room(24 * rows), room(24 * rows), room(4 * rows), room(4)
-            said, shares = room(rows), room(8 * rows)
+            kinds, shares = room(rows), room(8 * rows)
             cuda.memcpy_htod(low, lows)
             cuda.memcpy_htod(high, highs)
             cuda.memset_d32(count, 0, 1)
-            cuda.memset_d32(shares, 0, 2 * rows)  # all of them are copied back
+            cuda.memset_d32(shares, 0, 2 * rows)  # all shares are copied back
             device.launch(
                 FILE, "geodomain_blocks_answer", rows,
-                self._view, low, high, rows, said, layout.row_list(listed, count),
+                self._view, low, high, rows, kinds, layout.row_list(listed, count),
             )  # fmt: skip
             if weights is not None:
                 device.launch(
                     FILE, "geodomain_blocks_share", device.list_threads(rows),
                     self._view, self._weights_there(weights), low, high, single,
-                    listed, count, shares, said,
+                    listed, count, shares, kinds,
                 )  # fmt: skip
-            cuda.memcpy_dtoh(answers, said)
+            cuda.memcpy_dtoh(answers, kinds)
             answered = np.flatnonzero(answers == BlockAnswer.BY_TRIANGLES)
             if len(answered):
-                found = np.empty(rows)
-                cuda.memcpy_dtoh(found, shares)
-                out[answered] = found[answered]
+                computed = np.empty(rows)
+                cuda.memcpy_dtoh(computed, shares)
+                out[answered] = computed[answered]
 
     def _weights_there(self, weights: NDArray[np.int8]) -> int:
-        """Return where weights are on the device; the last ones stay there."""
+        """Return the address of weights on the device; the last weights stay there."""
         if self._weights is None or self._weights[0] is not weights:
             if self._weights is not None:
                 self._weights[1].free()
@@ -299,7 +299,7 @@ class CudaBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares of blocks whose plans are covered, which the CPU finds."""
+        """Write the shares of blocks whose plans are covered, on the CPU."""
         return self._cpu.covered_shares(
             weights, lows, highs, out, threads, lines=lines, single=single
         )
@@ -307,7 +307,7 @@ class CudaBlockIndex:
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
-        """Return what vertical lines through each block cross, which the CPU finds."""
+        """Return the crossings of vertical lines through each block, on the CPU."""
         return self._cpu.cuts(lows, highs, lines, threads, below=below)
 
     def host_handle(self) -> ctypes.c_void_p:
