@@ -13,7 +13,7 @@ from geodomain.cli.options import by_name, named_path
 from geodomain.errors import counted, visible
 
 if TYPE_CHECKING:
-    from geodomain.tables.options import TableKeywords
+    from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
         """The options that `distance_file` takes by the same names."""

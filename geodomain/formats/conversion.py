@@ -28,8 +28,9 @@ from geodomain.formats.omf1 import Project1
 from geodomain.formats.omf2 import Project2
 from geodomain.formats.solids import listed
 from geodomain.tables.conditions import Column
-from geodomain.tables.options import TableKeywords, TableOptions, table_options
+from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
+from geodomain.tables.settings import TableKeywords
 
 # Elements of OMF 1 and 2.
 _MODELS = {"VolumeElement", "BlockModel"}

@@ -6,11 +6,13 @@ import codecs
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import NamedTuple, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import NamedTuple, TypeVar, Unpack, cast, get_args
 
 from geodomain.files.gslib import Grid, grid_of
-from geodomain.tables.frames import Axis, LocalFrame, Position, Triple
+from geodomain.settings import among
+from geodomain.tables.frames import LocalFrame, Position, Triple
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, Mark, NumberRule
+from geodomain.tables.settings import ColumnKeywords, Missing, TableKeywords, Turns
 from geodomain.tables.vendors import find_column, plain_name
 
 
@@ -107,66 +109,9 @@ class TableOptions(NamedTuple):
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
-Turns = Sequence[tuple[Axis, float]]
-Marks = Mark | Sequence[Mark]
-Missing = Marks | Mapping[str, Marks]
 Value = TypeVar("Value")
 Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
-
-
-class NumberKeywords(TypedDict, total=False):
-    """Keywords of every function that uses columns as numbers; all are optional.
-
-    ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
-    {"AU": -99}. ``below_detection`` says how texts such as "<0.01", and negative grades, count:
-    as "half" or all ("limit") of the detection limit, as "zero" or as "missing".
-    ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
-    """
-
-    missing: Missing
-    below_detection: BelowDetection | None
-    detection_limit: Mapping[str, float] | None
-
-
-class ColumnKeywords(NumberKeywords, total=False):
-    """Keywords of every function that reads blocks from a file or a table in memory.
-
-    All are optional. They include those of `NumberKeywords`.
-
-    ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
-    sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
-    ``rotation``, such as "z=30" or [("z", 30)], says that coordinates are local; ``origin`` and
-    ``local_origin``, three numbers each, are the same point in the world and in the model.
-    ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
-    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
-    coordinates beside FROM and TO that are the same for all samples of a hole.
-    """
-
-    x: str | None
-    y: str | None
-    z: str | None
-    dx: str | float | None
-    dy: str | float | None
-    dz: str | float | None
-    position: Position | None
-    rotation: str | Turns | None
-    origin: str | Sequence[float] | None
-    local_origin: str | Sequence[float] | None
-    delimiter: str | None
-    decimal: str | None
-    encoding: str
-    gslib_grid: str | Sequence[float] | Grid | None
-    points_are_middles: bool
-
-
-class TableKeywords(ColumnKeywords, total=False):
-    """Keywords of every function that reads a block model from a file; all are optional.
-
-    ``frame``, such as "z=30" or [("z", 30)], turns the blocks; their coordinates are world ones.
-    """
-
-    frame: str | Turns | None
 
 
 _KEYWORDS = (*ColumnKeywords.__annotations__, *TableKeywords.__annotations__)
@@ -219,6 +164,11 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
         below_detection=_unless_none(read_below_detection, keywords.get("below_detection")),
         detection_limits=tuple((column, read_limit(limit)) for column, limit in limits.items()),
     )
+
+
+def options_among(keywords: Mapping[str, object]) -> TableOptions:
+    """Read those of a function's keywords that are about its table."""
+    return table_options(**among(TableKeywords, keywords))
 
 
 def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:

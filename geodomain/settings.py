@@ -1,0 +1,269 @@
+"""Settings that are declared once, as fields of data classes.
+
+The metadata of a field say what it may hold, what it does, and whether it changes output (see
+`key`). Keys of `domains.toml`, keywords and docstrings of functions, options of commands and the
+hash of a dataset's job follow from the fields. Nothing here needs NumPy: `--help` reads it too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from typing import Literal, NamedTuple, TypeVar
+
+from geodomain.errors import DomainError, shown
+
+Rule = Literal["parity", "winding"]
+
+Made = TypeVar("Made")
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class Key(NamedTuple):
+    """The values that a setting may have.
+
+    Attributes
+    ----------
+    expected : str
+        The values, in words for messages.
+    fits : callable
+        Whether a value is one of them.
+    convert : callable, optional
+        Makes the value of the field.
+    toml_only : bool
+        Only values of `domains.toml` are checked: the argument in Python takes other forms, or is
+        checked where it is used.
+    kind : {str, bool, int, float}
+        The type of an option's value.
+    choices : sequence of str
+        All the values, where they are a few texts.
+    low, high : float, optional
+        The least and the largest number. Zero as the least of a float is itself refused.
+    """
+
+    expected: str
+    fits: Callable[[object], bool]
+    convert: Callable[..., object] | None = None
+    toml_only: bool = False
+    kind: type = str
+    choices: Sequence[str] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+def one_of(choices: Sequence[str], *, toml_only: bool = False) -> Key:
+    """Return the values of a setting that is one of several texts."""
+    expected = f"one of {', '.join(map(repr, choices))}"
+    return Key(expected, lambda value: value in choices, None, toml_only, choices=choices)
+
+
+def whole(low: int, high: int | None = None, *, toml_only: bool = False) -> Key:
+    """Return the values of a setting that is a whole number."""
+
+    def fits(value: object) -> bool:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return low <= value <= (math.inf if high is None else high)
+
+    expected = f"a whole number from {low}" + ("" if high is None else f" to {high}")
+    return Key(expected, fits, None, toml_only, int, low=low, high=high)
+
+
+FLAG = Key("true or false", lambda value: isinstance(value, bool), bool, True, bool)
+TEXT = Key("a text", lambda value: isinstance(value, str), toml_only=True)
+LENGTH = Key(
+    "a number above 0",
+    lambda value: isinstance(value, int | float) and 0 < value < math.inf,
+    toml_only=True,
+    kind=float,
+    low=0,
+)
+
+
+def key(
+    values: Key,
+    *,
+    hashed: bool,
+    name: str = "",
+    help: str = "",
+    note: str = "",
+    metavar: str = "",
+    option: bool = True,
+    bare: str | None = None,
+    usual: object = None,
+) -> dict[str, object]:
+    """Return the metadata of a field.
+
+    Parameters
+    ----------
+    values : Key
+        The values that it may hold.
+    hashed : bool
+        Whether it enters the hash of a dataset's job: true for all that changes labels or output
+        and that the job does not hold elsewhere.
+    name : str
+        The key in `domains.toml`, if it differs from the field's name.
+    help : str
+        What it does, for the option and the docstring. It names other settings as keywords,
+        ``allow_open=``, which a command writes as ``--allow-open``.
+    note : str
+        What the docstring says beside that.
+    metavar : str
+        The value of the option, in words.
+    option : bool
+        Whether commands have an option for it; one may make its own.
+    bare : str, optional
+        The value of the option where it is given without one.
+    usual : optional
+        What None stands for in the end, where neither the caller nor the domains say it.
+    """
+    return {
+        "values": values, "hashed": hashed, "name": name, "help": help, "note": note,
+        "metavar": metavar, "option": option, "bare": bare, "usual": usual,
+    }  # fmt: skip
+
+
+def keys_of(kind: type) -> dict[str, Key]:
+    """Return the keys of a table of `domains.toml`, by the fields of its class."""
+    return {
+        entry.metadata["name"] or entry.name: entry.metadata["values"] for entry in fields(kind)
+    }
+
+
+def required_keys(kind: type) -> list[str]:
+    """Return the keys that a table must have: the fields without a default."""
+    return [
+        entry.metadata["name"] or entry.name
+        for entry in fields(kind)
+        if entry.default is MISSING and entry.default_factory is MISSING
+    ]
+
+
+def hashed_values(thing: object) -> Iterator[tuple[str, object]]:
+    """Return the fields that enter the hash of a dataset's job, with their values."""
+    for entry in fields(thing):  # type: ignore[arg-type]
+        if entry.metadata["hashed"]:
+            yield entry.name, getattr(thing, entry.name)
+
+
+def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
+    """Refuse a value that a setting cannot have."""
+    if not values.fits(value):
+        where = f"{name}: " if name else ""
+        message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
+        raise DomainError(message)
+
+
+def require_values(thing: object) -> None:
+    """Refuse fields of a data class whose values do not fit; None stands for a value to come."""
+    for entry in fields(thing):  # type: ignore[arg-type]
+        value, values = getattr(thing, entry.name), entry.metadata["values"]
+        if not values.toml_only and (value is not None or entry.default is not None):
+            require_fits("", entry.name, value, values)
+
+
+# --- Keywords of functions. A type checker sees `**keywords: Unpack[SomeKeywords]`, a reader a
+# signature and a docstring with every keyword, and the function makes the data class of them.
+
+
+def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], offered: type) -> Made:
+    """Make a data class of those of a function's keywords that are its fields.
+
+    Parameters
+    ----------
+    make : type
+        The data class.
+    keywords : mapping
+        As the function was called with.
+    offered : type
+        The TypedDict of all its keywords.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that there is not.
+    """
+    known = offered.__annotations__
+    for name in keywords:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            message = f"there is no keyword {name!r}{hint}"
+            raise TypeError(message)
+    own = {entry.name for entry in fields(make)}  # type: ignore[arg-type]
+    return make(**{name: value for name, value in keywords.items() if name in own})
+
+
+def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
+    """Return those of a function's keywords that are in a TypedDict."""
+    own = inspect.get_annotations(kind)
+    return kind(**{name: value for name, value in keywords.items() if name in own})
+
+
+def recorded(
+    kind: type, offered: type, arguments: Mapping[str, object], keywords: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the arguments of a call for its record, each setting as it was given or by default."""
+    found = {name: value for name, value in arguments.items() if value is not keywords}
+    for entry in fields(kind):
+        if entry.name in offered.__annotations__:
+            found[entry.name] = keywords.get(entry.name, entry.default)
+    return found
+
+
+def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function], Function]:
+    """Return a decorator that tells readers of a function's keywords.
+
+    The signature lists the fields of `kind` among the keys of the TypedDict `offered`, and so does
+    the docstring, in the place of its parameter ``**settings``. Keywords that are no fields stay
+    together: `rest` is their name and their TypedDict.
+    """
+    some = [entry for entry in fields(kind) if entry.name in offered.__annotations__]
+
+    def complete(function: Function) -> Function:
+        *given, last = inspect.signature(function).parameters.values()
+        more = [
+            inspect.Parameter(
+                entry.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=entry.default,
+                annotation=entry.type,
+            )
+            for entry in some
+        ]
+        more += [
+            last.replace(name=name, annotation=f"Unpack[{typed.__name__}]")
+            for name, typed in rest.items()
+        ]
+        vars(function)["__signature__"] = inspect.signature(function).replace(
+            parameters=[*given, *more]
+        )
+        entries = "".join(
+            f"    {entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
+            + _filled(f"{entry.metadata['help']} {entry.metadata['note']}")
+            for entry in some
+        )
+        if function.__doc__:
+            function.__doc__ = function.__doc__.replace("    **settings\n", entries)
+        return function
+
+    return complete
+
+
+def _described(annotation: object, values: Key) -> str:
+    """Return the type of a keyword as a docstring has it."""
+    text, optional = str(annotation).removesuffix(" | None"), str(annotation).endswith("| None")
+    if values.choices:
+        text = "{" + ", ".join(f'"{choice}"' for choice in values.choices) + "}"
+    return f"{text}, optional" if optional else text
+
+
+def _filled(text: str) -> str:
+    """Return the description of a keyword as the lines of a docstring."""
+    said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", " ".join(text.split()))
+    return textwrap.fill(said, 100, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n"
