@@ -20,6 +20,7 @@ import click
 
 from geodomain.errors import DeviceError, GeodomainError, GeodomainWarning, visible
 from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import TableSettings
 
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -62,16 +63,14 @@ def _extras() -> dict[str, set[str]]:
 KEYWORDS = {
     keyword: "--" + keyword.replace("_", "-")
     for keyword in (
-        *(entry.name for entry in fields(LabelSettings)),
-        *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
-        "frame",
-        *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
+        *(entry.name for kind in (LabelSettings, TableSettings) for entry in fields(kind)),
+        *("start", "end", "vertex_type", "ray_type"),
         *("domain", "bench", "output", "overwrite", "take_over", "devices"),
-        *("gslib_grid", "count", "fit", "margin", "fill", "size"),
-        *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
+        *("count", "fit", "margin", "fill", "size"),
+        *("collar", "survey", "intervals", "strict", "min_length"),
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
         *("density", "density_unit", "proportion"),
-        *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
+        *("resolution", "extensive", "parent", "scheme"),
         *("topography", "bend", "accept"),
     )
 } | {

@@ -12,8 +12,9 @@ from click.core import ParameterSource
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
-from geodomain.cli.options import Decorator, by_name, require_rotation, together
+from geodomain.cli.options import Decorator, by_name, require_table, together
 from geodomain.labelling.settings import DatasetKeywords, FileKeywords, LabelSettings
+from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,7 +212,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     page = given.pop("report", None)
     run = RunRecord(command, dict(given), given.pop("record"), page=page)
     as_json, quiet = given.pop("as_json"), given.pop("quiet")
-    require_rotation(given)
+    require_table(given)
     amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
     made = _columns(given) | _places(given) | {"domains": domains_of(given)}
     made["samples"] = command == "flag"
@@ -279,12 +280,8 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 
 
 # What a table is read with, and what a report is asked with that a labelling is asked with too.
-_TABLE = (
-    *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
-    *("local_origin", "frame", "delimiter", "decimal", "encoding", "gslib_grid"),
-    *("below_detection", "detection_limit"),
-)
-_SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
+_TABLE = tuple(TableKeywords.__annotations__)
+_SHARED = (*_TABLE, "column", "domains", "overwrite")
 
 
 def _write_page(

@@ -18,6 +18,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from geodomain.cli.console import as_options
 from geodomain.errors import GeodomainError
 from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import PlaceSettings, TableSettings
 
 
 def named_path(value: str) -> tuple[str, str]:
@@ -264,6 +265,10 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
     if values.kind is bool:
         settings["is_flag"] = True
+    elif values.reader:
+        settings["type"] = limit if values.kind is dict else read_by(values.reader)
+        settings["multiple"] = values.kind in (list, dict)
+        settings["callback"] = as_mapping if values.kind is dict else None
     elif values.choices:
         settings["type"] = click.Choice(values.choices)
     elif values.kind is int:
@@ -272,7 +277,7 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
         settings |= {"type": click.FloatRange(values.low, min_open=True), "callback": finite}
     if entry.metadata["bare"] is not None:
         settings |= {"is_flag": False, "flag_value": entry.metadata["bare"]}
-    if entry.default is not None and values.kind is not bool:
+    if entry.default and values.kind is not bool:
         settings["show_default"] = True
     return click.option(
         _flag(entry.name),
@@ -290,6 +295,11 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def require_table(given: Mapping[str, Any]) -> None:
+    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
+    require_settings(TableSettings, given)
+
+
 def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
     """Raise a usage error for settings that contradict each other, as the library says it."""
     own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
@@ -299,11 +309,6 @@ def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> N
         raise
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
-
-
-def _column(flag: str, what: str) -> Decorator:
-    """Make the option that names one column of the table."""
-    return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
 
 
 def _allow_memory(context: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -352,61 +357,8 @@ def with_memory(command: click.Command, name: str) -> click.Command:
     return command
 
 
-text_options = (
-    click.option(
-        "--delimiter",
-        type=read_by("read_delimiter"),
-        metavar="MARK",
-        help="One of , ; tab |  [default: detected]",
-    ),
-    click.option(
-        "--decimal",
-        type=read_by("read_decimal"),
-        metavar="MARK",
-        help="Decimal comma or point.  [default: detected]",
-    ),
-    click.option(
-        "--encoding",
-        type=read_by("read_encoding"),
-        metavar="NAME",
-        default="utf-8",
-        show_default=True,
-        help="Encoding of the header and of new cells.",
-    ),
-    click.option(
-        "--missing",
-        type=read_by("read_missing"),
-        multiple=True,
-        metavar="[COLUMN=]VALUE",
-        help="Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; "
-        "may be repeated. Empty cells and NaN always count as missing.",
-    ),
-)
-
-number_options = (
-    click.option(
-        "--below-detection",
-        type=click.Choice(["half", "limit", "zero", "missing"]),
-        help="What texts such as <0.01, and negative grades, count as where a column is used as "
-        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
-    ),
-    click.option(
-        "--detection-limit",
-        "detection_limit",
-        type=limit,
-        multiple=True,
-        callback=as_mapping,
-        metavar="COLUMN=LIMIT",
-        help="With --below-detection: the limit of words such as BDL in a column; may be repeated.",
-    ),
-)
-
-position_option = click.option(
-    "--position",
-    type=click.Choice(["centroid", "corner"]),
-    help="Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes.  "
-    "[default: as the header says, or centroid]",
-)
+text_options = settings_options(TableSettings, "delimiter", "decimal", "encoding", "missing")
+number_options = settings_options(TableSettings, "below_detection", "detection_limit")
 
 
 def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
@@ -414,79 +366,10 @@ def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
 
 
-rotation_option = click.option(
-    "--rotation",
-    type=read_by("read_turns"),
-    metavar="AXIS=DEGREES,...",
-    help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
-    "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
-)
-
-local_origin_option = click.option(
-    "--local-origin",
-    type=read_by("read_point"),
-    metavar="X,Y,Z",
-    help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
-)
-
-rotation_options = together(
-    rotation_option,
-    origin_option(
-        "With --rotation: the model's origin in world coordinates.",
-        type=read_by("read_point"),
-    ),
-    local_origin_option,
-)
-
-boxes_option = click.option(
-    "--frame",
-    type=read_by("read_turns"),
-    metavar="AXIS=DEGREES,...",
-    help="Rotations as for --rotation, if the coordinates are those of the world and the boxes of "
-    "the blocks are turned.",
-)
-
-frame_options = together(position_option, rotation_options)
-
-box_options = together(position_option, rotation_options, boxes_option)
-
-
-def require_rotation(given: Mapping[str, Any]) -> None:
-    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
-    if given["rotation"] is not None and given.get("frame") is not None:
-        message = (
-            "--rotation says that coordinates are local, and --frame that they are those of the "
-            "world: give one of them"
-        )
-        raise click.UsageError(message)
-    if given["rotation"] is None and (given["origin"] or given["local_origin"]):
-        message = "--origin and --local-origin belong to a --rotation"
-        raise click.UsageError(message)
-    if given["rotation"] is not None and given["origin"] is None:
-        message = "--rotation needs --origin: the world coordinates of the model's origin"
-        raise click.UsageError(message)
-
-
-table_options = together(
-    *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
-    *[_column(f"--d{axis}", f"block's size in {axis}, or its size") for axis in "xyz"],
-    *text_options,
-    *number_options,
-    click.option(
-        "--gslib-grid",
-        type=read_by("read_gslib_grid"),
-        metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
-        help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
-    ),
-    click.option(
-        "--points-are-middles",
-        is_flag=True,
-        help="Take coordinates beside FROM and TO for the middles of samples, even where they are "
-        "the same for a whole hole, as those of collars are.",
-    ),
-)
-
-segment_table_options = together(*text_options)
+rotation_options = settings_options(TableSettings, "rotation", "origin", "local_origin")
+frame_options = together(settings_options(TableSettings, "position"), rotation_options)
+box_options = settings_options(PlaceSettings)
+table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:

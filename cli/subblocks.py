@@ -97,7 +97,7 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.splitting import subblock_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     _require_sense(given)
     given |= {
         "domains": domains_of(given | {"codes": False}),
@@ -158,7 +158,7 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.merging import merge_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     given["extensive"] = columns_of(given["extensive"])
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))

@@ -203,7 +203,7 @@ def distance(
     """
     from geodomain.volumes.distance_file import distance_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     named = by_name(meshes)
     twice = [name for name, paths in named.items() if len(paths) > 1]
     if twice:

@@ -38,12 +38,14 @@ class Key(NamedTuple):
     toml_only : bool
         Only values of `domains.toml` are checked: the argument in Python takes other forms, or is
         checked where it is used.
-    kind : {str, bool, int, float}
-        The type of an option's value.
+    kind : {str, bool, int, float, list, dict}
+        The type of an option's value; lists and dicts are options that may be repeated.
     choices : sequence of str
         All the values, where they are a few texts.
     low, high : float, optional
         The least and the largest number. Zero as the least of a float is itself refused.
+    reader : str
+        The function of `geodomain.tables.options` that reads it, so that both take the same words.
     """
 
     expected: str
@@ -54,6 +56,7 @@ class Key(NamedTuple):
     choices: Sequence[str] = ()
     low: float | None = None
     high: float | None = None
+    reader: str = ""
 
 
 def one_of(choices: Sequence[str], *, toml_only: bool = False) -> Key:
@@ -83,6 +86,11 @@ LENGTH = Key(
     kind=float,
     low=0,
 )
+
+
+def read_by(reader: str, kind: type = str) -> Key:
+    """Return the values of a setting that a function of `geodomain.tables.options` reads."""
+    return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
 
 def key(
@@ -149,6 +157,12 @@ def hashed_values(thing: object) -> Iterator[tuple[str, object]]:
     for entry in fields(thing):  # type: ignore[arg-type]
         if entry.metadata["hashed"]:
             yield entry.name, getattr(thing, entry.name)
+
+
+def hashed_part(thing: Made) -> Made:
+    """Return the same with the defaults of all fields that do not enter the hash."""
+    make: Callable[..., Made] = type(thing)
+    return make(**dict(hashed_values(thing)))
 
 
 def require_fits(name: str, field_name: str, value: object, values: Key) -> None:

@@ -34,7 +34,8 @@ from geodomain.settings import (
     require_values,
     with_keywords,
 )
-from geodomain.tables.options import TableOptions
+from geodomain.tables.options import table_options
+from geodomain.tables.settings import TableKeywords, TableSettings
 
 ORE = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]],
                      [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])  # fmt: skip
@@ -101,10 +102,10 @@ def test_help_names_options_not_keywords(command: click.Command) -> None:
     assert "With --allow-open: label for rows above or below a hole" in " ".join(text.split())
 
 
-def job(asked: LabelSettings) -> str:
+def job(asked: LabelSettings, table: TableSettings | None = None) -> str:
     """Return the hash of a job with some settings."""
     ready = prepare({"ORE": ORE}, asked)
-    return hash_of(describe_job(LocalStore(Path("blocks")), ready, TableOptions()))
+    return hash_of(describe_job(LocalStore(Path("blocks")), ready, table or TableSettings()))
 
 
 @pytest.mark.parametrize("entry", fields(LabelSettings), ids=lambda entry: entry.name)
@@ -115,6 +116,38 @@ def test_a_setting_is_in_the_hash_if_it_says_so(entry: Field[object]) -> None:
     changed = job(replace(plain, **{entry.name: other})) != job(plain)
     # Welding changes the meshes, whose hashes the job has: this mesh has no vertices so near.
     assert changed == entry.metadata["hashed"]
+
+
+TABLE = {
+    "position": "corner", "encoding": "latin-1", "missing": -99, "below_detection": "half",
+    "detection_limit": {"AU": 0.1}, "gslib_grid": "1,1,1,0,0,0,1,1,1", "delimiter": ";",
+    "decimal": ",", "dx": 5,
+}  # fmt: skip
+# These go together.
+TURNED = {"rotation": "z=30", "origin": (1, 2, 3)}
+
+
+@pytest.mark.parametrize("entry", fields(TableSettings), ids=lambda entry: entry.name)
+def test_every_word_about_a_table_has_every_face(entry: Field[object]) -> None:
+    assert TableKeywords.__annotations__[entry.name].__forward_arg__ == entry.type
+    option = next(each for each in label.params if each.name == entry.name)
+    assert isinstance(option, click.Option) and option.help
+    plain: dict[str, object] = {}
+    if entry.name in ("rotation", "origin", "local_origin"):
+        plain = TURNED
+    other = {"frame": "z=20", "rotation": "z=20", "origin": (4, 5, 6), "local_origin": "1,1,1",
+             "points_are_middles": True}.get(entry.name, TABLE.get(entry.name, "EAST"))  # fmt: skip
+    said = plain | {entry.name: other}
+    assert table_options(**said) != table_options(**plain)  # type: ignore[arg-type]
+    asked = LabelSettings()
+    changed = job(asked, TableSettings(**said)) != job(asked, TableSettings(**plain))  # type: ignore[arg-type]
+    assert changed == entry.metadata["hashed"]
+
+
+def test_the_same_said_otherwise_is_the_same_job() -> None:
+    asked = LabelSettings()
+    one, other = TableSettings(missing=-99, dx=5), TableSettings(missing=("-99",), dx="5")
+    assert job(asked, one) == job(asked, other) != job(asked)
 
 
 # --- One setting more, as a user of the mechanism would add it.

@@ -30,15 +30,16 @@ from geodomain.labelling.counts import Counts
 from geodomain.labelling.files import FileHash
 from geodomain.labelling.labeller import Prepared
 from geodomain.mesh.mesh import Mesh
-from geodomain.settings import hashed_values
+from geodomain.settings import hashed_part, hashed_values
 from geodomain.tables.conditions import Condition
-from geodomain.tables.options import TableOptions
+from geodomain.tables.options import options_of
+from geodomain.tables.settings import TableSettings
 
 # Of what is stored of a job and its parts; another one is another job.
 _FORMAT = 1
 
 
-def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[str, object]:
+def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:
     """Return all that decides what a part's output and its counts are.
 
     Each setting says whether it is part of it: backends and threads give the same labels.
@@ -51,7 +52,7 @@ def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[st
         "domains": _describe(domains, {id(mesh): mesh_hash(mesh) for mesh in domains.meshes}),
         "options": {
             **dict(hashed_values(ready.settings)),
-            "table": repr(options),
+            "table": repr(options_of(hashed_part(table))),
         },
     }
 

@@ -56,9 +56,9 @@ from geodomain.labelling.labeller import Prepared, prepare
 from geodomain.labelling.settings import DatasetKeywords, LabelSettings
 from geodomain.labelling.summary import Summary, summarise
 from geodomain.progress import Progress, show_progress
-from geodomain.settings import read_keywords, recorded, with_keywords
-from geodomain.tables.options import TableOptions, options_among
-from geodomain.tables.settings import TableKeywords
+from geodomain.settings import among, read_keywords, recorded, with_keywords
+from geodomain.tables.options import TableOptions, options_of
+from geodomain.tables.settings import TableKeywords, TableSettings
 
 if TYPE_CHECKING:
     import distributed
@@ -414,7 +414,9 @@ def label_dataset(
     asked = read_keywords(LabelSettings, keywords, DatasetKeywords)
     if scheduler is not None:
         _require_workers(scheduler, output)
-    options = options_among(keywords)
+    said = among(TableKeywords, keywords)
+    table = read_keywords(TableSettings, said, TableKeywords)
+    options = options_of(table)
     found = find_parts(dataset)
     target = _require_target(found, output, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
@@ -425,7 +427,7 @@ def label_dataset(
         run.inputs.extend(ready.source.files)
         require_one_schema(found.parts, options, ready.columns)
         with _open_states(
-            found, target, ready, options, overwrite=overwrite, take_over=take_over
+            found, target, ready, table, overwrite=overwrite, take_over=take_over
         ) as states:
             missing = states.missing(found.parts)
             hashed = run.source is not None
@@ -480,13 +482,13 @@ def _open_states(
     found: Dataset,
     target: Store | None,
     ready: Prepared,
-    options: TableOptions,
+    table: TableSettings,
     *,
     overwrite: bool,
     take_over: bool,
 ) -> Iterator[States]:
     """Open what is known of the parts, in the output or for this run alone."""
-    job = describe_job(found.base, ready, options)
+    job = describe_job(found.base, ready, table)
     if target is not None:
         with open_output(
             target, job, found.parts, overwrite=overwrite, take_over=take_over

@@ -1,9 +1,13 @@
-"""What a user can say about a table: the keywords of functions that read one."""
+"""What a user can say about a table: keywords of functions, options of commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+from geodomain.settings import FLAG, TEXT, key, one_of, read_by
 
 if TYPE_CHECKING:
     from geodomain.files.gslib import Grid
@@ -13,6 +17,180 @@ if TYPE_CHECKING:
 Turns: TypeAlias = "Sequence[tuple[Axis, float]]"
 Marks: TypeAlias = "Mark | Sequence[Mark]"
 Missing: TypeAlias = "Marks | Mapping[str, Marks]"
+
+_column = partial(key, TEXT, hashed=True, metavar="COLUMN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceSettings:
+    """Where the blocks of a table lie.
+
+    Raises
+    ------
+    ValueError
+        For an origin without a rotation, the reverse, and two frames.
+    """
+
+    position: Position | None = field(
+        default=None,
+        metadata=key(
+            one_of(("centroid", "corner"), toml_only=True),
+            hashed=True,
+            help="Meaning of the coordinates: centroids, or the lowest corners of blocks with "
+            "sizes.  [default: as the header says, or centroid]",
+        ),
+    )
+    rotation: str | Turns | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_turns"),
+            hashed=True,
+            help="Rotations of the model's axes, in order, if the coordinates are local to a "
+            "rotated model. Clockwise, seen from the axis's positive end: z=30 turns north to "
+            "azimuth 30.",
+            metavar="AXIS=DEGREES,...",
+        ),
+    )
+    origin: str | Sequence[float] | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_point"),
+            hashed=True,
+            help="With rotation=: the model's origin in world coordinates.",
+            metavar="X,Y,Z",
+        ),
+    )
+    local_origin: str | Sequence[float] | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_point"),
+            hashed=True,
+            help="With rotation=: the same point in the model's coordinates.  [default: 0,0,0]",
+            metavar="X,Y,Z",
+        ),
+    )
+    frame: str | Turns | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_turns"),
+            hashed=True,
+            help="Rotations as for rotation=, if the coordinates are those of the world and the "
+            "boxes of the blocks are turned.",
+            metavar="AXIS=DEGREES,...",
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        message = ""
+        if self.rotation is None:
+            if self.origin is not None or self.local_origin is not None:
+                message = "origin= and local_origin= belong to a rotation=: give that as well"
+        elif self.frame is not None:
+            message = (
+                "rotation= says that coordinates are local, and frame= that they are those of the "
+                "world: give one of them"
+            )
+        elif self.origin is None:
+            message = "rotation= needs origin=: the world coordinates of the model's origin"
+        if message:
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings(PlaceSettings):
+    """What a user can say about a table of blocks; `table_options` reads it."""
+
+    x: str | None = field(default=None, metadata=_column(help="Column of the centroid's x."))
+    y: str | None = field(default=None, metadata=_column(help="Column of the centroid's y."))
+    z: str | None = field(default=None, metadata=_column(help="Column of the centroid's z."))
+    dx: str | float | None = field(
+        default=None, metadata=_column(help="Column of the block's size in x, or its size.")
+    )
+    dy: str | float | None = field(
+        default=None, metadata=_column(help="Column of the block's size in y, or its size.")
+    )
+    dz: str | float | None = field(
+        default=None, metadata=_column(help="Column of the block's size in z, or its size.")
+    )
+    delimiter: str | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_delimiter"),
+            hashed=True,
+            help="One of , ; tab |  [default: detected]",
+            metavar="MARK",
+        ),
+    )
+    decimal: str | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_decimal"),
+            hashed=True,
+            help="Decimal comma or point.  [default: detected]",
+            metavar="MARK",
+        ),
+    )
+    encoding: str = field(
+        default="utf-8",
+        metadata=key(
+            read_by("read_encoding"),
+            hashed=True,
+            help="Encoding of the header and of new cells.",
+            metavar="NAME",
+        ),
+    )
+    missing: Missing = field(
+        default=(),
+        metadata=key(
+            read_by("read_missing", list),
+            hashed=True,
+            help="Value that marks a missing one, such as -99, - or NA, in all columns or in "
+            "COLUMN; may be repeated. Empty cells and NaN always count as missing.",
+            metavar="[COLUMN=]VALUE",
+        ),
+    )
+    below_detection: BelowDetection | None = field(
+        default=None,
+        metadata=key(
+            one_of(("half", "limit", "zero", "missing"), toml_only=True),
+            hashed=True,
+            help="What texts such as <0.01, and negative grades, count as where a column is used "
+            "as numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse "
+            "texts]",
+        ),
+    )
+    detection_limit: Mapping[str, float] | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_limit", dict),
+            hashed=True,
+            help="With below_detection=: the limit of words such as BDL in a column; may be "
+            "repeated.",
+            metavar="COLUMN=LIMIT",
+        ),
+    )
+    gslib_grid: str | Sequence[float] | Grid | None = field(
+        default=None,
+        metadata=key(
+            read_by("read_gslib_grid"),
+            hashed=True,
+            help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
+            metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
+        ),
+    )
+    points_are_middles: bool = field(
+        default=False,
+        metadata=key(
+            FLAG,
+            hashed=True,
+            help="Take coordinates beside FROM and TO for the middles of samples, even where they "
+            "are the same for a whole hole, as those of collars are.",
+        ),
+    )
+
+
+# --- The keywords of functions, for a type checker: a test compares them with the fields.
 
 
 class NumberKeywords(TypedDict, total=False):
