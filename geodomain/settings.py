@@ -1,8 +1,8 @@
 """Settings that are declared once, as fields of data classes.
 
-The metadata of a field say what it may hold, what it does, and whether it changes output (see
-`key`). Keys of `domains.toml`, keywords and docstrings of functions, options of commands and the
-hash of a dataset's job follow from the fields. Nothing here needs NumPy: `--help` reads it too.
+The metadata of a field tell what it may hold, what it does, and whether it changes output: see
+`setting`. Keys of `domains.toml`, keywords and docstrings of functions, options of commands and
+the hash of a dataset's job follow from the fields. Nothing here needs NumPy: `--help` reads it too.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, field, fields
 from difflib import get_close_matches
+from functools import cache
 from typing import Literal, NamedTuple, TypeVar
 
 from geodomain.errors import DomainError, shown
@@ -21,6 +22,7 @@ from geodomain.errors import DomainError, shown
 Rule = Literal["parity", "winding"]
 
 Made = TypeVar("Made")
+Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
@@ -93,19 +95,8 @@ def read_by(reader: str, kind: type = str) -> Key:
     return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
 
-def key(
-    values: Key,
-    *,
-    hashed: bool,
-    name: str = "",
-    help: str = "",
-    note: str = "",
-    metavar: str = "",
-    option: bool = True,
-    bare: str | None = None,
-    usual: object = None,
-) -> dict[str, object]:
-    """Return the metadata of a field.
+def key(values: Key, *, hashed: bool, name: str = "", usual: object = None) -> dict[str, object]:
+    """Return the metadata of a field that `domains.toml` can set.
 
     Parameters
     ----------
@@ -116,6 +107,32 @@ def key(
         and that the job does not hold elsewhere.
     name : str
         The key in `domains.toml`, if it differs from the field's name.
+    usual : optional
+        What None stands for in the end, where neither the caller nor the domains say it.
+    """
+    return {"values": values, "hashed": hashed, "name": name, "usual": usual}
+
+
+def setting(
+    default: Value,
+    values: Key,
+    help: str,
+    *,
+    hashed: bool,
+    usual: object = None,
+    note: str = "",
+    metavar: str = "",
+    option: bool = True,
+    bare: str | None = None,
+) -> Value:
+    """Return a field that is a keyword of functions and an option of commands.
+
+    Parameters
+    ----------
+    default : optional
+        None is left to the domains, or to what reads it.
+    values, hashed, usual
+        As for `key`.
     help : str
         What it does, for the option and the docstring. It names other settings as keywords,
         ``allow_open=``, which a command writes as ``--allow-open``.
@@ -127,13 +144,9 @@ def key(
         Whether commands have an option for it; one may make its own.
     bare : str, optional
         The value of the option where it is given without one.
-    usual : optional
-        What None stands for in the end, where neither the caller nor the domains say it.
     """
-    return {
-        "values": values, "hashed": hashed, "name": name, "help": help, "note": note,
-        "metavar": metavar, "option": option, "bare": bare, "usual": usual,
-    }  # fmt: skip
+    told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
+    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
 
 
 def keys_of(kind: type) -> dict[str, Key]:
@@ -175,10 +188,19 @@ def require_fits(name: str, field_name: str, value: object, values: Key) -> None
 
 def require_values(thing: object) -> None:
     """Refuse fields of a data class whose values do not fit; None stands for a value to come."""
-    for entry in fields(thing):  # type: ignore[arg-type]
-        value, values = getattr(thing, entry.name), entry.metadata["values"]
-        if not values.toml_only and (value is not None or entry.default is not None):
-            require_fits("", entry.name, value, values)
+    kind: Callable[..., object] = type(thing)
+    for name, values, optional in _checked(kind):
+        value = getattr(thing, name)
+        if value is not None or not optional:
+            require_fits("", name, value, values)
+
+
+@cache
+def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
+    """Return the fields whose values are checked, their keys, and whether they may be None."""
+    declared = fields(kind)  # type: ignore[arg-type]
+    checked = [each for each in declared if not each.metadata["values"].toml_only]
+    return [(each.name, each.metadata["values"], each.default is None) for each in checked]
 
 
 # --- Keywords of functions. A type checker sees `**keywords: Unpack[SomeKeywords]`, a reader a
@@ -202,20 +224,25 @@ def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], off
     TypeError
         For a keyword that there is not.
     """
-    known = offered.__annotations__
-    for name in keywords:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            message = f"there is no keyword {name!r}{hint}"
-            raise TypeError(message)
-    own = {entry.name for entry in fields(make)}  # type: ignore[arg-type]
+    for name in keywords.keys() - offered.__annotations__.keys():
+        close = get_close_matches(name, offered.__annotations__, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        message = f"there is no keyword {name!r}{hint}"
+        raise TypeError(message)
+    own = _names(make)
     return make(**{name: value for name, value in keywords.items() if name in own})
+
+
+@cache
+def _names(kind: Callable[..., object]) -> frozenset[str]:
+    """Return the fields of a data class, or the keys of a TypedDict."""
+    typed = getattr(kind, "__dataclass_fields__", None) or inspect.get_annotations(kind)
+    return frozenset(typed)
 
 
 def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
     """Return those of a function's keywords that are in a TypedDict."""
-    own = inspect.get_annotations(kind)
+    own = _names(kind)
     return kind(**{name: value for name, value in keywords.items() if name in own})
 
 
@@ -258,12 +285,13 @@ def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function
             parameters=[*given, *more]
         )
         entries = "".join(
-            f"    {entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
+            f"{entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
             + _filled(f"{entry.metadata['help']} {entry.metadata['note']}")
             for entry in some
         )
         if function.__doc__:
-            function.__doc__ = function.__doc__.replace("    **settings\n", entries)
+            doc = inspect.cleandoc(function.__doc__)
+            function.__doc__ = doc.replace("\n**settings\n", f"\n{entries}")
         return function
 
     return complete
@@ -280,4 +308,4 @@ def _described(annotation: object, values: Key) -> str:
 def _filled(text: str) -> str:
     """Return the description of a keyword as the lines of a docstring."""
     said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", " ".join(text.split()))
-    return textwrap.fill(said, 100, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n"
+    return textwrap.fill(said, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"

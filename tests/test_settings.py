@@ -32,6 +32,7 @@ from geodomain.settings import (
     read_keywords,
     recorded,
     require_values,
+    setting,
     with_keywords,
 )
 from geodomain.tables.options import table_options
@@ -65,7 +66,7 @@ def test_every_setting_has_every_face(entry: Field[object]) -> None:
     keyword = inspect.signature(geodomain.label_file).parameters[entry.name]
     assert (keyword.kind, keyword.default) == (keyword.KEYWORD_ONLY, entry.default)
     assert entry.default is not MISSING and keyword.annotation == entry.type
-    assert f"\n    {entry.name} : " in str(geodomain.label_file.__doc__)
+    assert f"\n{entry.name} : " in str(inspect.getdoc(geodomain.label_file))
     assert FileKeywords.__annotations__[entry.name].__forward_arg__ == entry.type
     if entry.metadata["option"]:
         option = next(each for each in label.params if each.name == entry.name)
@@ -157,9 +158,7 @@ def test_the_same_said_otherwise_is_the_same_job() -> None:
 class Louder(LabelSettings):
     """The settings, and an imaginary one."""
 
-    loud: bool = field(
-        default=False, metadata=key(FLAG, hashed=True, help="Say it twice; see by= for once.")
-    )
+    loud: bool = setting(False, FLAG, "Say it twice; see by= for once.", hashed=True)
 
 
 class LouderKeywords(FileKeywords, total=False):
@@ -188,7 +187,8 @@ def shout(model: str, **keywords: Unpack[LouderKeywords]) -> tuple[Louder, dict[
 
 def test_a_field_more_is_a_keyword_more() -> None:
     assert inspect.signature(shout).parameters["loud"].default is False
-    assert "\n    loud : bool\n        Say it twice; see ``by`` for once.\n" in str(shout.__doc__)
+    said = "\nloud : bool\n    Say it twice; see ``by`` for once.\n"
+    assert said in str(inspect.getdoc(shout))
     asked, record = shout("hello", loud=True, rule="winding")
     assert (asked.loud, asked.rule, asked.column) == (True, "winding", "domain")
     assert record["loud"] is True and record["model"] == "hello" and record["flags"] is False
@@ -213,12 +213,12 @@ def test_a_field_more_is_an_option_more() -> None:
 def test_a_field_more_is_in_the_hash_if_it_says_so() -> None:
     @dataclass(frozen=True, kw_only=True)
     class Quieter(LabelSettings):
-        quiet: bool = field(default=False, metadata=key(FLAG, hashed=False))
+        quiet: bool = setting(False, FLAG, "Say nothing.", hashed=False)
 
     assert dict(hashed_values(Louder(loud=True)))["loud"] is True
     assert "quiet" not in dict(hashed_values(Quieter(quiet=True)))
     with pytest.raises(TypeError, match="hashed"):
-        key(FLAG)  # type: ignore[call-arg]
+        setting(False, FLAG, "Nobody says whether it changes labels.")  # type: ignore[call-arg]
 
 
 def test_a_default_more_is_a_key_of_domains_too() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
-from geodomain.settings import FLAG, key, one_of, whole
+from geodomain.settings import FLAG, one_of, setting, whole
 
 Proportions = Literal["itself", "priority"]
 LabelBy = Literal["centroid", "majority"]
@@ -19,51 +19,42 @@ class LabelDefaults:
     an option of `geodomain label`. None is left to the domains, and then to what is usual.
     """
 
-    # The settings of a labelling hold them as they are used: a job has them from there.
-    proportions: Proportions | None = field(
-        default=None,
-        metadata=key(
-            one_of(get_args(Proportions)),
-            hashed=True,
-            bare="itself",
-            help="Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, "
-            "by itself, or by the order and rules of the domains (priority). Blocks need sizes.  "
-            "[without a value: itself]",
-            note="Empty where it is not known. Shares are those of volumes, as of "
-            "`geodomain.proportions`; blocks that more than three wireframes enter, or one that "
-            "crosses itself, are cut along vertical lines. By default as `domains` say.",
-        ),
+    proportions: Proportions | None = setting(
+        None,
+        one_of(get_args(Proportions)),
+        "Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by "
+        "itself, or by the order and rules of the domains (priority). Blocks need sizes.  [without "
+        "a value: itself]",
+        hashed=True,
+        bare="itself",
+        note="Empty where it is not known. Shares are those of volumes, as of "
+        "`geodomain.proportions`; blocks that more than three wireframes enter, or one that "
+        "crosses itself, are cut along vertical lines. By default as `domains` say.",
     )
-    percent: bool | None = field(
-        default=None,
-        metadata=key(
-            FLAG,
-            hashed=True,
-            usual=False,
-            help="With proportions=: columns pct_<name>, 0 to 100.",
-            note="By default as `domains` say.",
-        ),
+    percent: bool | None = setting(
+        None,
+        FLAG,
+        "With proportions=: columns pct_<name>, 0 to 100.",
+        hashed=True,
+        usual=False,
+        note="By default as `domains` say.",
     )
-    by: LabelBy | None = field(
-        default=None,
-        metadata=key(
-            one_of(get_args(LabelBy)),
-            hashed=True,
-            usual="centroid",
-            help="What labels a block: its centroid, or the largest share by the order and rules "
-            "of the domains; of equal shares the first domain wins.  [default: centroid]",
-            note="Shares within 1e-9 of the largest are equal, and any domain wins over none. By "
-            "default as `domains` say.",
-        ),
+    by: LabelBy | None = setting(
+        None,
+        one_of(get_args(LabelBy)),
+        "What labels a block: its centroid, or the largest share by the order and rules of the "
+        "domains; of equal shares the first domain wins.  [default: centroid]",
+        hashed=True,
+        usual="centroid",
+        note="Shares within 1e-9 of the largest are equal, and any domain wins over none. By "
+        "default as `domains` say.",
     )
-    lines: int | None = field(
-        default=None,
-        metadata=key(
-            whole(2, 256),
-            hashed=True,
-            metavar="N",
-            help="Cut blocks that more than three wireframes enter along N x N vertical lines.  "
-            "[default: 16]",
-            note="By default as `domains` say.",
-        ),
+    lines: int | None = setting(
+        None,
+        whole(2, 256),
+        "Cut blocks that more than three wireframes enter along N x N vertical lines.  [default: "
+        "16]",
+        hashed=True,
+        metavar="N",
+        note="By default as `domains` say.",
     )

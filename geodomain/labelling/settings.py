@@ -6,12 +6,12 @@ of `LabelDefaults` is a key of `domains.toml` as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypedDict, get_args
 
 from geodomain.domains.defaults import LabelBy, LabelDefaults, Proportions
 from geodomain.errors import DomainError
-from geodomain.settings import FLAG, LENGTH, TEXT, Rule, key, one_of, require_values, whole
+from geodomain.settings import FLAG, LENGTH, TEXT, Rule, one_of, require_values, setting, whole
 from geodomain.tables.settings import NumberKeywords, TableKeywords
 
 if TYPE_CHECKING:
@@ -31,121 +31,88 @@ class LabelSettings(LabelDefaults):
         For values that do not exist, and settings that contradict each other.
     """
 
-    column: str = field(
-        default="domain",
-        metadata=key(TEXT, hashed=True, metavar="NAME", help="Name of the new column."),
+    column: str = setting("domain", TEXT, "Name of the new column.", hashed=True, metavar="NAME")
+    replace: bool = setting(
+        False, FLAG, "Rewrite the existing column in its place.", hashed=True, option=False
     )
-    replace: bool = field(
-        default=False,
-        metadata=key(
-            FLAG, hashed=True, option=False, help="Rewrite the existing column in its place."
-        ),
+    codes: bool = setting(False, FLAG, "Write the domains' codes, not their names.", hashed=True)
+    background: str | None = setting(
+        None,
+        TEXT,
+        "Label for blocks outside every domain.",
+        hashed=True,
+        metavar="LABEL",
+        note="By default that of `domains`.",
     )
-    codes: bool = field(
-        default=False,
-        metadata=key(FLAG, hashed=True, help="Write the domains' codes, not their names."),
+    unassigned: str | None = setting(
+        None,
+        TEXT,
+        "Label for rows without coordinates.",
+        hashed=True,
+        metavar="LABEL",
+        note="It is that of blocks beyond a surface, too. By default that of `domains`.",
     )
-    background: str | None = field(
-        default=None,
-        metadata=key(
-            TEXT,
-            hashed=True,
-            metavar="LABEL",
-            help="Label for blocks outside every domain.",
-            note="By default that of `domains`.",
-        ),
+    leaky: str | None = setting(
+        None,
+        TEXT,
+        "With allow_open=: label for rows above or below a hole, where an open mesh gives no "
+        "answer, unless an earlier domain contains them.  [default: as unassigned=]",
+        hashed=True,
+        metavar="LABEL",
     )
-    unassigned: str | None = field(
-        default=None,
-        metadata=key(
-            TEXT,
-            hashed=True,
-            metavar="LABEL",
-            help="Label for rows without coordinates.",
-            note="It is that of blocks beyond a surface, too. By default that of `domains`.",
-        ),
+    flags: bool = setting(
+        False, FLAG, "Add a column in_<name> of 0 and 1 for each domain.", hashed=True
     )
-    leaky: str | None = field(
-        default=None,
-        metadata=key(
-            TEXT,
-            hashed=True,
-            metavar="LABEL",
-            help="With allow_open=: label for rows above or below a hole, where an open mesh gives "
-            "no answer, unless an earlier domain contains them.  [default: as unassigned=]",
-        ),
+    uncertain: bool = setting(
+        False,
+        FLAG,
+        "Add a column of 0 and 1: 1 where rounding may have decided the winding number of an open "
+        "mesh.",
+        hashed=True,
     )
-    flags: bool = field(
-        default=False,
-        metadata=key(FLAG, hashed=True, help="Add a column in_<name> of 0 and 1 for each domain."),
+    rule: Rule = setting(
+        "parity",
+        one_of(get_args(Rule)),
+        "Which points are inside: those with an odd number of walls above (parity), or with a "
+        "winding number other than 0 (winding).",
+        hashed=True,
     )
-    uncertain: bool = field(
-        default=False,
-        metadata=key(
-            FLAG,
-            hashed=True,
-            help="Add a column of 0 and 1: 1 where rounding may have decided the winding number of "
-            "an open mesh.",
-        ),
-    )
-    rule: Rule = field(
-        default="parity",
-        metadata=key(
-            one_of(get_args(Rule)),
-            hashed=True,
-            help="Which points are inside: those with an odd number of walls above (parity), or "
-            "with a winding number other than 0 (winding).",
-        ),
-    )
-    allow_open: bool = field(
-        default=False,
-        metadata=key(FLAG, hashed=True, help="Label with meshes that are not closed."),
-    )
+    allow_open: bool = setting(False, FLAG, "Label with meshes that are not closed.", hashed=True)
     # A job has the hashes of the meshes as they were welded.
-    weld: float | None = field(
-        default=None,
-        metadata=key(
-            LENGTH,
-            hashed=False,
-            metavar="TOLERANCE",
-            help="Join vertices of a mesh that are this close, and report how many moved.",
-        ),
+    weld: float | None = setting(
+        None,
+        LENGTH,
+        "Join vertices of a mesh that are this close, and report how many moved.",
+        hashed=False,
+        metavar="TOLERANCE",
     )
-    allow_disjoint: bool = field(
-        default=False,
-        metadata=key(FLAG, hashed=False, help="Label even if no domain meets the rows."),
+    allow_disjoint: bool = setting(
+        False, FLAG, "Label even if no domain meets the rows.", hashed=False
     )
     # Counts are stored with the parts of a dataset.
-    count_on_wall: bool = field(
-        default=False,
-        metadata=key(FLAG, hashed=True, help="Count the rows that lie exactly on a wireframe."),
+    count_on_wall: bool = setting(
+        False, FLAG, "Count the rows that lie exactly on a wireframe.", hashed=True
     )
-    samples: bool = field(
-        default=False,
-        metadata=key(
-            FLAG,
-            hashed=True,
-            option=False,
-            help="The rows are samples or composites, as for `geodomain flag`: they fill no model "
-            "that solids could leave or fit badly.",
-        ),
+    samples: bool = setting(
+        False,
+        FLAG,
+        "The rows are samples or composites, as for `geodomain flag`: they fill no model that "
+        "solids could leave or fit badly.",
+        hashed=True,
+        option=False,
     )
-    backend: str = field(
-        default="auto",
-        metadata=key(
-            one_of(("auto", "cpu", "cuda"), toml_only=True),
-            hashed=False,
-            help="Where to compute; every backend gives the same answers.",
-        ),
+    backend: str = setting(
+        "auto",
+        one_of(("auto", "cpu", "cuda"), toml_only=True),
+        "Where to compute; every backend gives the same answers.",
+        hashed=False,
     )
-    threads: int | None = field(
-        default=None,
-        metadata=key(
-            whole(1, toml_only=True),
-            hashed=False,
-            metavar="N",
-            help="Number of threads.  [default: all cores]",
-        ),
+    threads: int | None = setting(
+        None,
+        whole(1, toml_only=True),
+        "Number of threads.  [default: all cores]",
+        hashed=False,
+        metavar="N",
     )
 
     def __post_init__(self) -> None:

@@ -134,7 +134,8 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
 
 def options_among(keywords: Mapping[str, object]) -> TableOptions:
     """Read those of a function's keywords that are about its table."""
-    return table_options(**among(TableKeywords, keywords))
+    said = among(TableKeywords, keywords)
+    return table_options(**said) if said else TableOptions()
 
 
 def options_of(said: TableSettings) -> TableOptions:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
-from geodomain.settings import FLAG, TEXT, key, one_of, read_by
+from geodomain.settings import FLAG, TEXT, one_of, read_by, setting
 
 if TYPE_CHECKING:
     from geodomain.files.gslib import Grid
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 Turns: TypeAlias = "Sequence[tuple[Axis, float]]"
 Marks: TypeAlias = "Mark | Sequence[Mark]"
 Missing: TypeAlias = "Marks | Mapping[str, Marks]"
-
-_column = partial(key, TEXT, hashed=True, metavar="COLUMN")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,53 +28,42 @@ class PlaceSettings:
         For an origin without a rotation, the reverse, and two frames.
     """
 
-    position: Position | None = field(
-        default=None,
-        metadata=key(
-            one_of(("centroid", "corner"), toml_only=True),
-            hashed=True,
-            help="Meaning of the coordinates: centroids, or the lowest corners of blocks with "
-            "sizes.  [default: as the header says, or centroid]",
-        ),
+    position: Position | None = setting(
+        None,
+        one_of(("centroid", "corner"), toml_only=True),
+        "Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes. "
+        " [default: as the header says, or centroid]",
+        hashed=True,
     )
-    rotation: str | Turns | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_turns"),
-            hashed=True,
-            help="Rotations of the model's axes, in order, if the coordinates are local to a "
-            "rotated model. Clockwise, seen from the axis's positive end: z=30 turns north to "
-            "azimuth 30.",
-            metavar="AXIS=DEGREES,...",
-        ),
+    rotation: str | Turns | None = setting(
+        None,
+        read_by("read_turns"),
+        "Rotations of the model's axes, in order, if the coordinates are local to a rotated model. "
+        "Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
+        hashed=True,
+        metavar="AXIS=DEGREES,...",
     )
-    origin: str | Sequence[float] | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_point"),
-            hashed=True,
-            help="With rotation=: the model's origin in world coordinates.",
-            metavar="X,Y,Z",
-        ),
+    origin: str | Sequence[float] | None = setting(
+        None,
+        read_by("read_point"),
+        "With rotation=: the model's origin in world coordinates.",
+        hashed=True,
+        metavar="X,Y,Z",
     )
-    local_origin: str | Sequence[float] | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_point"),
-            hashed=True,
-            help="With rotation=: the same point in the model's coordinates.  [default: 0,0,0]",
-            metavar="X,Y,Z",
-        ),
+    local_origin: str | Sequence[float] | None = setting(
+        None,
+        read_by("read_point"),
+        "With rotation=: the same point in the model's coordinates.  [default: 0,0,0]",
+        hashed=True,
+        metavar="X,Y,Z",
     )
-    frame: str | Turns | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_turns"),
-            hashed=True,
-            help="Rotations as for rotation=, if the coordinates are those of the world and the "
-            "boxes of the blocks are turned.",
-            metavar="AXIS=DEGREES,...",
-        ),
+    frame: str | Turns | None = setting(
+        None,
+        read_by("read_turns"),
+        "Rotations as for rotation=, if the coordinates are those of the world and the boxes of "
+        "the blocks are turned.",
+        hashed=True,
+        metavar="AXIS=DEGREES,...",
     )
 
     def __post_init__(self) -> None:
@@ -101,92 +87,80 @@ class PlaceSettings:
 class TableSettings(PlaceSettings):
     """What a user can say about a table of blocks; `table_options` reads it."""
 
-    x: str | None = field(default=None, metadata=_column(help="Column of the centroid's x."))
-    y: str | None = field(default=None, metadata=_column(help="Column of the centroid's y."))
-    z: str | None = field(default=None, metadata=_column(help="Column of the centroid's z."))
-    dx: str | float | None = field(
-        default=None, metadata=_column(help="Column of the block's size in x, or its size.")
+    x: str | None = setting(
+        None, TEXT, "Column of the centroid's x.", hashed=True, metavar="COLUMN"
     )
-    dy: str | float | None = field(
-        default=None, metadata=_column(help="Column of the block's size in y, or its size.")
+    y: str | None = setting(
+        None, TEXT, "Column of the centroid's y.", hashed=True, metavar="COLUMN"
     )
-    dz: str | float | None = field(
-        default=None, metadata=_column(help="Column of the block's size in z, or its size.")
+    z: str | None = setting(
+        None, TEXT, "Column of the centroid's z.", hashed=True, metavar="COLUMN"
     )
-    delimiter: str | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_delimiter"),
-            hashed=True,
-            help="One of , ; tab |  [default: detected]",
-            metavar="MARK",
-        ),
+    dx: str | float | None = setting(
+        None, TEXT, "Column of the block's size in x, or its size.", hashed=True, metavar="COLUMN"
     )
-    decimal: str | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_decimal"),
-            hashed=True,
-            help="Decimal comma or point.  [default: detected]",
-            metavar="MARK",
-        ),
+    dy: str | float | None = setting(
+        None, TEXT, "Column of the block's size in y, or its size.", hashed=True, metavar="COLUMN"
     )
-    encoding: str = field(
-        default="utf-8",
-        metadata=key(
-            read_by("read_encoding"),
-            hashed=True,
-            help="Encoding of the header and of new cells.",
-            metavar="NAME",
-        ),
+    dz: str | float | None = setting(
+        None, TEXT, "Column of the block's size in z, or its size.", hashed=True, metavar="COLUMN"
     )
-    missing: Missing = field(
-        default=(),
-        metadata=key(
-            read_by("read_missing", list),
-            hashed=True,
-            help="Value that marks a missing one, such as -99, - or NA, in all columns or in "
-            "COLUMN; may be repeated. Empty cells and NaN always count as missing.",
-            metavar="[COLUMN=]VALUE",
-        ),
+    delimiter: str | None = setting(
+        None,
+        read_by("read_delimiter"),
+        "One of , ; tab |  [default: detected]",
+        hashed=True,
+        metavar="MARK",
     )
-    below_detection: BelowDetection | None = field(
-        default=None,
-        metadata=key(
-            one_of(("half", "limit", "zero", "missing"), toml_only=True),
-            hashed=True,
-            help="What texts such as <0.01, and negative grades, count as where a column is used "
-            "as numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse "
-            "texts]",
-        ),
+    decimal: str | None = setting(
+        None,
+        read_by("read_decimal"),
+        "Decimal comma or point.  [default: detected]",
+        hashed=True,
+        metavar="MARK",
     )
-    detection_limit: Mapping[str, float] | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_limit", dict),
-            hashed=True,
-            help="With below_detection=: the limit of words such as BDL in a column; may be "
-            "repeated.",
-            metavar="COLUMN=LIMIT",
-        ),
+    encoding: str = setting(
+        "utf-8",
+        read_by("read_encoding"),
+        "Encoding of the header and of new cells.",
+        hashed=True,
+        metavar="NAME",
     )
-    gslib_grid: str | Sequence[float] | Grid | None = field(
-        default=None,
-        metadata=key(
-            read_by("read_gslib_grid"),
-            hashed=True,
-            help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
-            metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
-        ),
+    missing: Missing = setting(
+        (),
+        read_by("read_missing", list),
+        "Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; may be "
+        "repeated. Empty cells and NaN always count as missing.",
+        hashed=True,
+        metavar="[COLUMN=]VALUE",
     )
-    points_are_middles: bool = field(
-        default=False,
-        metadata=key(
-            FLAG,
-            hashed=True,
-            help="Take coordinates beside FROM and TO for the middles of samples, even where they "
-            "are the same for a whole hole, as those of collars are.",
-        ),
+    below_detection: BelowDetection | None = setting(
+        None,
+        one_of(("half", "limit", "zero", "missing"), toml_only=True),
+        "What texts such as <0.01, and negative grades, count as where a column is used as "
+        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
+        hashed=True,
+    )
+    detection_limit: Mapping[str, float] | None = setting(
+        None,
+        read_by("read_limit", dict),
+        "With below_detection=: the limit of words such as BDL in a column; may be repeated.",
+        hashed=True,
+        metavar="COLUMN=LIMIT",
+    )
+    gslib_grid: str | Sequence[float] | Grid | None = setting(
+        None,
+        read_by("read_gslib_grid"),
+        "Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
+        hashed=True,
+        metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
+    )
+    points_are_middles: bool = setting(
+        False,
+        FLAG,
+        "Take coordinates beside FROM and TO for the middles of samples, even where they are the "
+        "same for a whole hole, as those of collars are.",
+        hashed=True,
     )
 
 
