@@ -263,6 +263,7 @@ def settings_options(
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     """Make the option of a field; its help names other settings as keywords, such as `leaky=`."""
     values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
+    said = text or entry.metadata["help"]
     if values.kind is bool:
         settings["is_flag"] = True
     elif values.reader:
@@ -275,18 +276,15 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
         settings["type"] = click.IntRange(values.low, values.high)
     elif values.kind is float:
         settings |= {"type": click.FloatRange(values.low, min_open=True), "callback": finite}
-    if entry.metadata["bare"] is not None:
-        settings |= {"is_flag": False, "flag_value": entry.metadata["bare"]}
+    if (bare := entry.metadata["bare"]) is not None:
+        settings |= {"is_flag": False, "flag_value": bare}
+        said += f"  [without a value: {bare}]"
     if entry.default and values.kind is not bool:
         settings["show_default"] = True
     return click.option(
         _flag(entry.name),
         metavar=entry.metadata["metavar"] or None,
-        help=re.sub(
-            r"\b(\w+)=(?=[\s,;.:)\]])",
-            lambda found: _flag(found[1]),
-            text or entry.metadata["help"],
-        ),
+        help=re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", lambda found: _flag(found[1]), said),
         **settings,
     )
 

@@ -286,7 +286,7 @@ def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function
         )
         entries = "".join(
             f"{entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
-            + _filled(f"{entry.metadata['help']} {entry.metadata['note']}")
+            + _filled(entry.metadata["help"], entry.metadata["note"])
             for entry in some
         )
         if function.__doc__:
@@ -305,7 +305,9 @@ def _described(annotation: object, values: Key) -> str:
     return f"{text}, optional" if optional else text
 
 
-def _filled(text: str) -> str:
-    """Return the description of a keyword as the lines of a docstring."""
-    said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", " ".join(text.split()))
+def _filled(help: str, note: str) -> str:
+    """Return the description of a keyword as the lines of a docstring, its default last."""
+    what, bracket, default = help.partition("  [default")
+    text = " ".join(f"{what} {note} {bracket}{default}".split())
+    said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
     return textwrap.fill(said, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"

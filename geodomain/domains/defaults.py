@@ -23,8 +23,7 @@ class LabelDefaults:
         None,
         one_of(get_args(Proportions)),
         "Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by "
-        "itself, or by the order and rules of the domains (priority). Blocks need sizes.  [without "
-        "a value: itself]",
+        "itself, or by the order and rules of the domains (priority). Blocks need sizes.",
         hashed=True,
         bare="itself",
         note="Empty where it is not known. Shares are those of volumes, as of "
