@@ -1,4 +1,4 @@
-"""Names of the extras that install a missing library."""
+"""What a command says: results, warnings, errors and exit codes, with options for keywords."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NoReturn, TextIO
@@ -19,6 +19,8 @@ from typing import Literal, NoReturn, TextIO
 import click
 
 from geodomain.errors import DeviceError, GeodomainError, GeodomainWarning, visible
+from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import TableSettings
 
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -61,17 +63,14 @@ def _extras() -> dict[str, set[str]]:
 KEYWORDS = {
     keyword: "--" + keyword.replace("_", "-")
     for keyword in (
-        *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
-        "frame",
-        *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
-        *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
-        *("output", "overwrite", "take_over", "allow_open", "allow_disjoint", "backend", "devices"),
-        *("gslib_grid", "count", "fit", "margin", "fill", "size"),
-        *("proportions", "percent", "by", "lines"),
-        *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
+        *(entry.name for kind in (LabelSettings, TableSettings) for entry in fields(kind)),
+        *("start", "end", "vertex_type", "ray_type"),
+        *("domain", "bench", "output", "overwrite", "take_over", "devices"),
+        *("count", "fit", "margin", "fill", "size"),
+        *("collar", "survey", "intervals", "strict", "min_length"),
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
-        *("density", "density_unit", "proportion", "background"),
-        *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
+        *("density", "density_unit", "proportion"),
+        *("resolution", "extensive", "parent", "scheme"),
         *("topography", "bend", "accept"),
     )
 } | {
@@ -86,7 +85,7 @@ KEYWORDS = {
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 _GIVEN = rf"\b(?:{'|'.join(KEYWORDS)})=(?:{_VALUE})"
-_NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.)]|$)"
+_NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.:)\]]|$)"
 # A run of values with commas between them is one command line, and has none. Compiled by the first
 # message, which most commands end without: that takes 3 ms.
 _WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,28 @@ from geodomain.cli import hole_options, options
 from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import by_option, domains_of, run_labelling
+from geodomain.cli.labelling import domains_of, run_labelling
+from geodomain.domains.defaults import LabelDefaults
+from geodomain.labelling.settings import LabelSettings
 
 _EXAMPLE = """\b
 Example:
   geodomain flag assay.csv --collar collar.csv --survey survey.csv --domains domains.toml -o out.csv
 """
-# What has no meaning for intervals along holes, by its keyword.
+# What has no meaning for intervals along holes, beside settings that `flag_file` does not take.
 _OF_POINTS = (
-    "leaky", "flags", "uncertain", "x", "y", "z", "dx", "dy", "dz", "rotation", "origin",
-    "local_origin", "gslib_grid", "count_on_wall", "replace_column", "in_place", "record",
-    "points_are_middles",
+    "x", "y", "z", "dx", "dy", "dz", "rotation", "origin", "local_origin", "gslib_grid",
+    "replace_column", "in_place", "record", "points_are_middles",
 )  # fmt: skip
 
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="SAMPLES.csv")
 @hole_options.optional_holes
-@by_option(
-    ["middle", "majority"],
-    "With --collar: the domain of each interval's middle, or of its greatest length.  "
+@click.option(
+    "--by",
+    type=click.Choice(["middle", "majority"]),
+    help="With --collar: the domain of each interval's middle, or of its greatest length.  "
     "[default: middle]",
 )
 @click.option(
@@ -45,12 +48,11 @@ _OF_POINTS = (
     help="With --collar: add columns x, y, z of the middle of each interval.",
 )
 @options.domain_options
-@options.output_options
+@options.output_option("OUT.csv", "File to write; - is stdout.")
+@options.settings_options(LabelSettings, without=LabelDefaults)
 @options.table_options
 @options.rotation_options
-@options.rule_options
-@options.meeting_options
-@options.machine_options
+@options.devices_option
 @options.replacing_options
 @options.report_options
 def flag(**given: Any) -> None:
@@ -79,9 +81,11 @@ def flag(**given: Any) -> None:
 
 def _flag_intervals(given: dict[str, Any]) -> None:
     """Flag intervals along drillholes."""
-    from geodomain.drillholes.flag_files import flag_file
+    from geodomain.drillholes.flag_files import FlagKeywords, flag_file
 
-    for name in _OF_POINTS:
+    settings = [entry.name for entry in fields(LabelSettings)]
+    others = [name for name in settings if name not in FlagKeywords.__annotations__]
+    for name in (*(name for name in others if name in given and name != "by"), *_OF_POINTS):
         if given.pop(name) not in (None, False):
             message = f"--{name.replace('_', '-')} is about points, and not with --collar"
             raise click.UsageError(message)
@@ -99,7 +103,7 @@ def _flag_intervals(given: dict[str, Any]) -> None:
         raise click.UsageError(message)
     as_json, quiet, samples = given.pop("as_json"), given.pop("quiet"), given.pop("blocks")
     asked = hole_options.as_keywords(given)
-    asked |= given | {"by": by, "domains": domains_of(given), "column": given["column"] or "domain"}
+    asked |= given | {"by": by, "domains": domains_of(given)}
     asked.pop("solids", None)
     console = Console(quiet or (as_json and output == "-"))
     with console.listening():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from difflib import get_close_matches
 
 import click
 
 from geodomain.cli import options
+from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import TableSettings
 
 # Parameters by what they are about; what is in none comes last.
-SECTIONS = {
+SECTIONS: dict[str, tuple[str, ...]] = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
     "Tonnes and grade": (
@@ -49,6 +52,12 @@ SECTIONS = {
         "quiet",
     ),
 }
+# A setting that no section names is about the output, or about the table.
+for _title, _kind in (("Output", LabelSettings), ("Columns and text", TableSettings)):
+    _named = {name for names in SECTIONS.values() for name in names}
+    SECTIONS[_title] += tuple(
+        each.name for each in fields(_kind) if each.metadata["option"] and each.name not in _named
+    )
 
 
 class Sectioned(click.Command):

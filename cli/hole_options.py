@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodomain.cli import options
+from geodomain.tables.settings import TextKeywords
 
 if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
@@ -148,17 +149,14 @@ def min_length_option(what: str) -> options.Decorator:
 
 # For commands that can do without holes: none of these is required, nor clashes with others.
 optional_holes = options.together(*_tables, *_reading)
-hole_options = options.together(*_tables, *_reading, *options.text_options, *options.number_options)
-
-
-_TEXT = ("delimiter", "decimal", "encoding", "missing", "below_detection", "detection_limit")
+hole_options = options.together(*_tables, *_reading, options.text_options, options.number_options)
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of holes out of those given, as keywords of `Drillholes`."""
     require_collar(given)
     asked = {name: given.pop(name) for name in ("collar", "survey", "vertical", "strict")}
-    asked |= {name: given.pop(name) for name in _TEXT}
+    asked |= {name: given.pop(name) for name in TextKeywords.__annotations__}
     if "intervals" in given:
         asked["intervals"] = list(given.pop("intervals"))
     asked["method"] = given.pop("desurvey").replace("-", " ")

@@ -8,7 +8,8 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import amounts_options, run_labelling, share_options
+from geodomain.cli.labelling import amounts_options, run_labelling
+from geodomain.labelling.settings import LabelSettings
 
 _EXAMPLE = """\b
 Example:
@@ -19,14 +20,12 @@ Example:
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS")
 @options.domain_options
-@options.output_options
+@options.output_option("OUT.csv", "File to write; - is stdout.")
+@options.settings_options(LabelSettings)
 @options.table_options
 @options.box_options
-@share_options
 @amounts_options()
-@options.rule_options
-@options.meeting_options
-@options.machine_options
+@options.devices_option
 @options.scheduler_option
 @options.take_over_option
 @options.replacing_options

@@ -1,4 +1,4 @@
-"""The options of `geodomain label` for blocks that wireframes cut: shares and majority."""
+"""What the commands that label share: options of tonnes, and options as keywords of functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
-from geodomain.cli.options import Decorator, by_name, require_rotation, together
+from geodomain.cli.options import Decorator, by_name, require_table, together
+from geodomain.labelling.settings import DatasetKeywords, FileKeywords, LabelSettings
+from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,43 +23,6 @@ if TYPE_CHECKING:
     from geodomain.labelling.files import RunRecord
     from geodomain.labelling.summary import Summary
     from geodomain.volumes.tonnes_table import Tonnes
-
-
-def by_option(choices: Sequence[str], what: str) -> Decorator:
-    """Make the option for what decides a label."""
-    return click.option("--by", type=click.Choice(choices), help=what)
-
-
-share_options = together(
-    click.option(
-        "--proportions",
-        is_flag=False,
-        flag_value="itself",
-        default=None,
-        type=click.Choice(["itself", "priority"]),
-        help="Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by "
-        "itself, or by the order and rules of the domains (priority). Blocks need sizes.  "
-        "[without a value: itself]",
-    ),
-    click.option(
-        "--percent",
-        is_flag=True,
-        default=None,
-        help="With --proportions: columns pct_<name>, 0 to 100.",
-    ),
-    by_option(
-        ["centroid", "majority"],
-        "What labels a block: its centroid, or the largest share by the order and rules of the "
-        "domains; of equal shares the first domain wins.  [default: centroid]",
-    ),
-    click.option(
-        "--lines",
-        type=click.IntRange(2, 256),
-        metavar="N",
-        help="Cut blocks that more than three wireframes enter along N x N vertical lines.  "
-        "[default: 16]",
-    ),
-)
 
 
 # --- The options of densities and grades that `geodomain tonnes`, `label` and `report` share.
@@ -246,13 +212,12 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     page = given.pop("report", None)
     run = RunRecord(command, dict(given), given.pop("record"), page=page)
     as_json, quiet = given.pop("as_json"), given.pop("quiet")
-    require_rotation(given)
+    require_table(given)
     amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
     made = _columns(given) | _places(given) | {"domains": domains_of(given)}
     made["samples"] = command == "flag"
     asked = given | made  # what is left of the options goes by the same names
-    if asked["leaky"] is not None and not asked["allow_open"]:
-        _misuse("--leaky needs --allow-open: it labels rows at the holes of open meshes")
+    options.require_settings(LabelSettings, asked)
     to_stdout = asked["output"] == "-"
     in_parts = command == "label" and is_dataset(asked["model"])
     if in_parts:
@@ -302,11 +267,10 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
         _misuse("--scheduler has workers write the files: it needs -o OUT, not --dry-run")
     if asked.pop("gslib_grid") is not None:
         _misuse("--gslib-grid is of one GSLIB file, and a dataset is of Parquet or text")
-    shares = [asked.pop(name) for name in ("proportions", "percent", "by", "lines")]
-    if any(one is not None for one in shares):
+    names = FileKeywords.__annotations__.keys() - DatasetKeywords.__annotations__.keys()
+    if any([asked.pop(name, None) not in (None, False) for name in names]):
         _misuse("--proportions and --by measure shares in one file, not in a dataset")
     asked["dataset"] = asked.pop("model")
-    del asked["samples"]
 
 
 def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
@@ -316,12 +280,8 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 
 
 # What a table is read with, and what a report is asked with that a labelling is asked with too.
-_TABLE = (
-    *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
-    *("local_origin", "frame", "delimiter", "decimal", "encoding", "gslib_grid"),
-    *("below_detection", "detection_limit"),
-)
-_SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
+_TABLE = tuple(TableKeywords.__annotations__)
+_SHARED = (*_TABLE, "column", "domains", "overwrite")
 
 
 def _write_page(
@@ -379,17 +339,10 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
     """Return the name of the column, and whether it is rewritten."""
     replace, column = given.pop("replace_column"), given.pop("column")
-    if column == "":
-        _misuse("--column needs a name")
-    if replace and column and replace != column:
+    source = click.get_current_context().get_parameter_source("column")
+    if replace and source is not ParameterSource.DEFAULT and replace != column:
         _misuse("--replace-column and --column name different columns")
-    for option in ("flags", "uncertain", "proportions"):
-        if replace is not None and given.get(option):
-            _misuse(
-                f"--replace-column rewrites one column, and --{option} adds others: do without one "
-                "of the two, or put the labels in a column of their own with --column"
-            )
-    return {"column": replace or column or "domain", "replace": replace is not None}
+    return {"column": replace or column, "replace": replace is not None}
 
 
 def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:

@@ -10,6 +10,7 @@ import click
 
 from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console, print_json, print_text
+from geodomain.tables.settings import TableSettings
 
 _EXAMPLE = """\b
 Example:
@@ -61,8 +62,7 @@ def _read_by(reader: str, *given: str) -> Callable[[str], str]:
     help="With --fit: least distance of the wireframe from the sides; one number, or MX,MY,MZ.  "
     "[default: 0]",
 )
-@options.rotation_option
-@options.local_origin_option
+@options.settings_options(TableSettings, "rotation", "local_origin")
 @options.output_option("OUT", "A .csv, .csv.gz, .parquet or .vti; - is stdout.", required=True)
 @options.overwrite_option
 @options.report_options
@@ -207,7 +207,7 @@ def _report_blocks(
         message = "nothing to describe: give BLOCKS, or --collar FILE for drillholes"
         raise click.UsageError(message)
     hole_options.refuse_without_collar(given)
-    options.require_rotation(given)
+    options.require_table(given)
     return inspect_file(blocks, meshes, domains, progress=console.on_terminal, **given)
 
 
@@ -242,7 +242,7 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
     """
     from geodomain.reporting.compare import compare_files
 
-    options.require_rotation(given)
+    options.require_table(given)
     if "-" in (old, new):
         message = "two models are compared: give files, not -"
         raise click.UsageError(message)

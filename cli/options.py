@@ -1,20 +1,24 @@
-"""Types of option values: parse and check what the user types."""
+"""The options that commands share, and types of their values."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-if TYPE_CHECKING:
-    pass
+from geodomain.cli.console import as_options
+from geodomain.errors import GeodomainError
+from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import PlaceSettings, TableSettings
 
 
 def named_path(value: str) -> tuple[str, str]:
@@ -234,9 +238,75 @@ def together(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
-def _column(flag: str, what: str) -> Decorator:
-    """Make the option that names one column of the table."""
-    return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
+def settings_options(
+    kind: type, *names: str, without: type | None = None, **helps: str
+) -> Decorator:
+    """Make the options of settings from the fields of their data class.
+
+    Parameters
+    ----------
+    kind : type
+        The data class.
+    *names : str
+        The fields, in this order; by default all that have an option.
+    without : type, optional
+        A class whose fields have none here.
+    **helps : str
+        Other help texts, by the name of the field.
+    """
+    known = {entry.name: entry for entry in fields(kind) if entry.metadata["option"]}
+    for entry in fields(without) if without else ():
+        known.pop(entry.name, None)
+    return together(*(_option_of(known[name], helps.get(name)) for name in names or known))
+
+
+def _option_of(entry: Field[Any], text: str | None) -> Decorator:
+    """Make the option of a field; its help names other settings as keywords, such as `leaky=`."""
+    values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
+    said = text or entry.metadata["help"]
+    if values.kind is bool:
+        settings["is_flag"] = True
+    elif values.reader:
+        settings["type"] = limit if values.kind is dict else read_by(values.reader)
+        settings["multiple"] = values.kind in (list, dict)
+        settings["callback"] = as_mapping if values.kind is dict else None
+    elif values.choices:
+        settings["type"] = click.Choice(values.choices)
+    elif values.kind is int:
+        settings["type"] = click.IntRange(values.low, values.high)
+    elif values.kind is float:
+        settings |= {"type": click.FloatRange(values.low, min_open=True), "callback": finite}
+    if (bare := entry.metadata["bare"]) is not None:
+        settings |= {"is_flag": False, "flag_value": bare}
+        said += f"  [without a value: {bare}]"
+    if entry.default and values.kind is not bool:
+        settings["show_default"] = True
+    return click.option(
+        _flag(entry.name),
+        metavar=entry.metadata["metavar"] or None,
+        help=re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", lambda found: _flag(found[1]), said),
+        **settings,
+    )
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def require_table(given: Mapping[str, Any]) -> None:
+    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
+    require_settings(TableSettings, given)
+
+
+def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
+    """Raise a usage error for settings that contradict each other, as the library says it."""
+    own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
+    try:
+        kind(**{name: value for name, value in given.items() if name in own})
+    except GeodomainError:
+        raise
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
 
 
 def _allow_memory(context: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -285,61 +355,8 @@ def with_memory(command: click.Command, name: str) -> click.Command:
     return command
 
 
-text_options = (
-    click.option(
-        "--delimiter",
-        type=read_by("read_delimiter"),
-        metavar="MARK",
-        help="One of , ; tab |  [default: detected]",
-    ),
-    click.option(
-        "--decimal",
-        type=read_by("read_decimal"),
-        metavar="MARK",
-        help="Decimal comma or point.  [default: detected]",
-    ),
-    click.option(
-        "--encoding",
-        type=read_by("read_encoding"),
-        metavar="NAME",
-        default="utf-8",
-        show_default=True,
-        help="Encoding of the header and of new cells.",
-    ),
-    click.option(
-        "--missing",
-        type=read_by("read_missing"),
-        multiple=True,
-        metavar="[COLUMN=]VALUE",
-        help="Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; "
-        "may be repeated. Empty cells and NaN always count as missing.",
-    ),
-)
-
-number_options = (
-    click.option(
-        "--below-detection",
-        type=click.Choice(["half", "limit", "zero", "missing"]),
-        help="What texts such as <0.01, and negative grades, count as where a column is used as "
-        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
-    ),
-    click.option(
-        "--detection-limit",
-        "detection_limit",
-        type=limit,
-        multiple=True,
-        callback=as_mapping,
-        metavar="COLUMN=LIMIT",
-        help="With --below-detection: the limit of words such as BDL in a column; may be repeated.",
-    ),
-)
-
-position_option = click.option(
-    "--position",
-    type=click.Choice(["centroid", "corner"]),
-    help="Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes.  "
-    "[default: as the header says, or centroid]",
-)
+text_options = settings_options(TableSettings, "delimiter", "decimal", "encoding", "missing")
+number_options = settings_options(TableSettings, "below_detection", "detection_limit")
 
 
 def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
@@ -347,79 +364,10 @@ def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
 
 
-rotation_option = click.option(
-    "--rotation",
-    type=read_by("read_turns"),
-    metavar="AXIS=DEGREES,...",
-    help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
-    "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
-)
-
-local_origin_option = click.option(
-    "--local-origin",
-    type=read_by("read_point"),
-    metavar="X,Y,Z",
-    help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
-)
-
-rotation_options = together(
-    rotation_option,
-    origin_option(
-        "With --rotation: the model's origin in world coordinates.",
-        type=read_by("read_point"),
-    ),
-    local_origin_option,
-)
-
-boxes_option = click.option(
-    "--frame",
-    type=read_by("read_turns"),
-    metavar="AXIS=DEGREES,...",
-    help="Rotations as for --rotation, if the coordinates are those of the world and the boxes of "
-    "the blocks are turned.",
-)
-
-frame_options = together(position_option, rotation_options)
-
-box_options = together(position_option, rotation_options, boxes_option)
-
-
-def require_rotation(given: Mapping[str, Any]) -> None:
-    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
-    if given["rotation"] is not None and given.get("frame") is not None:
-        message = (
-            "--rotation says that coordinates are local, and --frame that they are those of the "
-            "world: give one of them"
-        )
-        raise click.UsageError(message)
-    if given["rotation"] is None and (given["origin"] or given["local_origin"]):
-        message = "--origin and --local-origin belong to a --rotation"
-        raise click.UsageError(message)
-    if given["rotation"] is not None and given["origin"] is None:
-        message = "--rotation needs --origin: the world coordinates of the model's origin"
-        raise click.UsageError(message)
-
-
-table_options = together(
-    *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
-    *[_column(f"--d{axis}", f"block's size in {axis}, or its size") for axis in "xyz"],
-    *text_options,
-    *number_options,
-    click.option(
-        "--gslib-grid",
-        type=read_by("read_gslib_grid"),
-        metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
-        help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
-    ),
-    click.option(
-        "--points-are-middles",
-        is_flag=True,
-        help="Take coordinates beside FROM and TO for the middles of samples, even where they are "
-        "the same for a whole hole, as those of collars are.",
-    ),
-)
-
-segment_table_options = together(*text_options)
+rotation_options = settings_options(TableSettings, "rotation", "origin", "local_origin")
+frame_options = together(settings_options(TableSettings, "position"), rotation_options)
+box_options = settings_options(PlaceSettings)
+table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:
@@ -433,18 +381,7 @@ def weld_option(what: str, *, zero: bool = False) -> Decorator:
     )
 
 
-rule_options = together(
-    click.option(
-        "--rule",
-        type=click.Choice(["parity", "winding"]),
-        default="parity",
-        show_default=True,
-        help="Which points are inside: those with an odd number of walls above (parity), or with a "
-        "winding number other than 0 (winding).",
-    ),
-    click.option("--allow-open", is_flag=True, help="Label with meshes that are not closed."),
-    weld_option("Join vertices of a mesh that are this close, and report how many moved."),
-)
+rule_options = settings_options(LabelSettings, "rule", "allow_open", "weld")
 
 
 def _complete_named_path(
@@ -485,7 +422,6 @@ domain_options = together(
         "union. PATH may be FILE:NAME, one solid of a file; without NAME= each solid is a domain."
     ),
     list_option,
-    click.option("--codes", is_flag=True, help="Write the domains' codes, not their names."),
 )
 
 
@@ -503,34 +439,6 @@ def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorato
     """Make the option for the label of what is outside every domain."""
     return click.option("--background", metavar="LABEL", help=what, **settings)
 
-
-unassigned_option = click.option(
-    "--unassigned", metavar="LABEL", help="Label for rows without coordinates."
-)
-
-leaky_option = click.option(
-    "--leaky",
-    metavar="LABEL",
-    help="With --allow-open: label for rows above or below a hole, where an open mesh gives no "
-    "answer, unless an earlier domain contains them.  [default: as --unassigned]",
-)
-
-output_options = together(
-    output_option("OUT.csv", "File to write; - is stdout."),
-    column_option("Name of the new column.  [default: domain]"),
-    background_option("Label for blocks outside every domain."),
-    unassigned_option,
-    leaky_option,
-    click.option(
-        "--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each domain."
-    ),
-    click.option(
-        "--uncertain",
-        is_flag=True,
-        help="Add a column of 0 and 1: 1 where rounding may have decided the winding number of "
-        "an open mesh.",
-    ),
-)
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace existing files.")
 
@@ -557,40 +465,18 @@ replacing_options = together(
     record_option("Write a record of the run to FILE as JSON: command, inputs, results."),
 )
 
-disjoint_option = click.option(
-    "--allow-disjoint", is_flag=True, help="Label even if no domain meets the rows."
-)
+threads_option = settings_options(LabelSettings, "threads")
 
-meeting_options = together(
-    disjoint_option,
-    click.option(
-        "--count-on-wall", is_flag=True, help="Count the rows that lie exactly on a wireframe."
-    ),
-)
-
-threads_option = click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of threads.  [default: all cores]",
+devices_option = click.option(
+    "--devices",
+    callback=chosen_devices,
+    expose_value=False,
+    metavar="N[,N...]",
+    help="The GPUs to use, by their numbers in 'geodomain devices'.  [default: all]",
 )
 
 machine_options = together(
-    click.option(
-        "--backend",
-        type=click.Choice(["auto", "cpu", "cuda"]),
-        default="auto",
-        show_default=True,
-        help="Where to compute; every backend gives the same answers.",
-    ),
-    click.option(
-        "--devices",
-        callback=chosen_devices,
-        expose_value=False,
-        metavar="N[,N...]",
-        help="The GPUs to use, by their numbers in 'geodomain devices'.  [default: all]",
-    ),
-    threads_option,
+    settings_options(LabelSettings, "backend"), devices_option, threads_option
 )
 
 page_option = click.option(

@@ -117,7 +117,7 @@ def plot(
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
-    options.require_rotation(given)
+    options.require_table(given)
     samples = hole_options.samples_of(given, "sampled", "grade")
     holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
     if (holes is None) != (within is None):
@@ -222,7 +222,7 @@ def report(
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
-    options.require_rotation(given)
+    options.require_table(given)
     samples = hole_options.samples_of(given, "sample_grade")
     if given["within"] is not None and not given["collar"]:
         message = "--within is about drillholes, and needs --collar FILE"

@@ -79,7 +79,7 @@ Examples:
     "--start", nargs=3, metavar="X Y Z", help="Columns of the segments' starts in SEGMENTS.csv."
 )
 @click.option("--end", nargs=3, metavar="X Y Z", help="Columns of their ends.")
-@options.segment_table_options
+@options.text_options
 @options.machine_options
 @options.overwrite_option
 @options.report_options

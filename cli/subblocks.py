@@ -9,6 +9,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import domains_of
+from geodomain.labelling.settings import LabelSettings
 
 
 def extensive_option(what: str) -> options.Decorator:
@@ -74,16 +75,14 @@ Example:
 @options.list_option
 @scheme_options
 @options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
-@options.column_option("Name of the column of domains.  [default: domain]")
+@options.settings_options(LabelSettings, "column", column="Name of the column of domains.")
 @parent_option("Name of the column of parents' rows.")
-@options.background_option("Label for blocks outside every domain.")
-@options.unassigned_option
-@options.leaky_option
+@options.settings_options(LabelSettings, "background", "unassigned", "leaky")
 @options.overwrite_option
 @options.table_options
 @options.box_options
 @options.rule_options
-@options.disjoint_option
+@options.settings_options(LabelSettings, "allow_disjoint")
 @options.machine_options
 @options.report_options
 def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
@@ -98,12 +97,11 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.splitting import subblock_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     _require_sense(given)
     given |= {
         "domains": domains_of(given | {"codes": False}),
         "extensive": columns_of(given["extensive"]),
-        "column": given["column"] or "domain",
     }
     del given["solids"]
     to_stdout = given["output"] == "-"
@@ -125,12 +123,10 @@ def _require_sense(given: dict[str, Any]) -> None:
         resolution_of(given["resolution"], given["minimum"])
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
-    if not given["parent"] or given["column"] == "":
-        message = "--parent and --column need names"
+    if not given["parent"]:
+        message = "--parent needs a name"
         raise click.UsageError(message)
-    if given["leaky"] is not None and not given["allow_open"]:
-        message = "--leaky needs --allow-open: it labels rows at the holes of open meshes"
-        raise click.UsageError(message)
+    options.require_settings(LabelSettings, given)
 
 
 # --- The command `geodomain merge`: join sub-blocks into fewer blocks.
@@ -162,7 +158,7 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.merging import merge_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     given["extensive"] = columns_of(given["extensive"])
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))

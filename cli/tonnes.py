@@ -45,7 +45,7 @@ def tonnes(
     """
     from geodomain.volumes.tonnes import tonnes_file
 
-    options.require_rotation(given)
+    options.require_table(given)
     require_sense(domain, proportion, given["grade"], given["cutoff"], given["grade_unit"])
     if given["background"] is not None and not (proportion and given["background"]):
         message = "--background names the rest of each block that --proportion leaves"

@@ -13,7 +13,7 @@ from geodomain.cli.options import by_name, named_path
 from geodomain.errors import counted, visible
 
 if TYPE_CHECKING:
-    from geodomain.tables.options import TableKeywords
+    from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
         """The options that `distance_file` takes by the same names."""
@@ -207,7 +207,7 @@ def distance(
     """
     from geodomain.volumes.distance_file import distance_file
 
-    options.require_rotation(keywords)
+    options.require_table(keywords)
     named = by_name(meshes)
     twice = [name for name, paths in named.items() if len(paths) > 1]
     if twice:

@@ -9,10 +9,13 @@ from `examples/`, by the modules of `_extensions/`.
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from importlib.metadata import version as installed
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from geodomain.domains.defaults import LabelDefaults
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -40,8 +43,10 @@ exclude_patterns = ["_extensions", "reference/names.rst", "gallery/GALLERY_HEADE
 suppress_warnings = ["config.cache"]  # the gallery's scraper is a function, which cannot be pickled
 
 nitpicky = True
-# Named tuples list what they inherit from tuple, which has no page here.
+# Named tuples list what they inherit from tuple, and Domains its defaults of a labelling: these
+# have no page here.
 nitpick_ignore_regex = [("py:obj", r"geodomain\.\w+\.(count|index)")]
+nitpick_ignore = [("py:obj", f"geodomain.Domains.{each.name}") for each in fields(LabelDefaults)]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -29,8 +29,9 @@ from geodomain.formats.rewriting import BlockRows, NewRows, Rewriting, Space, co
 from geodomain.inputs import PathGiven, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.numbers import Numbers, numbered
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
+from geodomain.tables.settings import TableKeywords
 
 Triple = tuple[Numbers, Numbers, Numbers]
 # Coordinates that were turned into the world are rounded there: faces of turned boxes agree within

@@ -26,7 +26,8 @@ from geodomain.inputs import MeshesLike, PathGiven, as_meshes
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.frames import LocalFrame, turned
-from geodomain.tables.options import Turns, read_turns
+from geodomain.tables.options import read_turns
+from geodomain.tables.settings import Turns
 
 Number = float | str | Decimal
 Numbers = str | Number | Sequence[Number]

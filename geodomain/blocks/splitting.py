@@ -34,15 +34,17 @@ from geodomain.formats.blocks import Destination, open_model
 from geodomain.formats.rewriting import Added, BlockRows, NewRows, Rewriting, Space
 from geodomain.inputs import PathGiven, model_path
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import labels_of, refuse_disjoint
-from geodomain.labelling.labeller import ColumnPlan, Labeller
+from geodomain.labelling.evaluate import refuse_disjoint, with_labels
+from geodomain.labelling.labeller import Labeller, new_columns
+from geodomain.labelling.settings import LabelSettings, SubblockKeywords
 from geodomain.labelling.summary import parts_of, summarise
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.progress import Progress, show_progress
-from geodomain.query.locator import Rule
+from geodomain.settings import read_keywords, with_keywords
 from geodomain.tables.numbers import Numbers, Resolution
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import options_among
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
+from geodomain.tables.settings import TableKeywords
 
 # About so many sub-blocks are made at a time.
 _TOGETHER = 1 << 19
@@ -216,6 +218,7 @@ def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
 # Split the blocks of a model file.
 
 
+@with_keywords(LabelSettings, SubblockKeywords, table=TableKeywords)
 def subblock_file(
     model: PathGiven,
     domains: DomainsGiven,
@@ -226,20 +229,10 @@ def subblock_file(
     merge: bool = False,
     resolution: float | str = "0.001",
     extensive: str | Sequence[str] = (),
-    column: str = "domain",
     parent: str = "parent",
     overwrite: bool = False,
-    background: str | None = None,
-    unassigned: str | None = None,
-    leaky: str | None = None,
-    rule: Rule = "parity",
-    allow_open: bool = False,
-    weld: float | None = None,
-    allow_disjoint: bool = False,
-    backend: str = "auto",
-    threads: int | None = None,
     progress: Progress | bool = False,
-    **table: Unpack[TableKeywords],
+    **keywords: Unpack[SubblockKeywords],
 ) -> SubblockSummary:
     r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
 
@@ -271,12 +264,11 @@ def subblock_file(
         are.
     extensive : str or sequence of str
         Columns of amounts, such as a block's volume or tonnes, which its parts share by volume.
-    column, parent : str
-        Names of the new columns.
-    overwrite, background, unassigned, leaky, rule, allow_open, weld, allow_disjoint
+    parent : str
+        Name of the new column with the row of the parent.
+    overwrite, progress, **table
         As for `label_file`.
-    backend, threads, progress, **table
-        As for `label_file`.
+    **settings
 
     Returns
     -------
@@ -321,11 +313,12 @@ def subblock_file(
     began = time.perf_counter()
     smallest, step = smallest_sizes(minimum), resolution_of(resolution, minimum)
     require_scheme(scheme)
-    options, source = table_options(**table), model_path(model, IN_MEMORY)
+    asked = read_keywords(LabelSettings, keywords, SubblockKeywords)
+    options, source = options_among(keywords), model_path(model, IN_MEMORY)
     target = os.fspath(output)
     outputs = require_output(source, target, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "splitting") as told:
-        given = domains_to_label(domains, weld=weld)
+        given = domains_to_label(domains, weld=asked.weld)
         refuse_inputs(outputs, given.files)
         for domain in given.domains:
             if domain.within is not None or domain.beyond is not None:
@@ -333,32 +326,30 @@ def subblock_file(
                     f"{domain.name} has within or beyond: blocks are split at wireframes only, and "
                     "not at that distance from them, where they stay as large as they are"
                 )
-        labeller = Labeller(
-            given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
-        )
-        labels = labels_of(given.domains, background=background, unassigned=unassigned, leaky=leaky)
-        (labelled,) = ColumnPlan(column, labels).columns(labeller.targets)
+        labeller = Labeller(given.domains, asked)
+        settings = with_labels(asked, given.domains)
+        (labelled,) = new_columns(settings, labeller.targets)
         with open_model(source, options) as opened:
             file = rewritable(opened)
-            refuse_new(opened, (parent, "parent="), (column, "column="))
-            asked = condition_columns(given.domains, opened.columns, opened.name)
+            refuse_new(opened, (parent, "parent="), (asked.column, "column="))
+            conditions = condition_columns(given.domains, opened.columns, opened.name)
             shares = amount_columns(opened, extensive)
             negative = NegativeAmounts([opened.columns[field] for field in shares])
-            boundaries = Boundaries(given.domains.meshes, file.space, threads)
+            boundaries = Boundaries(given.domains.meshes, file.space, asked.threads)
             work = Splitting(
                 Splitter(scheme, smallest, boundaries, opened.name),
                 labeller,
                 file.space,
                 step,
-                asked,
+                conditions,
                 opened.constants,
                 opened.columns,
                 join=merge,
-                threads=threads,
+                threads=asked.threads,
             )
 
             def before_commit() -> None:
-                if not allow_disjoint:
+                if not asked.allow_disjoint:
                     refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
                 # Blocks without a size are told as blocks of the model, not as sub-blocks.
                 work.tally.unsized, work.tally.first_unsized = 0, None
@@ -368,7 +359,7 @@ def subblock_file(
                         f"{'stays as it is' if work.unsized == 1 else 'stay as they are'}; the "
                         f"first is block {work.first_unsized:,} of the table"
                     )
-                parts = parts_of(labeller.targets, work.tally, labels)
+                parts = parts_of(labeller.targets, work.tally, settings)
                 for sentence in tally_warnings(labeller.domains, work.tally, parts):
                     warn(sentence)
                 for sentence in (
@@ -381,10 +372,10 @@ def subblock_file(
                 Rewriting(
                     negative.counted(work.rewrite),
                     Destination(target, overwrite),
-                    (Added(parent), Added(column, labelled.cells, labelled.default)),
+                    (Added(parent), Added(asked.column, labelled.cells, labelled.default)),
                     amounts=shares,
-                    also=[*asked.values(), *opened.constants],
-                    threads=threads,
+                    also=[*conditions.values(), *opened.constants],
+                    threads=asked.threads,
                     progress=told,
                     before_commit=before_commit,
                 )
@@ -400,9 +391,9 @@ def subblock_file(
         labels=summarise(
             labeller,
             work.tally,
-            labels,
+            settings,
             seconds=time.perf_counter() - began,
-            columns=[parent, column],
+            columns=[parent, asked.column],
             output=target,
             welds=given.welds,
             warnings=warned,

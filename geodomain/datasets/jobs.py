@@ -12,7 +12,7 @@ import uuid
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -30,31 +30,29 @@ from geodomain.labelling.counts import Counts
 from geodomain.labelling.files import FileHash
 from geodomain.labelling.labeller import Prepared
 from geodomain.mesh.mesh import Mesh
+from geodomain.settings import hashed_part, hashed_values
 from geodomain.tables.conditions import Condition
-from geodomain.tables.options import TableOptions
+from geodomain.tables.options import options_of
+from geodomain.tables.settings import TableSettings
 
 # Of what is stored of a job and its parts; another one is another job.
 _FORMAT = 1
 
 
-def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[str, object]:
+def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:
     """Return all that decides what a part's output and its counts are.
 
-    Backends and threads are no part of it, since they give the same labels.
+    Each setting says whether it is part of it: backends and threads give the same labels.
     """
-    labeller, plan = ready.labeller, ready.plan
-    domains = labeller.domains
+    domains = ready.source.domains
     return {
         "format": _FORMAT,
         "version": version("geodomain"),
         "dataset": base.place,
         "domains": _describe(domains, {id(mesh): mesh_hash(mesh) for mesh in domains.meshes}),
         "options": {
-            **{name: value for name, value in asdict(plan).items()},
-            "rule": labeller.rule,
-            "allow_open": labeller.allow_open,
-            "count_on_wall": labeller.count_on_wall,
-            "table": repr(options),
+            **dict(hashed_values(ready.settings)),
+            "table": repr(options_of(hashed_part(table))),
         },
     }
 
@@ -67,11 +65,7 @@ def hash_of(job: Mapping[str, object]) -> str:
 def _describe(value: object, meshes: Mapping[int, str]) -> object:
     """Return domains and their parts as JSON has them, by the fields that enter the hash."""
     if isinstance(value, Domains | Domain | Stack):
-        return {
-            entry.name: _describe(getattr(value, entry.name), meshes)
-            for entry in fields(value)
-            if entry.metadata["hashed"]
-        }
+        return {name: _describe(each, meshes) for name, each in hashed_values(value)}
     if isinstance(value, tuple):
         return [_describe(each, meshes) for each in value]
     if isinstance(value, Mesh):

@@ -10,11 +10,11 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
 from geodomain.datasets.jobs import (
     DonePart,
@@ -52,10 +52,13 @@ from geodomain.labelling.files import (
     hash_of_file,
 )
 from geodomain.labelling.files import hash_of as file_hash_of
-from geodomain.labelling.labeller import LabelKeywords, Prepared, prepare, refuse_slips
+from geodomain.labelling.labeller import Prepared, prepare
+from geodomain.labelling.settings import DatasetKeywords, LabelSettings
 from geodomain.labelling.summary import Summary, summarise
 from geodomain.progress import Progress, show_progress
-from geodomain.tables.options import TableKeywords, TableOptions, table_options
+from geodomain.settings import among, read_keywords, recorded, with_keywords
+from geodomain.tables.options import TableOptions, options_of
+from geodomain.tables.settings import TableKeywords, TableSettings
 
 if TYPE_CHECKING:
     import distributed
@@ -111,9 +114,8 @@ class PartLabeller:
                 model,
                 destination,
                 self.ready.labeller,
-                self.ready.plan,
+                self.ready.settings,
                 counts,
-                threads=self.ready.labeller.threads,
                 progress=progress,
                 before_commit=before_commit,
             )
@@ -153,7 +155,7 @@ class SharedJob:
     ----------
     domains : Domains
         Read and welded already.
-    keywords : LabelKeywords
+    settings : LabelSettings
     options : TableOptions
     states : States
         With paths that every worker has.
@@ -163,7 +165,7 @@ class SharedJob:
     """
 
     domains: Domains
-    keywords: LabelKeywords
+    settings: LabelSettings
     options: TableOptions
     states: States
     hashed: bool
@@ -173,7 +175,7 @@ class SharedJob:
     def labeller(self) -> PartLabeller:
         """Build the index, once on each worker."""
         _require_version(version("geodomain"), self.version, "a worker")
-        ready = prepare(self.domains, self.keywords)
+        ready = prepare(self.domains, self.settings)
         return PartLabeller(ready, self.options, self.states, self.hashed)
 
     def __getstate__(self) -> dict[str, object]:
@@ -313,10 +315,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
 # Label a dataset.
 
 
-class DatasetKeywords(LabelKeywords, TableKeywords, total=False):
-    """The keywords of `label_file` that hold for every part of a dataset."""
-
-
+@with_keywords(LabelSettings, DatasetKeywords, table=TableKeywords)
 def label_dataset(
     dataset: PathGiven,
     domains: DomainsGiven,
@@ -324,7 +323,6 @@ def label_dataset(
     *,
     overwrite: bool = False,
     take_over: bool = False,
-    allow_disjoint: bool = False,
     record: PathGiven | RunRecord | None = None,
     scheduler: str | None = None,
     progress: Progress | bool = False,
@@ -356,9 +354,6 @@ def label_dataset(
         Go on in an output that another run has locked. A run that was killed on this machine is
         known to have ended; of one on another machine only the caller knows. A run that is not
         dead ends with an error before its next part.
-    allow_disjoint : bool
-        Accept that no domain meets the blocks. Otherwise that is an error once all parts are
-        labelled, which leaves them in the output.
     record : path, optional
         Where to write a record of the run as JSON, with the SHA-256 of each part, in and out.
     scheduler : str, optional
@@ -368,8 +363,10 @@ def label_dataset(
     progress : bool or callable
         True shows progress on stderr. A function is called with the bytes of the parts done and
         those of all.
-    **keywords
-        All other keywords of `label_file` but ``samples``.
+    **settings
+    **table
+        As for `label_file`. That no domain meets the blocks is an error once all parts are
+        labelled, which leaves them in the output.
 
     Returns
     -------
@@ -412,27 +409,25 @@ def label_dataset(
     >>> (folder / "labelled/bench=1/part.csv").read_text().split()
     ['X,Y,Z,domain', '1,1,1,ORE']
     """
-    run = (
-        record
-        if isinstance(record, RunRecord)
-        else RunRecord("label_dataset", dict(locals()), record)
-    )
-    for_table = {n: v for n, v in keywords.items() if n not in LabelKeywords.__annotations__}
-    refuse_slips(keywords)
+    arguments = recorded(LabelSettings, DatasetKeywords, locals(), keywords)
+    run = RunRecord.of(record, "label_dataset", arguments | {"keywords": keywords})
+    asked = read_keywords(LabelSettings, keywords, DatasetKeywords)
     if scheduler is not None:
         _require_workers(scheduler, output)
-    options = table_options(**cast(TableKeywords, for_table))
+    said = among(TableKeywords, keywords)
+    table = read_keywords(TableSettings, said, TableKeywords)
+    options = options_of(table)
     found = find_parts(dataset)
     target = _require_target(found, output, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        ready = prepare(domains, keywords)
+        ready = prepare(domains, asked)
         _refuse_shares(ready)
         if run.path is not None:
             refuse_inputs([run.path], ready.source.files)
         run.inputs.extend(ready.source.files)
         require_one_schema(found.parts, options, ready.columns)
         with _open_states(
-            found, target, ready, options, overwrite=overwrite, take_over=take_over
+            found, target, ready, table, overwrite=overwrite, take_over=take_over
         ) as states:
             missing = states.missing(found.parts)
             hashed = run.source is not None
@@ -440,22 +435,16 @@ def label_dataset(
                 labeller = PartLabeller(ready, options, states, hashed)
                 _label_all(labeller, found.parts, missing, report)
             elif missing:
-                job = _shared(ready, keywords, options, states, hashed, scheduler)
+                job = _shared(ready, asked, options, states, hashed, scheduler)
                 finished = _counting(report, found.parts, missing)
                 label_by_workers(job, [part.absolute() for part in missing], scheduler, finished)
             counts = _merged(states, found.parts, ready, run)
             states.require_own()
-        conclude(
-            counts,
-            ready.labeller,
-            ready.plan,
-            os.fspath(dataset),
-            allow_disjoint=allow_disjoint,
-        )
+        conclude(counts, ready.labeller, ready.settings, os.fspath(dataset))
     summary = summarise(
         ready.labeller,
         counts.tally,
-        ready.plan.labels,
+        ready.settings,
         seconds=run.seconds,
         columns=ready.columns,
         output=None if target is None else str(target),
@@ -493,13 +482,13 @@ def _open_states(
     found: Dataset,
     target: Store | None,
     ready: Prepared,
-    options: TableOptions,
+    table: TableSettings,
     *,
     overwrite: bool,
     take_over: bool,
 ) -> Iterator[States]:
     """Open what is known of the parts, in the output or for this run alone."""
-    job = describe_job(found.base, ready, options)
+    job = describe_job(found.base, ready, table)
     if target is not None:
         with open_output(
             target, job, found.parts, overwrite=overwrite, take_over=take_over
@@ -526,7 +515,7 @@ def _label_all(
 
 def _refuse_shares(ready: Prepared) -> None:
     """Refuse domains that ask for shares of blocks, which are not added up over parts."""
-    if ready.plan.shares.measures:
+    if ready.settings.measures:
         message = (
             "the domains ask for shares of blocks (proportions, or by = 'majority'), which are "
             "measured in single files only: label the parts one by one, or leave these keys away"
@@ -544,15 +533,14 @@ def _require_workers(scheduler: str, output: PathGiven | None) -> None:
 
 def _shared(
     ready: Prepared,
-    keywords: LabelKeywords,
+    asked: LabelSettings,
     options: TableOptions,
     states: States,
     hashed: bool,
     scheduler: str,
 ) -> SharedJob:
     """Return what workers need for every part."""
-    threads = threads_of(scheduler, keywords.get("threads"))
-    told: LabelKeywords = {**keywords, "weld": None, "threads": threads}
+    told = replace(asked, weld=None, threads=threads_of(scheduler, asked.threads))
     domains, here = ready.source.domains, version("geodomain")
     return SharedJob(domains, told, options, states.absolute(), hashed, here)
 

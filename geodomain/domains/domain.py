@@ -1,17 +1,17 @@
 """A domain: the solids or surfaces that label its blocks, and the keys that describe it.
 
 Each field of `Domain`, `Stack` and `Domains` declares its key in `domains.toml` as metadata (see
-`key`). The reader of the file, the checks of values, `repr` and the hash of a dataset's job follow
-from the fields: a new key is a field and an argument here, and its use.
+`geodomain.settings.key`). The reader of the file, the checks of values, `repr` and the hash of a
+dataset's job follow from the fields: a new key is a field and an argument here, and its use.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from geodomain.errors import DomainError, shown
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import Rule
+from geodomain.settings import FLAG, Key, Rule, key, one_of, require_fits
 from geodomain.tables.conditions import Condition, read_conditions
 from geodomain.tables.new_columns import unwritable
 
@@ -35,59 +35,6 @@ NAME = "a text of one line that is not empty and has no blanks around it, and no
 CODE = "a whole number of 32 bits"
 
 
-class Key(NamedTuple):
-    """The values that a key of `domains.toml` may hold.
-
-    Attributes
-    ----------
-    expected : str
-        The values, in words for messages.
-    fits : callable
-        Whether a value of the file is one of them.
-    convert : callable, optional
-        Makes the value of the field.
-    toml_only : bool
-        The argument in Python takes other forms, which the class checks itself.
-    """
-
-    expected: str
-    fits: Callable[[object], bool]
-    convert: Callable[..., object] | None = None
-    toml_only: bool = False
-
-
-def key(values: Key, *, hashed: bool, name: str = "") -> dict[str, object]:
-    """Return the metadata of a field that `domains.toml` can set.
-
-    Parameters
-    ----------
-    values : Key
-        The values that it may hold.
-    hashed : bool
-        Whether it enters the hash of a dataset's job: true for all that changes labels or output
-        and that the job does not hold elsewhere.
-    name : str
-        The name in the file, if it differs from the field's.
-    """
-    return {"values": values, "hashed": hashed, "name": name}
-
-
-def keys_of(kind: type) -> dict[str, Key]:
-    """Return the keys of a table of `domains.toml`, by the fields of its class."""
-    return {
-        entry.metadata["name"] or entry.name: entry.metadata["values"] for entry in fields(kind)
-    }
-
-
-def required_keys(kind: type) -> list[str]:
-    """Return the keys that a table must have: the fields without a default."""
-    return [
-        entry.metadata["name"] or entry.name
-        for entry in fields(kind)
-        if entry.default is MISSING and entry.default_factory is MISSING
-    ]
-
-
 def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
     """Check the arguments of a constructor by the keys of the fields, and set the fields."""
     for entry in fields(thing):
@@ -98,14 +45,6 @@ def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
             if values.convert is not None:
                 value = values.convert(value)
         object.__setattr__(thing, entry.name, value)
-
-
-def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
-    """Refuse a value that a key cannot hold."""
-    if not values.fits(value):
-        where = f"{name}: " if name else ""
-        message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
-        raise DomainError(message)
 
 
 def is_code(value: object) -> bool:
@@ -141,12 +80,6 @@ def is_mesh_name(value: object) -> bool:
     return _is_text(value) or is_list(value, _is_text)
 
 
-def one_of(choices: Sequence[str]) -> Key:
-    """Return the values of a key that holds one of several texts."""
-    return Key(f"one of {', '.join(map(repr, choices))}", lambda value: value in choices)
-
-
-FLAG = Key("true or false", lambda value: isinstance(value, bool), bool, toml_only=True)
 CODES = Key(CODE, is_code, int)
 EXTEND = one_of(get_args(Extend))
 COLOUR = Key(
@@ -388,10 +321,3 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
 def _usual_kind(within: float | None, beyond: float | None) -> Kind:
     """Return the default kind: a solid, or both sides where a distance limits the domain."""
     return "solid" if within is None and beyond is None else "either"
-
-
-def require_choice(name: str, key: str, value: object, choices: tuple[object, ...]) -> None:
-    """Refuse a value that is not one of the choices."""
-    if value not in choices:
-        texts = tuple(str(choice) for choice in choices if choice is not None)
-        require_fits(name, key, value, one_of(texts))

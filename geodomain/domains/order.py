@@ -12,42 +12,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Bools, Floats
+from geodomain.domains.defaults import LabelDefaults
 from geodomain.domains.domain import (
     CODES,
-    FLAG,
     HEADINGS,
     Domain,
-    Key,
     is_list,
-    key,
-    one_of,
     refuse_nan,
-    require_fits,
 )
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike
 from geodomain.mesh.mesh import Mesh
+from geodomain.settings import TEXT, Key, key, one_of, require_values
 from geodomain.tables.conditions import Column, Condition, with_policy
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGrades, NumberError
 from geodomain.tables.vendors import find_column
 
 Order = Literal["first", "last"]
-Proportions = Literal["itself", "priority"]
-LabelBy = Literal["centroid", "majority"]
-MOST_LINES = 256
 # Texts that a warning shows.
 _SHOWN = 3
 DomainOrLayer = Domain | Layer
 
-_LABEL = Key("a text", lambda value: isinstance(value, str), toml_only=True)
-_LINES = Key(
-    f"a whole number from 2 to {MOST_LINES}",
-    lambda value: (
-        isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= MOST_LINES
-    ),
-)
 _TABLES = Key(
     "tables, each under its own heading in double brackets",
     lambda value: is_list(value, lambda table: isinstance(table, dict)),
@@ -59,7 +46,7 @@ DomainsLike: TypeAlias = (
 
 
 @dataclass(frozen=True, eq=False)
-class Domains:
+class Domains(LabelDefaults):
     """Domains and stacks in order of priority, and the labels of all other blocks.
 
     Attributes
@@ -100,17 +87,10 @@ class Domains:
     )
     stacks: tuple[Stack, ...] = field(default=(), metadata=key(_TABLES, hashed=True, name="stack"))
     order: Order = field(default="first", metadata=key(one_of(get_args(Order)), hashed=True))
-    background: str = field(default="", metadata=key(_LABEL, hashed=True))
-    unassigned: str = field(default="", metadata=key(_LABEL, hashed=True))
+    background: str = field(default="", metadata=key(TEXT, hashed=True))
+    unassigned: str = field(default="", metadata=key(TEXT, hashed=True))
     background_code: int | None = field(default=None, metadata=key(CODES, hashed=True))
     unassigned_code: int | None = field(default=None, metadata=key(CODES, hashed=True))
-    # The settings of shares hold these four as they are used: arguments replace them.
-    proportions: Proportions | None = field(
-        default=None, metadata=key(one_of(get_args(Proportions)), hashed=False)
-    )
-    percent: bool = field(default=False, metadata=key(FLAG, hashed=False))
-    by: LabelBy = field(default="centroid", metadata=key(one_of(get_args(LabelBy)), hashed=False))
-    lines: int | None = field(default=None, metadata=key(_LINES, hashed=False))
     below_detection: BelowDetection | None = field(
         default=None, metadata=key(one_of(BELOW_DETECTION), hashed=True)
     )
@@ -118,9 +98,9 @@ class Domains:
     def __post_init__(self) -> None:
         """Refuse values that do not fit their keys, and labels that cannot be told apart."""
         for entry in fields(self):
-            value, values = getattr(self, entry.name), entry.metadata["values"]
-            if not values.toml_only and (value is not None or entry.default is not None):
-                require_fits("", entry.name, value, values)
+            if getattr(self, entry.name) is None:
+                object.__setattr__(self, entry.name, entry.metadata["usual"])
+        require_values(self)
         seen: dict[str, str] = {}
         for name, where in self._named():
             if name in seen:
@@ -190,12 +170,6 @@ class Domains:
     def __iter__(self) -> Iterator[Domain]:
         """Return the domains, without stacks."""
         return iter(self.domains)
-
-
-def require_lines(lines: object) -> None:
-    """Refuse a number of lines that is too small or too large to be of use."""
-    if lines is not None:
-        require_fits("", "lines", lines, _LINES)
 
 
 def as_domains(domains: DomainsLike) -> Domains:

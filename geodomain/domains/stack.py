@@ -18,22 +18,19 @@ from geodomain.domains.domain import (
     EXTEND,
     HEADINGS,
     Extend,
-    Key,
     as_tiles,
     box_of,
     is_code,
     is_colour,
     is_list,
     is_mesh_name,
-    key,
-    one_of,
-    require_fits,
     require_name,
 )
 from geodomain.errors import DomainError
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, is_mesh_like
 from geodomain.mesh.mesh import Mesh
+from geodomain.settings import Key, key, one_of, require_fits
 from geodomain.tables.conditions import Condition, read_conditions
 
 Crossing = Literal["erode", "onlap"]

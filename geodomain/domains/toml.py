@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar, cast
 
 from geodomain import memory
-from geodomain.domains.domain import Domain, keys_of, required_keys
+from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, shown
@@ -24,6 +24,7 @@ from geodomain.files.streams import read_whole
 from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.mesh.mesh import Mesh
+from geodomain.settings import keys_of, required_keys
 from geodomain.tables.numbers import BelowDetection
 
 PATHS = "; write paths with / or in single quotes"

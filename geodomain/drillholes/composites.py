@@ -21,6 +21,7 @@ from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.html import html_table, text_table
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
 from geodomain.tables.conditions import with_policy
 from geodomain.tables.numbers import NegativeGrades
@@ -405,13 +406,16 @@ def composite(
     _require_lengths(length, least, short)
     given = domains_to_label(domains, weld=weld).domains
     names = [target.name for target in given.targets]
-    rest, _ = rest_labels(given, names, background)
-    labeller = Labeller(given, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    settings = LabelSettings(
+        background=background, rule=rule, allow_open=allow_open, backend=backend, threads=threads
+    )
+    rest, _ = rest_labels(given, names, settings)
+    labeller = Labeller(given, settings)
     conditions = [one.column for _, some in given.conditions for one in some]
     rows = holes.match(intervals, also=[*grades, *conditions])
     refuse_overlaps(rows)
-    parts = flag_parts(holes.paths, rows, labeller, backend=backend, threads=threads)
-    gaps = label_gaps(holes.paths, rows, labeller, backend=backend, threads=threads)
+    parts = flag_parts(holes.paths, rows, labeller)
+    gaps = label_gaps(holes.paths, rows, labeller)
     runs = runs_of(rows, parts, gaps)
     lost = len(labeller.targets) + LOST
     runs = runs.only(runs.codes < lost)

@@ -34,7 +34,6 @@ from geodomain.drillholes.tables import (
     HoleTable,
     Reading,
     TableLike,
-    TextKeywords,
     files_of,
     read_table,
     reading_of,
@@ -45,6 +44,7 @@ from geodomain.errors import TableError, counted
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.query.locator import Rule
+from geodomain.tables.settings import TextKeywords
 
 SHOWN = 10
 

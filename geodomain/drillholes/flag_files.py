@@ -47,10 +47,11 @@ from geodomain.formats.blocks import require_same_kind
 from geodomain.formats.parquet_table import ParquetTable
 from geodomain.html import html_table, text_table
 from geodomain.inputs import PathGiven
-from geodomain.labelling.evaluate import Labels, apart, explain_apart, labels_of, rest_labels
+from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
 from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
-from geodomain.labelling.labeller import LOST, ColumnPlan, Labeller
-from geodomain.query.locator import Rule
+from geodomain.labelling.labeller import LOST, Labeller, new_columns
+from geodomain.labelling.settings import LabelSettings, PointKeywords, WriteKeywords
+from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.tables.in_memory import BlockFrame
 from geodomain.tables.new_columns import NewColumn, plan_splice
 from geodomain.tables.text import TextRows
@@ -353,6 +354,13 @@ def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
 # --- Flag an interval table in a file by the domains that its samples are in.
 
 
+class FlagKeywords(WriteKeywords, HoleKeywords, total=False):
+    """The keywords of `flag_file`."""
+
+    codes: bool
+
+
+@with_keywords(LabelSettings, FlagKeywords, holes=HoleKeywords)
 def flag_file(
     intervals: PathGiven,
     domains: DomainsGiven,
@@ -363,19 +371,9 @@ def flag_file(
     by: By = "middle",
     min_length: float = 0.001,
     coordinates: bool = False,
-    column: str = "domain",
-    codes: bool = False,
-    background: str | None = None,
-    unassigned: str | None = None,
-    rule: Rule = "parity",
-    allow_open: bool = False,
-    weld: float | None = None,
-    allow_disjoint: bool = False,
     overwrite: bool = False,
     strict: bool = False,
-    backend: str = "auto",
-    threads: int | None = None,
-    **holes: Unpack[HoleKeywords],
+    **keywords: Unpack[FlagKeywords],
 ) -> FlagSummary:
     r"""Flag the samples of drillholes in a file by the domains that they are in.
 
@@ -402,12 +400,11 @@ def flag_file(
         their longer neighbour.
     coordinates : bool
         Add columns x, y, z of the middle of each row, to 6 decimals; in Parquet all digits.
-    column, codes, background, unassigned, rule, allow_open, weld, allow_disjoint, overwrite
+    overwrite
         As for `label_file`.
     strict : bool
         Raise TableError for every warning about the tables of holes.
-    backend, threads
-        As for `label_file`.
+    **settings
 
     Returns
     -------
@@ -451,27 +448,27 @@ def flag_file(
         message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
+    asked = read_keywords(LabelSettings, keywords, FlagKeywords)
+    holes = among(HoleKeywords, keywords)
     tables = [intervals, collar, survey, holes.get("topography")]
     places = require_outputs([output], tables, overwrite=overwrite, text=False)
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
-        given = domains_to_label(domains, weld=weld)
+        given = domains_to_label(domains, weld=asked.weld)
         refuse_inputs(places, given.files)
-        labeller = Labeller(
-            given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
-        )
-        labels = labels_of(given.domains, codes=codes, background=background, unassigned=unassigned)
+        labeller = Labeller(given.domains, asked)
+        settings = with_labels(asked, given.domains)
         source, made, rows = read_samples(
-            intervals, collar, survey, strict=strict, threads=threads, **holes
+            intervals, collar, survey, strict=strict, threads=asked.threads, **holes
         )
         findings = made.tell(given.domains)
-        if not allow_disjoint:
+        if not asked.allow_disjoint:
             refuse_apart(labeller, made, rows)
         flags = flag_middles(made.paths, rows, labeller)
         cuts = None
         if by != "middle":
-            parts = flag_parts(made.paths, rows, labeller, backend=backend, threads=threads)
+            parts = flag_parts(made.paths, rows, labeller)
             if by == "majority":
                 flags = Flags(majority(rows, parts, labeller), flags.middles)
             else:
@@ -479,8 +476,7 @@ def flag_file(
                 several = np.flatnonzero(np.bincount(parts.rows, minlength=len(lost)) > 1)
                 cuts = make_cuts(len(lost), parts, lost, source.spelled(rows, several), least)
         found = flagged_rows(made, rows, flags, cuts)
-        plan = ColumnPlan(column, labels, codes=codes)
-        (new,) = plan.columns(labeller.targets)
+        (new,) = new_columns(settings, labeller.targets)
         written = source.written(rows, found, new, coordinates=coordinates)
         if output is not None:
             with open_target(output, overwrite=overwrite) as target:
@@ -490,14 +486,14 @@ def flag_file(
         rows=len(rows.starts),
         by=by,
         parts=parts_of(
-            [one.name for one in labeller.targets], _rest(labels), found.codes, found.lengths
+            [one.name for one in labeller.targets], settings.rest, found.codes, found.lengths
         ),
         cut=cuts.cut if cuts else 0,
         slivers=cuts.slivers if cuts else 0,
         unusable=int((~rows.usable).sum()),
         findings=findings,
         dips=made.report.dips,
-        columns=(column, *(AXES if coordinates else ())),
+        columns=(asked.column, *(AXES if coordinates else ())),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - began,
         backend=machine,
@@ -549,11 +545,6 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
     raise TableError(message)
 
 
-def _rest(labels: Labels) -> tuple[str, str, str, str]:
-    """Return the labels of rows that no domain surely has."""
-    return labels.background, labels.unassigned, labels.leaky, labels.unassigned
-
-
 # --- Flag the samples of a table in memory by the domains that they are in.
 
 
@@ -566,12 +557,7 @@ def flag(
     by: Literal["middle", "majority"] = ...,
     min_length: float = ...,
     column: str = ...,
-    background: str | None = ...,
-    unassigned: str | None = ...,
-    rule: Rule = ...,
-    backend: str = ...,
-    threads: int | None = ...,
-    allow_open: bool = ...,
+    **settings: Unpack[PointKeywords],
 ) -> LabelColumn: ...
 
 
@@ -584,15 +570,11 @@ def flag(
     by: Literal["split"],
     min_length: float = ...,
     column: str = ...,
-    background: str | None = ...,
-    unassigned: str | None = ...,
-    rule: Rule = ...,
-    backend: str = ...,
-    threads: int | None = ...,
-    allow_open: bool = ...,
+    **settings: Unpack[PointKeywords],
 ) -> IntoDataFrame: ...
 
 
+@with_keywords(LabelSettings, PointKeywords)
 def flag(
     frame: IntoDataFrame,
     holes: Drillholes,
@@ -601,12 +583,7 @@ def flag(
     by: By = "middle",
     min_length: float = 0.001,
     column: str = "domain",
-    background: str | None = None,
-    unassigned: str | None = None,
-    rule: Rule = "parity",
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
+    **settings: Unpack[PointKeywords],
 ) -> LabelColumn | IntoDataFrame:
     """Return the domain of each sample of a table, or the table with its samples split at walls.
 
@@ -625,14 +602,14 @@ def flag(
         As for `flag_file`, with "split".
     column : str
         Name of the new column, with "split".
-    background, unassigned, rule, backend, threads, allow_open
-        As for `label_blocks`; intervals without a place on a hole are unassigned.
+    **settings
 
     Returns
     -------
     categorical of the table's library
-        As from `label_blocks`; with "split" a table of the library: a row for each piece, the
-        other columns as they were, and the categorical last.
+        As from `label_blocks`; intervals without a place on a hole are unassigned. With "split" a
+        table of the library: a row for each piece, the other columns as they were, and the
+        categorical last.
 
     Raises
     ------
@@ -656,16 +633,17 @@ def flag(
         raise ValueError(message)
     least = check_length(min_length)
     ordered = as_domains(domains)
-    labeller = Labeller(ordered, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    asked = read_keywords(LabelSettings, settings, PointKeywords)
+    labeller = Labeller(ordered, asked)
     rows = holes.match(frame)
     native = BlockFrame(frame, rows.table.name)
     names = [target.name for target in ordered.targets]
-    rest, lost = rest_labels(ordered, names, background, unassigned)
+    rest, lost = rest_labels(ordered, names, asked)
     categories, table = categories_of(ordered, rest, lost)
     if by == "middle":
         codes = flag_middles(holes.paths, rows, labeller).codes
         return as_categorical(native, table[codes], categories, column)
-    parts = flag_parts(holes.paths, rows, labeller, backend=backend, threads=threads)
+    parts = flag_parts(holes.paths, rows, labeller)
     if by == "majority":
         return as_categorical(native, table[majority(rows, parts, labeller)], categories, column)
     unusable = np.full(len(native), len(labeller.targets) + LOST, np.intp)

@@ -74,12 +74,10 @@ def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags
     return Flags(codes, middles)
 
 
-def flag_parts(
-    holes: HolePaths, rows: Intervals, labeller: Labeller, *, backend: str, threads: int | None
-) -> Parts:
+def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
     """Cut each usable interval at every wall, and label each part by its middle."""
     used = np.unique(rows.holes[rows.usable])
-    walls = wall_depths(holes, labeller, used, backend=backend, threads=threads)
+    walls = wall_depths(holes, labeller, used)
     usable = np.flatnonzero(rows.usable)
     owners, begins, ends = cut_at(
         rows.holes[usable], rows.starts[usable], rows.ends[usable], *walls
@@ -96,7 +94,7 @@ def flag_parts(
 
 
 def label_gaps(
-    holes: HolePaths, rows: Intervals, labeller: Labeller, *, backend: str, threads: int | None
+    holes: HolePaths, rows: Intervals, labeller: Labeller
 ) -> tuple[NDArray[np.intp], Parts]:
     """Cut at walls, and label, what lies above, between and below the intervals of each hole.
 
@@ -117,7 +115,7 @@ def label_gaps(
     stops = np.concatenate([starts, holes.ends[owners[last]]])
     real = stops > begins
     gap_holes, begins, stops = gap_holes[real], begins[real], stops[real]
-    walls = wall_depths(holes, labeller, np.unique(owners), backend=backend, threads=threads)
+    walls = wall_depths(holes, labeller, np.unique(owners))
     pieces, begins, stops = cut_at(gap_holes, begins, stops, *walls)
     middles = holes.points_at(gap_holes[pieces], 0.5 * (begins + stops))
     never = np.zeros(len(pieces), np.bool_)
@@ -140,12 +138,7 @@ def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.in
 
 
 def wall_depths(
-    holes: HolePaths,
-    labeller: Labeller,
-    used: NDArray[np.intp],
-    *,
-    backend: str,
-    threads: int | None,
+    holes: HolePaths, labeller: Labeller, used: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return the depths at which holes cross any wall of the domains: by hole, then by depth.
 
@@ -167,8 +160,9 @@ def wall_depths(
     ends = np.zeros(len(holes))
     ends[used] = np.inf
     ends = np.minimum(ends, _reach(holes))
+    settings = labeller.settings
     found = [
-        cross_walls(holes.curves, ends, mesh, backend=backend, threads=threads)
+        cross_walls(holes.curves, ends, mesh, backend=settings.backend, threads=settings.threads)
         for mesh in [*labeller.domains.meshes, *_curtains(labeller, holes, ends)]
     ]
     owners = np.concatenate([np.empty(0, np.intp), *(one.holes for one in found)])

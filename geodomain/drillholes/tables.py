@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,8 @@ from geodomain.tables.dialect import (
 )
 from geodomain.tables.in_memory import BlockFrame
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.numbers import BelowDetection
-from geodomain.tables.options import Missing, TableOptions, table_options
+from geodomain.tables.options import TableOptions, options_among
+from geodomain.tables.settings import TextKeywords
 from geodomain.tables.text import TextRows
 from geodomain.tables.vendors import HeadRow, closest, find_column, listed, vendor_rows
 
@@ -258,17 +258,6 @@ class Reading:
         check_roles(self.columns)
 
 
-class TextKeywords(TypedDict, total=False):
-    """The keywords about text: as for `label_file`."""
-
-    missing: Missing
-    delimiter: str | None
-    decimal: str | None
-    encoding: str
-    below_detection: BelowDetection | None
-    detection_limit: Mapping[str, float] | None
-
-
 class HoleKeywords(TextKeywords, total=False):
     """The keywords of `Drillholes` that functions on files take too."""
 
@@ -294,15 +283,7 @@ def reading_of(
     for name in text.keys() - HoleKeywords.__annotations__.keys():
         message = f"there is no keyword {name!r}; columns are named with columns={{'x': 'EAST'}}"
         raise TypeError(message)
-    options = table_options(
-        missing=text.get("missing", ()),
-        delimiter=text.get("delimiter"),
-        decimal=text.get("decimal"),
-        encoding=text.get("encoding") or "utf-8",
-        below_detection=text.get("below_detection"),
-        detection_limit=text.get("detection_limit"),
-    )
-    return Reading(dict(columns or {}), options, threads)
+    return Reading(dict(columns or {}), options_among(text), threads)
 
 
 def require_choice(key: str, value: object, choices: Sequence[object]) -> None:

@@ -29,8 +29,9 @@ from geodomain.formats.registry import (
     writer_of_meshes,
 )
 from geodomain.tables.conditions import Column
-from geodomain.tables.options import TableKeywords, TableOptions, table_options
+from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
+from geodomain.tables.settings import TableKeywords
 
 
 def convert_blocks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, as_rows, is_on_device
+from geodomain.domains.defaults import LabelBy
 from geodomain.domains.domain import Domain, refuse_nan
-from geodomain.domains.order import Domains, DomainsLike, LabelBy, allowed_rows, as_domains
+from geodomain.domains.order import Domains, DomainsLike, allowed_rows, as_domains
 from geodomain.errors import DomainError, counted
 from geodomain.formats.cells import cells_of
 from geodomain.inputs import (
@@ -26,13 +28,15 @@ from geodomain.inputs import (
 )
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, NONE, Labeller
-from geodomain.labelling.share_settings import ShareSettings, share_settings
+from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.first_solid import as_solids, first_codes
-from geodomain.query.locator import PointLocator, Rule
+from geodomain.query.locator import PointLocator
+from geodomain.settings import read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column
-from geodomain.tables.options import NumberKeywords, TableOptions, table_options
+from geodomain.tables.options import TableOptions, options_among
+from geodomain.tables.settings import NumberKeywords
 from geodomain.tables.vendors import plain_name
 
 if TYPE_CHECKING:
@@ -45,18 +49,13 @@ if TYPE_CHECKING:
 _PART = 1 << 18
 
 
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_points(
     points: PointsLike | LatticePoints,
     domains: DomainsLike,
     *,
-    background: str | None = None,
-    unassigned: str | None = None,
     columns: Mapping[str, ArrayLike] | None = None,
-    rule: Rule = "parity",
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
-    **numbers: Unpack[NumberKeywords],
+    **keywords: Unpack[ArrayKeywords],
 ) -> NDArray[np.str_]:
     """Return the name of the domain that each point is labelled with.
 
@@ -68,15 +67,9 @@ def label_points(
         In their order: the first that contains a point wins, if nothing else is said; see
         `Domain`, `Stack`, `read_domains`. In a mapping each name stands for a mesh-like (as for
         `as_mesh`), a PointLocator or several, a union.
-    background : str, optional
-        The label of points in no domain; that of `domains`, or empty, if not given.
-    unassigned : str, optional
-        The label of points that are not finite, or that a domain has no answer for:
-        beyond a surface, above or below a hole; chosen as `background` is.
     columns : mapping of str to array_like of shape (n,)
         What conditions are about.
-    rule, backend, threads, allow_open
-        As in `geodomain.contains`.
+    **settings
     **numbers
         ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
         of conditions are read where they are compared with numbers.
@@ -102,9 +95,10 @@ def label_points(
     >>> geodomain.label_points([[1, 1, 1], [9, 9, 9]], {"ORE": ore}, background="WASTE")
     array(['ORE', 'WASTE'], dtype='<U5')
     """
-    options = table_options(**numbers)
-    if isinstance(domains, Mapping) and rule == "parity" and not columns:
-        names, codes = _codes_by_names(points, domains, backend, threads, allow_open)
+    options = options_among(keywords)
+    settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
+    if isinstance(domains, Mapping) and settings.rule == "parity" and not columns:
+        names, codes = _codes_by_names(points, domains, settings)
         given = Domains()
     else:
         given = as_domains(domains)
@@ -116,12 +110,9 @@ def label_points(
             given,
             partial(given_column, columns or {}, len(where), options),
             None,
-            rule=rule,
-            backend=backend,
-            threads=threads,
-            allow_open=allow_open,
+            settings,
         )
-    rest, lost = rest_labels(given, names, background, unassigned)
+    rest, lost = rest_labels(given, names, settings)
     labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
     return labels
 
@@ -129,9 +120,7 @@ def label_points(
 def _codes_by_names(
     points: PointsLike | LatticePoints,
     domains: Mapping[str, MeshesLike | PointLocator | Iterable[MeshLike | PointLocator]],
-    backend: str,
-    threads: int | None,
-    allow_open: bool,
+    settings: LabelSettings,
 ) -> tuple[list[str], NDArray[np.intp]]:
     """Return the names of closed unions, and codes as in `Verdict`."""
     meshes: list[Mesh | PointLocator] = []
@@ -144,7 +133,13 @@ def _codes_by_names(
             raise DomainError(message)
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
-    codes = first_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
+    codes = first_codes(
+        points,
+        meshes,
+        backend=settings.backend,
+        threads=settings.threads,
+        allow_open=settings.allow_open,
+    )
     # Names are NumPy's, in memory, wherever the points are.
     held = cast("DeviceArray", codes).get().astype(np.intp) if is_on_device(codes) else codes
     # Codes -2 and -1 count from the end of the table.
@@ -157,11 +152,7 @@ def codes_by_domains(
     domains: Domains,
     column: Callable[[str], Column],
     labelled: NDArray[np.bool_] | None,
-    *,
-    rule: Rule,
-    backend: str,
-    threads: int | None,
-    allow_open: bool,
+    settings: LabelSettings,
     index: Labeller | None = None,
 ) -> NDArray[np.intp]:
     """Return codes as in `Verdict` for points, computed a part at a time.
@@ -170,15 +161,11 @@ def codes_by_domains(
     all domains are closed solids without conditions, one pass of the kernels does all of it, unless
     there is an `index` of them already.
     """
-    plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
+    plain = settings.rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
     if index is None and plain and labelled is None:
-        return _codes_of_solids(points, domains, backend, threads, allow_open)
+        return _codes_of_solids(points, domains, settings)
     rows_of = points.rows if isinstance(points, LatticePoints) else points
-    labeller = index
-    if labeller is None:
-        labeller = Labeller(
-            domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
-        )
+    labeller = index or Labeller(domains, settings)
     allowed = allowed_rows(domains, column, every=index is None)
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
@@ -192,9 +179,7 @@ def codes_by_domains(
 def _codes_of_solids(
     points: NDArray[np.float64] | LatticePoints,
     domains: Domains,
-    backend: str,
-    threads: int | None,
-    allow_open: bool,
+    settings: LabelSettings,
 ) -> NDArray[np.intp]:
     """Return the codes where each point gets the first solid that contains it."""
     ranked = list(enumerate(domains))
@@ -202,7 +187,7 @@ def _codes_of_solids(
         # One that keeps labels given before it yields to all of those; the others outrank them.
         ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
     names = {str(index): domain.meshes for index, domain in ranked}
-    _, codes = _codes_by_names(points, names, backend, threads, allow_open)
+    _, codes = _codes_by_names(points, names, settings)
     count = len(ranked)
     places = np.array([*(index for index, _ in ranked), count + NONE, count + LOST], np.intp)
     return places[codes]
@@ -239,19 +224,14 @@ def given_column(
 # --- Labels for PyVista grids and for lattices of centroids, xarray's included.
 
 
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_grid(
     grid: pyvista.DataSet,
     domains: DomainsLike,
     *,
     by: LabelBy | None = None,
     lines: int | None = None,
-    background: str | None = None,
-    unassigned: str | None = None,
-    rule: Rule = "parity",
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
-    **numbers: Unpack[NumberKeywords],
+    **keywords: Unpack[ArrayKeywords],
 ) -> NDArray[np.str_]:
     """Return the name of the domain of each cell of a PyVista grid, by its centre or its volume.
 
@@ -266,8 +246,9 @@ def label_grid(
         Conditions are about its cell data.
     by, lines : optional
         As for `label_file`: "majority" labels by the largest share of a cell.
-    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
+    domains, **numbers
         As in `label_points`.
+    **settings
 
     Returns
     -------
@@ -303,45 +284,28 @@ def label_grid(
     # A mapping has no conditions, and may have locators.
     given = domains if isinstance(domains, Mapping) else as_domains(domains)
     listed = given if isinstance(given, Domains) else Domains()
-    shares = share_settings(listed, by=by, lines=lines)
-    if shares.by == "majority":
+    settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
+    settings = dataclasses.replace(settings, by=by, lines=lines).over(listed)
+    if settings.by == "majority":
         ordered = as_domains(domains)
-        codes = _largest(
-            grid,
-            ordered,
-            shares,
-            table_options(**numbers),
-            rule=rule,
-            backend=backend,
-            threads=threads,
-        )
+        codes = _largest(grid, ordered, settings, options_among(keywords))
         names = [target.name for target in ordered.targets]
-        rest, lost = rest_labels(ordered, names, background, unassigned)
+        rest, lost = rest_labels(ordered, names, settings)
         labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
         return labels
     return label_points(
         grid,
         given,
-        background=background,
-        unassigned=unassigned,
         columns=None if isinstance(given, Mapping) else dict(grid.cell_data.items()),
-        rule=rule,
-        backend=backend,
-        threads=threads,
-        allow_open=allow_open,
-        **numbers,
+        **keywords,
     )
 
 
 def _largest(
     grid: pyvista.DataSet,
     domains: Domains,
-    settings: ShareSettings,
+    settings: LabelSettings,
     options: TableOptions,
-    *,
-    rule: Rule,
-    backend: str,
-    threads: int | None,
 ) -> NDArray[np.intp]:
     """Return the codes of the largest shares of cells."""
     cells = cells_of(grid, "the grid")
@@ -357,14 +321,12 @@ def _largest(
         settings,
         column,
         None,
-        rule=rule,
-        backend=backend,
-        threads=threads,
         name="the grid",
     )
     return codes
 
 
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_lattice(
     x: ArrayLike | xarray.DataArray,
     y: ArrayLike | xarray.DataArray,
@@ -373,13 +335,7 @@ def label_lattice(
     *,
     like: xarray.DataArray | xarray.Dataset | None = None,
     columns: Mapping[str, ArrayLike] | None = None,
-    background: str | None = None,
-    unassigned: str | None = None,
-    rule: Rule = "parity",
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
-    **numbers: Unpack[NumberKeywords],
+    **keywords: Unpack[ArrayKeywords],
 ) -> NDArray[np.str_] | xarray.DataArray:
     """Return the name of the domain of each block of a lattice.
 
@@ -391,8 +347,9 @@ def label_lattice(
     x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
         The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
         coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
-    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
+    domains, **numbers
         As in `label_points`.
+    **settings
     like : xarray.DataArray or Dataset, optional
         What x, y and z are coordinates of: the result has its dimensions in the same order,
         such as (z, x, y). Without it the order is x, y, z, whatever that of the model.
@@ -430,14 +387,8 @@ def label_lattice(
     labels = label_points(
         lattice,
         domains,
-        background=background,
-        unassigned=unassigned,
         columns={name: _in_cell_order(values, dims) for name, values in (columns or {}).items()},
-        rule=rule,
-        backend=backend,
-        threads=threads,
-        allow_open=allow_open,
-        **numbers,
+        **keywords,
     )
     nx, ny, nz = map(len, axes)
     shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from typing import NamedTuple, TypeVar
@@ -21,6 +21,7 @@ from geodomain.domains.domain import CODE, Domain, is_code, refuse_nan
 from geodomain.domains.order import DomainOrLayer, Domains
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, PointError, TableError, warn
+from geodomain.labelling.settings import LabelSettings
 from geodomain.lattice import (
     MOST_CELLS,
     MOST_COORDINATES,
@@ -317,24 +318,8 @@ class BlockLattice:
 # --- The labels of blocks outside every domain, and what no label may be.
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The labels of blocks that are certainly in no solid."""
-
-    background: str = ""
-    unassigned: str = ""
-    leaky: str = ""
-
-
-def labels_of(
-    domains: Domains,
-    *,
-    codes: bool = False,
-    background: str | None = None,
-    unassigned: str | None = None,
-    leaky: str | None = None,
-) -> Labels:
-    """Return the labels of a file; without a keyword, those of the domains.
+def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
+    """Return the settings of a file with its labels; where none are said, those of the domains.
 
     Raises
     ------
@@ -346,18 +331,16 @@ def labels_of(
     GeodomainWarning
         For a label that other programs read as a missing value.
     """
+    codes, rest, lost = settings.codes, settings.background, settings.unassigned
     if codes:
-        numbers = _number(domains.background_code), _number(domains.unassigned_code)
-        rest, lost = (
-            own if label is None else label
-            for label, own in zip((background, unassigned), numbers, strict=True)
-        )
+        rest = _number(domains.background_code) if rest is None else rest
+        lost = _number(domains.unassigned_code) if lost is None else lost
     else:
-        names = [target.name for target in domains.targets]
-        rest, lost = rest_labels(domains, names, background, unassigned, leaky)
-    labels = Labels(rest, lost, lost if leaky is None else leaky)
+        rest, lost = rest_labels(domains, [target.name for target in domains.targets], settings)
+    leaky = lost if settings.leaky is None else settings.leaky
     taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
-    for what, label in asdict(labels).items():
+    labels = {"background": rest, "unassigned": lost, "leaky": leaky}
+    for what, label in labels.items():
         if codes and label and not _is_number(label):
             message = f"{label!r} labels {what} blocks beside codes; give {CODE}, or nothing"
             raise DomainError(message)
@@ -366,16 +349,10 @@ def labels_of(
                 f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
             )
             raise DomainError(message)
-    return labels
+    return replace(settings, background=rest, unassigned=lost)
 
 
-def rest_labels(
-    domains: Domains,
-    names: Sequence[str],
-    background: str | None = None,
-    unassigned: str | None = None,
-    leaky: str | None = None,
-) -> tuple[str, str]:
+def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings) -> tuple[str, str]:
     """Return the labels of blocks in no domain and of unassigned ones: by keyword, or the domains'.
 
     Parameters
@@ -384,7 +361,7 @@ def rest_labels(
         What has a background and a label of unassigned blocks.
     names : sequence of str
         Of the domains that blocks are labelled with.
-    background, unassigned, leaky : str, optional
+    settings : LabelSettings
         The labels that the caller chose.
 
     Raises
@@ -397,9 +374,9 @@ def rest_labels(
     GeodomainWarning
         For a label, of the domains too, that other programs read as a missing value.
     """
-    rest = domains.background if background is None else background
-    lost = domains.unassigned if unassigned is None else unassigned
-    chosen = {"background": rest, "unassigned": lost, "leaky": leaky or ""}
+    rest = domains.background if settings.background is None else settings.background
+    lost = domains.unassigned if settings.unassigned is None else settings.unassigned
+    chosen = {"background": rest, "unassigned": lost, "leaky": settings.leaky or ""}
     for what, label in chosen.items():
         refuse_nan(label, what)
     for sentence in read_as_missing([*names, *chosen.values()]):

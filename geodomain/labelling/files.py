@@ -24,14 +24,7 @@ from geodomain.checks.blocks import (
 )
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import (
-    ConditionCounts,
-    Domains,
-    LabelBy,
-    Proportions,
-    allowed_rows,
-    condition_columns,
-)
+from geodomain.domains.order import ConditionCounts, Domains, allowed_rows, condition_columns
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import PointError, TableError, collect_warnings, warn
 from geodomain.files.outputs import refuse_inputs, require_places, same_place
@@ -51,14 +44,8 @@ from geodomain.formats.cell_file import CellModel
 from geodomain.inputs import PathGiven, model_path
 from geodomain.labelling.counts import Counts, Tally
 from geodomain.labelling.evaluate import BlockLattice, refuse_disjoint
-from geodomain.labelling.labeller import (
-    ColumnPlan,
-    LabelKeywords,
-    Labeller,
-    ShareKeywords,
-    prepare,
-    refuse_slips,
-)
+from geodomain.labelling.labeller import Labeller, new_columns, prepare
+from geodomain.labelling.settings import FileKeywords, LabelSettings
 from geodomain.labelling.share_report import share_warnings
 from geodomain.labelling.sharer import Sharer, frame_of
 from geodomain.labelling.summary import Summary, parts_of, summarise
@@ -66,9 +53,9 @@ from geodomain.labelling.warnings import exchanged_axes, tally_warnings
 from geodomain.labelling.whole_lattice import label_whole
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
-from geodomain.query.locator import Rule
+from geodomain.settings import read_keywords, recorded, with_keywords
 from geodomain.tables.conditions import Column
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import options_among
 from geodomain.tables.rotation import (
     azimuth_of,
     frame_of_azimuth,
@@ -76,6 +63,7 @@ from geodomain.tables.rotation import (
     require_constants,
     require_known_turn,
 )
+from geodomain.tables.settings import TableKeywords
 from geodomain.tables.text import NewCells
 from geodomain.tables.vendors import find_column
 
@@ -137,6 +125,13 @@ class RunRecord:
         self.inputs: list[Path] = []
         self.parts: list[PartFacts] = []
         self.source, self.target = (Digest() if self.path or page else None for _ in range(2))
+
+    @classmethod
+    def of(
+        cls, record: PathGiven | RunRecord | None, command: str, options: Mapping[str, object]
+    ) -> RunRecord:
+        """Return the run of the command that calls, or a new one whose record goes to a path."""
+        return record if isinstance(record, RunRecord) else cls(command, options, record)
 
     @property
     def seconds(self) -> float:
@@ -213,11 +208,8 @@ def label_table(
     model: BlockFile,
     destination: Destination | None,
     labeller: Labeller,
-    plan: ColumnPlan,
+    settings: LabelSettings,
     *,
-    allow_disjoint: bool = False,
-    samples: bool = False,
-    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Tally:
     """Label every block of a model, and warn of what its counts show.
@@ -230,14 +222,8 @@ def label_table(
         Where to write; without it nothing is written.
     labeller : Labeller
         The solids.
-    plan : ColumnPlan
-        The new columns.
-    allow_disjoint : bool
-        Label even if no solid's box meets the blocks.
-    samples : bool
-        Whether the rows are samples, not the blocks of a model.
-    threads : int, optional
-        Number of threads that read and write.
+    settings : LabelSettings
+        The new columns, and what else the labelling is asked for.
     progress : callable, optional
         Called with the amount done and the total, or None for an unknown total.
 
@@ -257,18 +243,17 @@ def label_table(
         For counts that need a look, at the same moment.
     """
     times = realisations_of(model.facts())
-    counts = Counts(Tally(labeller.targets), BlockChecks(compare=times == 1 and not samples))
+    counts = Counts(
+        Tally(labeller.targets), BlockChecks(compare=times == 1 and not settings.samples)
+    )
 
     def before_commit() -> None:
         # Before the output takes its place: who makes errors of warnings gets none.
-        conclude(
-            counts, labeller, plan, model.name,
-            allow_disjoint=allow_disjoint, samples=samples, times=times,
-        )  # fmt: skip
+        conclude(counts, labeller, settings, model.name, times=times)
 
     count_table(
-        model, destination, labeller, plan, counts,
-        samples=samples, threads=threads, progress=progress, before_commit=before_commit,
+        model, destination, labeller, settings, counts,
+        progress=progress, before_commit=before_commit,
     )  # fmt: skip
     return counts.tally
 
@@ -276,11 +261,9 @@ def label_table(
 def conclude(
     counts: Counts,
     labeller: Labeller,
-    plan: ColumnPlan,
+    settings: LabelSettings,
     name: str,
     *,
-    allow_disjoint: bool = False,
-    samples: bool = False,
     times: int = 1,
 ) -> None:
     """Warn of what the counts of all blocks show; refuse blocks that no domain meets.
@@ -289,7 +272,7 @@ def conclude(
     ----------
     counts : Counts
         Of all the blocks.
-    labeller, plan, allow_disjoint, samples
+    labeller, settings
         As for `label_table`.
     name : str
         What messages call the model.
@@ -297,20 +280,20 @@ def conclude(
         How often each block is there: as often as there are realisations.
     """
     tally, checks = counts.tally, counts.checks
-    if not allow_disjoint:
+    if not settings.allow_disjoint:
         refuse_disjoint(labeller.targets, tally.bounds, name)
-    parts = parts_of(labeller.targets, tally, plan.labels)
+    parts = parts_of(labeller.targets, tally, settings)
     for sentence in tally_warnings(labeller.domains, tally, parts):
         warn(sentence)
     for sentence in checks.warnings(mend=MISSING_OPTION):
         warn(sentence)
     if tally.shares is not None:
         _require_boxes(tally, name)
-        for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
+        for sentence in share_warnings(settings, tally.shares, labeller.targets):
             warn(sentence)
     for sentence in summed_realisations(times):
         warn(sentence)
-    if not samples:
+    if not settings.samples:
         fallback = times == 1 and not checks.tells_volume
         for sentence in overfull(float(tally.volumes.sum()), tally.box) if fallback else ():
             warn(sentence)
@@ -323,23 +306,21 @@ def count_table(
     model: BlockFile,
     destination: Destination | None,
     labeller: Labeller,
-    plan: ColumnPlan,
+    settings: LabelSettings,
     counts: Counts,
     *,
-    samples: bool = False,
-    threads: int | None = None,
     progress: Progress | None = None,
     before_commit: Callable[[], None] = lambda: None,
 ) -> None:
     """Label every block of a model and count what was found; `before_commit` sees the counts."""
-    tally, checks = counts.tally, counts.checks
-    sharer = _sharer(labeller, model, plan, samples=samples)
+    tally, checks, samples = counts.tally, counts.checks, settings.samples
+    sharer = _sharer(labeller, model, settings)
     tally.shares = None if sharer is None else sharer.tally
     asked = condition_columns(labeller.domains, model.columns, model.name)
-    kept = _kept_column(labeller, model, plan)
+    kept = _kept_column(labeller, model, settings)
     edges = None if (model.axes == np.eye(3)).all() else model.axes
     begun = False
-    lattice = _lattice(model, threads, samples=samples)
+    lattice = _lattice(model, settings)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
@@ -362,25 +343,25 @@ def count_table(
             lengths = _required(sizes, model)
             found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
-            shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
+            shares = [*(100.0 * found.shares if settings.percent else found.shares)]
         tally.add(points, sizes, verdict, allowed, edges, seen)
         checks.add(points, None if samples else sizes, verdict.box, edges)
-        flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
-        unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
+        flags = verdict.table("inside").astype(np.int32) if settings.flags else ()
+        unsure = [verdict.uncertain.astype(np.int32)] if settings.uncertain else []
         return [verdict.codes, *flags, *unsure, *shares]
 
     task = Relabelling(
         label,
-        plan.columns(labeller.targets),
+        new_columns(settings, labeller.targets),
         destination,
         also=sorted({*asked.values(), *model.constants, *([] if kept is None else [kept])}),
-        replace=plan.replace,
-        threads=threads,
+        replace=settings.replace,
+        threads=settings.threads,
         progress=progress,
         before_commit=before_commit,
         known=None
         if samples or kept is not None
-        else _whole(model, labeller, plan, tally, progress),
+        else _whole(model, labeller, settings, tally, progress),
     )
     model.relabel(task)
 
@@ -400,43 +381,41 @@ def _edges(model: BlockFile, points: Floats, sizes: Floats, *, measured: bool) -
     return np.array(frame_of_azimuth(azimuth).matrix).T if azimuth else None
 
 
-def _lattice(model: BlockFile, threads: int | None, *, samples: bool) -> BlockLattice | None:
+def _lattice(model: BlockFile, settings: LabelSettings) -> BlockLattice | None:
     """Return the lattice that most of a model's blocks lie on; none of turned ones, and samples."""
-    if samples or (model.axes != np.eye(3)).any():
+    if settings.samples or (model.axes != np.eye(3)).any():
         return None
     if not isinstance(model, CellModel):
-        return BlockLattice.learnt(threads=threads)
+        return BlockLattice.learnt(threads=settings.threads)
     if model.lattice is None:
         return None
-    return BlockLattice.given(model.lattice.centres, threads=threads)
+    return BlockLattice.given(model.lattice.centres, threads=settings.threads)
 
 
 def _whole(
     model: BlockFile,
     labeller: Labeller,
-    plan: ColumnPlan,
+    settings: LabelSettings,
     tally: Tally,
     progress: Progress | None,
 ) -> list[NewCells] | None:
     """Label all cells of a lattice at once; None where they are asked for chunk by chunk."""
-    if plan.shares.measures or not isinstance(model, CellModel) or model.lattice is None:
+    if settings.measures or not isinstance(model, CellModel) or model.lattice is None:
         return None
-    found = label_whole(model.lattice, labeller, tally, flags=plan.flags, progress=progress)
+    found = label_whole(model.lattice, labeller, tally, flags=settings.flags, progress=progress)
     if found is None:
         return None
-    unsure = [np.zeros(len(found[0]), np.uint8)] if plan.uncertain else []
+    unsure = [np.zeros(len(found[0]), np.uint8)] if settings.uncertain else []
     return [*found, *unsure]
 
 
-def _sharer(
-    labeller: Labeller, model: BlockFile, plan: ColumnPlan, *, samples: bool
-) -> Sharer | None:
+def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sharer | None:
     """Return what measures the shares of blocks, if any are asked for; samples have none."""
-    if samples or not plan.shares.measures:
+    if settings.samples or not settings.measures:
         return None
     if not model.sizes and not isinstance(model, CellModel):
         _required(None, model)
-    return Sharer(labeller, frame_of(labeller, model.axes, model.name), plan.shares)
+    return Sharer(labeller, frame_of(labeller, model.axes, model.name), settings)
 
 
 def _required(sizes: Floats | None, model: BlockFile) -> Floats:
@@ -462,11 +441,11 @@ def _require_boxes(tally: Tally, name: str) -> None:
         raise TableError(message)
 
 
-def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:
+def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
     """Return the column whose labels some domains keep, if it is rewritten."""
-    if not plan.replace or not any(domain.keep for domain in labeller.domains):
+    if not settings.replace or not any(domain.keep for domain in labeller.domains):
         return None
-    return find_column(model.columns, plan.column, model.name)
+    return find_column(model.columns, settings.column, model.name)
 
 
 # --- Label a block model in a file; its other columns stay unchanged.
@@ -476,35 +455,16 @@ _IN_MEMORY = (
 )
 
 
+@with_keywords(LabelSettings, FileKeywords, table=TableKeywords)
 def label_file(
     model: PathGiven,
     domains: DomainsGiven,
     output: PathGiven | None,
     *,
     overwrite: bool = False,
-    column: str = "domain",
-    replace: bool = False,
-    codes: bool = False,
-    flags: bool = False,
-    uncertain: bool = False,
-    background: str | None = None,
-    unassigned: str | None = None,
-    leaky: str | None = None,
-    rule: Rule = "parity",
-    allow_open: bool = False,
-    weld: float | None = None,
-    allow_disjoint: bool = False,
-    count_on_wall: bool = False,
-    samples: bool = False,
-    proportions: Proportions | None = None,
-    percent: bool | None = None,
-    by: LabelBy | None = None,
-    lines: int | None = None,
     record: PathGiven | RunRecord | None = None,
-    backend: str = "auto",
-    threads: int | None = None,
     progress: Progress | bool = False,
-    **table: Unpack[TableKeywords],
+    **keywords: Unpack[FileKeywords],
 ) -> Summary:
     r"""Label a block model in a file by the domains that its blocks are in, and write the result.
 
@@ -527,59 +487,12 @@ def label_file(
         ``overwrite``, the model itself is changed in place.
     overwrite : bool
         Whether an existing output or record may be replaced.
-    column : str
-        Name of the new column.
-    replace : bool
-        Rewrite the existing column in its place.
-    codes : bool
-        Write the codes of domains, not their names.
-    flags : bool
-        Add a column in_<name> of 0 and 1 for each domain.
-    uncertain : bool
-        Add a column of 0 and 1: 1 where rounding may have decided the winding number of an open
-        mesh.
-    background, unassigned : str, optional
-        Labels of blocks outside every domain, and of blocks without coordinates or beyond a
-        surface; by default those of `domains`.
-    leaky : str, optional
-        With ``allow_open``: the label of blocks above or below a hole, where an open mesh gives no
-        answer; by default ``unassigned``.
-    rule : {"parity", "winding"}
-        Which blocks are inside: those with an odd number of walls above, or those with a winding
-        number other than 0.
-    allow_open : bool
-        Label with meshes that are not closed.
-    weld : float, optional
-        Join vertices of a mesh that are at most this far apart, in the unit of the coordinates.
-    allow_disjoint : bool
-        Label even if no domain meets the blocks.
-    count_on_wall : bool
-        Count the blocks exactly on a wireframe.
-    samples : bool
-        The rows are samples or composites, as for `geodomain flag`: they fill no model that solids
-        could leave or fit badly.
-    proportions : {"itself", "priority"}, optional
-        Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by itself
-        or by the order and the rules of the domains; empty where it is not known. Blocks need
-        sizes. Shares are those of volumes, as of `geodomain.proportions`; blocks that more than
-        three wireframes enter, or one that crosses itself, are cut along vertical lines.
-    percent : bool, optional
-        Add columns pct_<name> instead, 0 to 100.
-    by : {"centroid", "majority"}, optional
-        What labels a block: its centroid, or the largest share by the order and the rules; of
-        shares within 1e-9 of the largest the first domain in the order wins, and any domain over
-        none. By default that of `domains`, "centroid" if it says nothing, as for the others.
-    lines : int, optional
-        The root of the number of vertical lines in a block, 2 to 256. [default: 16]
     record : path, optional
         Where to write a record of the run as JSON: command, inputs with their hashes, results.
-    backend : {"auto", "cpu", "cuda"}
-        Where to compute; every backend gives the same labels.
-    threads : int, optional
-        Number of threads; by default all cores.
     progress : bool or callable
         True shows progress on stderr. A function is called with the amount done and the total,
         or None for an unknown total.
+    **settings
     **table
         How to read the file where its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
         ``dz``, names of columns; ``missing``, the mark of a missing coordinate, such as ``-99``
@@ -628,51 +541,34 @@ def label_file(
     >>> (folder / "labelled.csv").read_text().split()
     ['X,Y,Z,AU,domain', '1,1,1,2.5,ORE', '9,9,9,0.1,']
     """
-    run = (
-        record if isinstance(record, RunRecord) else RunRecord("label_file", dict(locals()), record)
-    )
-    keywords: LabelKeywords = {
-        "column": column, "replace": replace, "codes": codes, "flags": flags,
-        "uncertain": uncertain, "background": background, "unassigned": unassigned,
-        "leaky": leaky, "rule": rule, "allow_open": allow_open, "weld": weld,
-        "count_on_wall": count_on_wall, "backend": backend, "threads": threads,
-    }  # fmt: skip
-    shares: ShareKeywords = {
-        "proportions": proportions, "percent": percent, "by": by, "lines": lines,
-    }  # fmt: skip
-    refuse_slips(keywords, shares, samples=samples)
-    options, source = table_options(**table), model_path(model, _IN_MEMORY)
+    arguments = recorded(LabelSettings, FileKeywords, locals(), keywords)
+    arguments["table"] = {n: v for n, v in keywords.items() if n not in arguments}
+    run = RunRecord.of(record, "label_file", arguments)
+    asked = read_keywords(LabelSettings, keywords, FileKeywords)
+    options, source = options_among(keywords), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # FILE:NAME in place is the file
         target = str(file_of(source))
     outputs = _require_outputs(source, target, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        ready = prepare(domains, keywords, shares, samples=samples)
+        ready = prepare(domains, asked)
         refuse_inputs(outputs, ready.source.files)
         run.inputs.extend(ready.source.files)
         with open_model(source, options, digest=run.source) as opened:
+            destination = _destination(source, target, run, overwrite=overwrite)
             tally = label_table(
-                opened,
-                _destination(source, target, run, overwrite=overwrite),
-                ready.labeller,
-                ready.plan,
-                allow_disjoint=allow_disjoint,
-                samples=samples,
-                threads=threads,
-                progress=report,
+                opened, destination, ready.labeller, ready.settings, progress=report
             )
     summary = summarise(
         ready.labeller,
         tally,
-        ready.plan.labels,
+        ready.settings,
         seconds=run.seconds,
         columns=ready.columns,
         output=target,
         welds=ready.source.welds,
         warnings=warned,
         earlier=ready.source.notes,
-        samples=samples,
-        shares=ready.plan.shares,
     )
     run.write(str(file_of(source)), summary, overwrite=overwrite)
     return summary

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.domains.order import Domains, DomainsLike, LabelBy, Proportions, as_domains
+from geodomain.domains.defaults import LabelBy, Proportions
+from geodomain.domains.order import Domains, DomainsLike, as_domains
 from geodomain.errors import TableError
 from geodomain.labelling.arrays import codes_by_domains
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import KEPT, Labeller
-from geodomain.labelling.share_settings import ShareSettings, share_settings
+from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
 from geodomain.labelling.warnings import warn_of_blocks
-from geodomain.query.locator import Rule
+from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn
 from geodomain.tables.in_memory import NAME, BlockFrame, is_lazy, is_wrapped, refusal
-from geodomain.tables.options import NumberKeywords, TableOptions, table_options
+from geodomain.tables.options import TableOptions, options_among
+from geodomain.tables.settings import NumberKeywords
 
 if TYPE_CHECKING:
     import dask.dataframe
@@ -31,26 +34,17 @@ if TYPE_CHECKING:
     from narwhals.stable.v1.typing import IntoDataFrame
 
 
-class LabellerKeywords(TypedDict):
-    """What decides how domains are asked, as `Labeller` takes it."""
-
-    rule: Rule
-    backend: str
-    threads: int | None
-    allow_open: bool
-
-
 class SharedDomains:
     """Domains that travel to a worker without their index, which it builds when it first asks.
 
     Parameters
     ----------
     domains : Domains
-    asked : LabellerKeywords
+    settings : LabelSettings
     """
 
-    def __init__(self, domains: Domains, asked: LabellerKeywords) -> None:
-        self.domains, self.asked = domains, asked
+    def __init__(self, domains: Domains, settings: LabelSettings) -> None:
+        self.domains, self.settings = domains, settings
         self._lock = threading.Lock()
         self._labeller: Labeller | None = None
 
@@ -59,12 +53,12 @@ class SharedDomains:
         """Give the index; the threads of a worker wait for the first of them to build it."""
         with self._lock:
             if self._labeller is None:
-                self._labeller = Labeller(self.domains, **self.asked)
+                self._labeller = Labeller(self.domains, self.settings)
             return self._labeller
 
-    def __reduce__(self) -> tuple[type[SharedDomains], tuple[Domains, LabellerKeywords]]:
+    def __reduce__(self) -> tuple[type[SharedDomains], tuple[Domains, LabelSettings]]:
         """Leave the index behind, which is in this process's memory."""
-        return SharedDomains, (self.domains, self.asked)
+        return SharedDomains, (self.domains, self.settings)
 
 
 # --- Labels for the blocks of a table in memory: pandas, polars, Arrow or dask.
@@ -92,6 +86,7 @@ class _Lazy(Protocol):
         """Call a function with each part of the table when the result is computed."""
 
 
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_blocks(
     frame: IntoDataFrame | dask.dataframe.DataFrame,
     domains: DomainsLike,
@@ -103,13 +98,7 @@ def label_blocks(
     by: LabelBy | None = None,
     lines: int | None = None,
     replace: str | None = None,
-    background: str | None = None,
-    unassigned: str | None = None,
-    rule: Rule = "parity",
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
-    **numbers: Unpack[NumberKeywords],
+    **keywords: Unpack[ArrayKeywords],
 ) -> LabelColumn:
     """Return the domain of each block of a table as a categorical of the table's library.
 
@@ -132,11 +121,7 @@ def label_blocks(
     replace : str, optional
         An existing column of labels that the result replaces. Domains with ``keep`` leave its
         labels.
-    background, unassigned : str, optional
-        Labels of blocks outside every domain, and of blocks without coordinates or beyond a
-        surface; by default those of `domains`. An empty label is a missing value.
-    rule, backend, threads, allow_open
-        As in `geodomain.contains`.
+    **settings
     **numbers
         ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
         of conditions are read where they are compared with numbers.
@@ -183,24 +168,16 @@ def label_blocks(
     ['AIR', 'ROCK', nan]
     """
     ordered = as_domains(domains)
-    shares = share_settings(ordered, by=by, lines=lines)
+    place = {"x": x, "y": y, "z": z, "points_are_middles": points_are_middles}
+    centroid = options_among({**place, **keywords})
+    settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
+    settings = dataclasses.replace(settings, by=by, lines=lines).over(ordered)
+    if settings.by == "majority":
+        settings = dataclasses.replace(settings, allow_open=False)
     names = [target.name for target in ordered.targets]
-    rest, lost = rest_labels(ordered, names, background, unassigned)
-    asked: LabellerKeywords = {
-        "rule": rule,
-        "backend": backend,
-        "threads": threads,
-        "allow_open": allow_open and shares.by != "majority",
-    }
-    shared = SharedDomains(ordered, asked)
-    label = partial(
-        _label,
-        shares=shares,
-        centroid=table_options(x=x, y=y, z=z, points_are_middles=points_are_middles, **numbers),
-        replace=replace,
-        rest=rest,
-        lost=lost,
-    )
+    rest, lost = rest_labels(ordered, names, settings)
+    shared = SharedDomains(ordered, settings)
+    label = partial(_label, centroid=centroid, replace=replace, rest=rest, lost=lost)
     if not is_lazy(frame, "dask.dataframe"):
         return label(frame, shared)
     if replace is not None and any(domain.keep for domain in ordered):
@@ -233,7 +210,6 @@ def _label(
     native: IntoDataFrame,
     shared: SharedDomains,
     *,
-    shares: ShareSettings,
     centroid: TableOptions,
     replace: str | None,
     rest: str,
@@ -241,7 +217,7 @@ def _label(
     whole: bool = True,
 ) -> LabelColumn:
     """Label a table in memory; of one that is not `whole`, domains may lie apart."""
-    domains, asked = shared.domains, shared.asked
+    domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(native):
         raise TypeError(refusal(native))
@@ -253,32 +229,29 @@ def _label(
         return frame.column(frame.find(name))
 
     index = None if whole else shared.labeller
-    if shares.by == "majority":
+    if settings.by == "majority":
         points, sizes, turned = frame.blocks(centroid)
         _, codes = measure_blocks(
             points,
             sizes,
             turned.axes,
             domains,
-            shares,
+            settings,
             named,
             labelled,
-            rule=asked["rule"],
-            backend=asked["backend"],
-            threads=asked["threads"],
             name=NAME,
             index=index,
         )
     else:
         points, sizes, turned = frame.placed(centroid)
-        codes = codes_by_domains(points, domains, named, labelled, index=index, **asked)
+        codes = codes_by_domains(points, domains, named, labelled, settings, index)
     warn_of_blocks(
         points,
         sizes,
         domains,
+        settings,
         whole=whole,
-        **asked,
-        reach=shares.by == "majority",
+        reach=settings.by == "majority",
         axes=turned.axes,
     )
     categories, table = categories_of(domains, rest, lost)
@@ -418,18 +391,15 @@ def proportions_blocks(
     [1.0, 0.5]
     """
     given = as_domains(domains)
-    settings = share_settings(
-        given,
-        proportions=proportions or given.proportions or "itself",
-        percent=percent,
-        by="centroid",
-        lines=lines,
-    )
-    options = table_options(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz, **numbers)
+    settings = LabelSettings(
+        proportions=proportions or given.proportions or "itself", percent=percent, by="centroid",
+        lines=lines, rule=rule, backend=backend, threads=threads,
+    ).over(given)  # fmt: skip
+    options = options_among({"x": x, "y": y, "z": z, "dx": dx, "dy": dy, "dz": dz, **numbers})
     table = BlockFrame(frame, options=options)
     if is_wrapped(frame):
         raise TypeError(refusal(frame))
-    names = [settings.column(target.name) for target in given.targets]
+    names = [settings.share_column(target.name) for target in given.targets]
     for number, name in enumerate(names):
         if name in (*table.names, *names[:number]):
             message = f"the frame has a column {name!r} already: rename it, or the domain"
@@ -443,20 +413,14 @@ def proportions_blocks(
         settings,
         lambda named: table.column(table.find(named)),
         None,
-        rule=rule,
-        backend=backend,
-        threads=threads,
         name=NAME,
     )
     warn_of_blocks(
         points,
         lengths,
         given,
+        settings,
         whole=True,
-        rule=rule,
-        backend=backend,
-        threads=threads,
-        allow_open=False,
         reach=True,
         axes=place.axes,
     )

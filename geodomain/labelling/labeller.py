@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypedDict
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,7 @@ from geodomain.compute.point_cache import keeping
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import (
     DomainOrLayer,
-    Domains,
     DomainsLike,
-    LabelBy,
-    Proportions,
     as_domains,
 )
 from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
@@ -29,20 +26,19 @@ from geodomain.labelling.evaluate import (
     BlockLattice,
     DomainAnswer,
     Evaluation,
-    Labels,
     Shell,
     SkinEvaluation,
     SolidEvaluation,
     StackEvaluation,
     SurfaceEvaluation,
     TiledSurface,
-    labels_of,
     members_of,
+    with_labels,
 )
-from geodomain.labelling.share_settings import ShareSettings, refuse_unused, share_settings
+from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.fitness import require_balanced, require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import PointLocator, Rule, check_rule, locate
+from geodomain.query.locator import PointLocator, locate
 from geodomain.tables.new_columns import NewColumn
 from geodomain.volumes.distance import MeshDistance
 
@@ -106,52 +102,24 @@ class Verdict:
 # --- The columns that a labelling adds, and the meaning of their codes.
 
 
-@dataclass(frozen=True)
-class ColumnPlan:
-    """The new columns of a table, and what their codes mean.
+def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
+    """Return the new columns, in order; the settings have their labels: see `with_labels`.
 
-    Attributes
-    ----------
-    column : str
-        Name of the domain column.
-    labels : Labels
-        What blocks are labelled with that no solid surely has.
-    flags : bool
-        Add a column of 0 and 1 for each domain, before priority; 0 where there is no sure answer.
-    codes : bool
-        Write the domains' codes, not their names; the labels are to be codes too.
-    uncertain : bool
-        Add a column of 0 and 1: whether rounding may have decided, which only winding numbers
-        of open solids allow.
-    replace : bool
-        Rewrite the domain column where it stands.
-    shares : ShareSettings
-        Which shares of blocks are written, a column for each domain.
+    A column of 0 and 1 for each domain is before priority, and 0 where there is no sure answer. One
+    for all says whether rounding may have decided, which only winding numbers of open solids allow.
     """
-
-    column: str = "domain"
-    labels: Labels = field(default_factory=Labels)
-    flags: bool = False
-    replace: bool = False
-    codes: bool = False
-    uncertain: bool = False
-    shares: ShareSettings = field(default_factory=ShareSettings)
-
-    def columns(self, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
-        """Return the new columns, in order."""
-        labels = self.labels
-        rest = (labels.background, labels.unassigned, labels.leaky, labels.unassigned)
-        names = tuple(target.name for target in targets)
-        cells = tuple(map(_code, targets)) if self.codes else names
-        domain = NewColumn(self.column, cells + rest, default=labels.background, numeric=self.codes)
-        flags = [f"in_{name}".lower() for name in (names if self.flags else ())]
-        flags += ["uncertain"] if self.uncertain else []
-        named = [NewColumn(flag, ("0", "1"), default="0", numeric=True) for flag in flags]
-        shares = [
-            NewColumn(self.shares.column(name), default="0", numeric=True, measured=True)
-            for name in (names if self.shares.proportions is not None else ())
-        ]
-        return [domain, *named, *shares]
+    names = tuple(target.name for target in targets)
+    cells = tuple(map(_code, targets)) if settings.codes else names
+    rest = settings.rest
+    domain = NewColumn(settings.column, cells + rest, default=rest[0], numeric=settings.codes)
+    flags = [f"in_{name}".lower() for name in (names if settings.flags else ())]
+    flags += ["uncertain"] if settings.uncertain else []
+    named = [NewColumn(flag, ("0", "1"), default="0", numeric=True) for flag in flags]
+    shares = [
+        NewColumn(settings.share_column(name), default="0", numeric=True, measured=True)
+        for name in (names if settings.proportions is not None else ())
+    ]
+    return [domain, *named, *shares]
 
 
 def _code(target: DomainOrLayer) -> str:
@@ -175,16 +143,9 @@ class Labeller:
     ----------
     domains : Domains, or what `as_domains` makes them of
         What blocks can be labelled with.
-    rule : {"parity", "winding"}
-        What counts as inside where a domain does not say.
-    backend : str
-        As for `geodomain.contains`.
-    threads : int, optional
-        As for `geodomain.contains`.
-    allow_open : bool
-        Take solids that are not closed.
-    count_on_wall : bool
-        Look for blocks exactly on a wall, which takes longer.
+    settings : LabelSettings, optional
+        Rule, backend, threads, whether open solids are taken, and whether blocks exactly on a wall
+        are looked for, which takes longer.
 
     Attributes
     ----------
@@ -194,21 +155,10 @@ class Labeller:
         The domains, then the stacks, ready to be asked.
     """
 
-    def __init__(
-        self,
-        domains: DomainsLike,
-        *,
-        rule: Rule = "parity",
-        backend: str = "auto",
-        threads: int | None = None,
-        allow_open: bool = False,
-        count_on_wall: bool = False,
-    ) -> None:
-        check_rule(rule)
+    def __init__(self, domains: DomainsLike, settings: LabelSettings | None = None) -> None:
+        self.settings = settings or LabelSettings()
         self.domains = as_domains(domains)
         self.targets = self.domains.targets
-        self.rule, self.backend, self.allow_open = rule, backend, allow_open
-        self.threads, self.count_on_wall = threads, count_on_wall
         self._locators: dict[int, PointLocator] = {}
         self._surfaces: dict[tuple[int, ...], TiledSurface] = {}
         self._distances: dict[int, MeshDistance] = {}
@@ -221,7 +171,9 @@ class Labeller:
     @property
     def machine(self) -> tuple[str, str]:
         """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
-        return machine_used(self.backend, [locator.index for locator in self._locators.values()])
+        return machine_used(
+            self.settings.backend, [locator.index for locator in self._locators.values()]
+        )
 
     @property
     def painted(self) -> list[int]:
@@ -249,7 +201,7 @@ class Labeller:
             chunk = BlockChunk(points, kept, lattice)
             self._find_members(chunk)
             found = self.answers(chunk, allowed)
-            walls = self._on_wall(chunk) if self.count_on_wall else None
+            walls = self._on_wall(chunk) if self.settings.count_on_wall else None
         codes = self.codes(found, chunk.finite, labelled)
         box = chunk.box if len(points) and chunk.finite.all() else None
         return Verdict(codes, len(self.targets), found, chunk.folded, walls, box)
@@ -303,7 +255,9 @@ class Labeller:
                     chunk.members[key, "parity"] = known
             near = {key: one for key, one in near.items() if (key, "parity") not in chunk.members}
         if len(near) > 1:
-            inside = members_of([*near.values()], chunk.points, self.threads, asked=chunk.asked)
+            inside = members_of(
+                [*near.values()], chunk.points, self.settings.threads, asked=chunk.asked
+            )
             chunk.members |= {
                 (locator, "parity"): one for locator, one in zip(near, inside, strict=True)
             }
@@ -355,7 +309,7 @@ class Labeller:
         if not domain.is_skin:
             return self._side(domain)
         distances = tuple(map(self._distance, domain.meshes))
-        if self.count_on_wall:
+        if self.settings.count_on_wall:
             for mesh in domain.meshes:
                 self._locator(mesh)
         side = None if domain.kind == "either" else self._side(domain)
@@ -365,7 +319,7 @@ class Labeller:
         """Build the hierarchy of a mesh, once for all that share it."""
         if id(mesh) not in self._distances:
             self._distances[id(mesh)] = MeshDistance(
-                mesh, backend=self.backend, threads=self.threads
+                mesh, backend=self.settings.backend, threads=self.settings.threads
             )
         return self._distances[id(mesh)]
 
@@ -377,9 +331,9 @@ class Labeller:
                 if mesh.is_closed:
                     warn(_closed_surface(domain, mesh))
             return SurfaceEvaluation(domain, self._surface(domain.meshes))
-        rule = domain.rule or self.rule
+        rule = domain.rule or self.settings.rule
         # To write the rule with a domain is to ask for it, also of an open mesh.
-        takes_open = self.allow_open or domain.rule == "winding"
+        takes_open = self.settings.allow_open or domain.rule == "winding"
         shells = []
         for mesh in domain.meshes:
             try:
@@ -415,7 +369,7 @@ class Labeller:
         """Build the index of a mesh that was checked, once for all that share it."""
         if id(mesh) not in self._locators:
             self._locators[id(mesh)] = locate(
-                mesh, backend=self.backend, threads=self.threads, allow_open=True
+                mesh, backend=self.settings.backend, threads=self.settings.threads, allow_open=True
             )
         return self._locators[id(mesh)]
 
@@ -446,108 +400,29 @@ def _by_fraction(mesh: Mesh) -> str:
 # --- Domains, their index and the new columns, made ready once for all blocks of a labelling.
 
 
-class LabelKeywords(TypedDict, total=False):
-    """The keywords of `label_file` that say what blocks are labelled with, all of them optional."""
-
-    column: str
-    replace: bool
-    codes: bool
-    flags: bool
-    uncertain: bool
-    background: str | None
-    unassigned: str | None
-    leaky: str | None
-    rule: Rule
-    allow_open: bool
-    weld: float | None
-    count_on_wall: bool
-    backend: str
-    threads: int | None
-
-
-class ShareKeywords(TypedDict, total=False):
-    """The keywords of `label_file` about shares of blocks, all of them optional."""
-
-    proportions: Proportions | None
-    percent: bool | None
-    by: LabelBy | None
-    lines: int | None
-
-
 class Prepared(NamedTuple):
-    """What blocks are labelled with: the domains as they were read, their index, new columns."""
+    """Domains as they were read, their index, and the settings with what the domains say."""
 
     source: DomainSource
     labeller: Labeller
-    plan: ColumnPlan
+    settings: LabelSettings
 
     @property
     def columns(self) -> list[str]:
         """Return the names of the new columns."""
-        return [each.name for each in self.plan.columns(self.labeller.targets)]
+        return [each.name for each in new_columns(self.settings, self.labeller.targets)]
 
 
-def refuse_slips(
-    given: LabelKeywords, shares: ShareKeywords | None = None, *, samples: bool = False
-) -> None:
-    """Raise ValueError for options that contradict each other."""
-    asked = shares or {}
-    proportions = bool(asked.get("proportions"))
-    if not given.get("column", "domain"):
-        message = "column= needs a name"
-        raise ValueError(message)
-    if samples and (proportions or asked.get("by") == "majority"):
-        message = "proportions= and by= are for blocks with sizes, which samples do not have"
-        raise ValueError(message)
-    if given.get("replace") and (given.get("flags") or given.get("uncertain") or proportions):
-        message = "replace=True rewrites one column; flags=, uncertain= and proportions= add others"
-        raise ValueError(message)
-    if given.get("leaky") is not None and not given.get("allow_open"):
-        message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
-        raise ValueError(message)
-
-
-def prepare(
-    domains: DomainsGiven,
-    given: LabelKeywords,
-    shares: ShareKeywords | None = None,
-    *,
-    samples: bool = False,
-) -> Prepared:
-    """Read domains and build their index; samples have no shares, whatever the domains say.
+def prepare(domains: DomainsGiven, asked: LabelSettings) -> Prepared:
+    """Read domains and build their index.
 
     Raises
     ------
     DomainError, MeshError, OSError
-        As `domains_to_label`, `Labeller`, `labels_of` and `share_settings`.
+        As `domains_to_label`, `Labeller`, `LabelSettings.over` and `with_labels`.
     """
-    source = domains_to_label(domains, weld=given.get("weld"))
-    codes = given.get("codes", False)
-    labeller = Labeller(
-        source.domains,
-        rule=given.get("rule", "parity"),
-        backend=given.get("backend", "auto"),
-        threads=given.get("threads"),
-        allow_open=given.get("allow_open", False),
-        count_on_wall=given.get("count_on_wall", False),
-    )
-    labels = labels_of(
-        source.domains,
-        codes=codes,
-        background=given.get("background"),
-        unassigned=given.get("unassigned"),
-        leaky=given.get("leaky"),
-    )
-    measured = Domains() if samples else source.domains
-    settings = share_settings(measured, **(shares or {}))
-    refuse_unused(measured, settings)
-    plan = ColumnPlan(
-        given.get("column", "domain"),
-        labels,
-        given.get("flags", False),
-        given.get("replace", False),
-        codes,
-        given.get("uncertain", False),
-        settings,
-    )
-    return Prepared(source, labeller, plan)
+    source = domains_to_label(domains, weld=asked.weld)
+    labeller = Labeller(source.domains, asked)
+    settings = with_labels(asked.over(source.domains), source.domains)
+    settings.refuse_unused(source.domains)
+    return Prepared(source, labeller, settings)

@@ -107,8 +107,8 @@ class BodyShelf:
             local,
             "solid" if solid else "below",
             source.rule if isinstance(source, Shell) else "parity",
-            self._labeller.backend,
-            self._labeller.threads,
+            self._labeller.settings.backend,
+            self._labeller.settings.threads,
             lines=self._lines,
         )
         box = local.bounds.copy()

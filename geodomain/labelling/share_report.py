@@ -10,8 +10,8 @@ import numpy as np
 from geodomain.compute.data import Floats
 from geodomain.domains.order import DomainOrLayer
 from geodomain.errors import counted
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import SAMPLES
-from geodomain.labelling.share_settings import ShareSettings
 from geodomain.volumes.block_shares import by_lines
 
 # Shares by volume are wrong by less than so much of a block that is cut.
@@ -144,13 +144,13 @@ class ShareSummary:
         return said
 
 
-def share_summary(settings: ShareSettings, tally: ShareTally) -> ShareSummary:
+def share_summary(settings: LabelSettings, tally: ShareTally) -> ShareSummary:
     """Return the summary of shares."""
     return ShareSummary(
         settings.proportions,
-        settings.percent,
-        settings.by,
-        settings.lines,
+        bool(settings.percent),
+        settings.by or "centroid",
+        settings.line_count,
         tally.entered,
         tally.by_lines,
         tally.beyond,
@@ -169,17 +169,17 @@ def share_notes(tally: ShareTally) -> Iterator[str]:
 
 
 def share_warnings(
-    settings: ShareSettings, tally: ShareTally, targets: Sequence[DomainOrLayer]
+    settings: LabelSettings, tally: ShareTally, targets: Sequence[DomainOrLayer]
 ) -> Iterator[str]:
     """Yield a sentence for everything that a geologist should know of the shares."""
     for name, count in tally.crossed.items():
-        yield by_lines(name, count, settings.lines)
+        yield by_lines(name, count, settings.line_count)
     for target, lost in zip(targets, tally.lost.tolist(), strict=True):
         if lost:
             yield (
                 f"{_blocks(lost)} {'lies' if lost == 1 else 'lie'} partly or wholly outside the "
                 f"footprint of a surface of {target.name}, and {'has' if lost == 1 else 'have'} no "
-                f"{settings.column(target.name)}"
+                f"{settings.share_column(target.name)}"
             )
     if tally.beyond:
         yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +27,9 @@ from geodomain.labelling.parting import (
     score_itself,
     sized_blocks,
 )
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import Body, ModelFrame, model_frame
 from geodomain.labelling.share_report import ShareTally, share_warnings
-from geodomain.labelling.share_settings import ShareSettings
-from geodomain.query.locator import Rule
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.rotation import require_known_turn
@@ -63,7 +63,7 @@ class Sharer:
         The domains and their rules.
     frame : ModelFrame
         In which the blocks are boxes.
-    settings : ShareSettings
+    settings : LabelSettings
         What is asked.
 
     Attributes
@@ -77,9 +77,9 @@ class Sharer:
         For wireframes that leave no shares: see `BodyShelf`.
     """
 
-    def __init__(self, labeller: Labeller, frame: ModelFrame, settings: ShareSettings) -> None:
+    def __init__(self, labeller: Labeller, frame: ModelFrame, settings: LabelSettings) -> None:
         self._labeller, self._frame, self.settings = labeller, frame, settings
-        shelf = BodyShelf(labeller, frame, settings.lines)
+        shelf = BodyShelf(labeller, frame, settings.line_count)
         self._units, self._bodies = shelf.units, shelf.bodies
         self._count = len(labeller.targets)
         self._rank = _ranked(labeller)
@@ -170,7 +170,7 @@ class Sharer:
             if answer.beyond is not None:
                 lost |= whole & answer.beyond
         score = score_itself(asked, evaluation, unit)
-        for some in measure(parting, self.settings.lines, width + 2, score):
+        for some in measure(parting, self.settings.line_count, width + 2, score):
             lost[some.rows] |= some.shares[:, width] > 0
             found[some.rows] = some.shares[:, :width]
             self._see(asked, some, targets, usable & ~lost)
@@ -186,7 +186,7 @@ class Sharer:
         whole = np.flatnonzero(parting.untouched)
         found[whole, asked.verdict.codes[whole]] = 1.0
         score = score_by_order(asked, self._labeller)
-        for some in measure(parting, self.settings.lines, codes, score):
+        for some in measure(parting, self.settings.line_count, codes, score):
             found[some.rows] = some.shares
             adds = not self.tally.by_itself
             self._see(asked, some, range(self._count), usable, adds=adds)
@@ -267,13 +267,10 @@ def measure_blocks(
     sizes: Floats | None,
     axes: Floats,
     domains: Domains,
-    settings: ShareSettings,
+    settings: LabelSettings,
     column: Callable[[str], Column],
     labelled: Bools | None,
     *,
-    rule: Rule,
-    backend: str,
-    threads: int | None,
     name: str,
     index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
@@ -289,8 +286,6 @@ def measure_blocks(
         As `Sharer` has them.
     column : callable
         Gives the columns of conditions.
-    rule, backend, threads
-        As `Labeller` has them.
     name : str
         What messages call the blocks.
     index : Labeller, optional
@@ -312,9 +307,7 @@ def measure_blocks(
             "dx=, dy= and dz="
         )
         raise TableError(message)
-    labeller = index
-    if labeller is None:
-        labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
+    labeller = index or Labeller(domains, replace(settings, allow_open=False))
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
     if not sharer.tally.turned:
         mend = "write them to a file, and label it with label_file(..., frame={!r})".format

@@ -14,10 +14,9 @@ from geodomain.errors import counted, in_lines
 from geodomain.files.streams import STANDARD
 from geodomain.html import html_table, text_table
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import Labels
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_report import ShareSummary, ShareTally, share_notes, share_summary
-from geodomain.labelling.share_settings import ShareSettings
 from geodomain.labelling.warnings import notes, tally_warnings
 from geodomain.mesh.mesh import Mesh
 
@@ -273,16 +272,14 @@ class _Own(TypedDict, total=False):
 def summarise(
     labeller: Labeller,
     tally: Tally,
-    labels: Labels,
+    settings: LabelSettings,
     *,
     seconds: float,
     columns: Sequence[str] = (),
     output: str | None = None,
     welds: Sequence[Weld] = (),
     warnings: Sequence[str] = (),
-    samples: bool = False,
     earlier: Sequence[str] = (),
-    shares: ShareSettings | None = None,
 ) -> Summary:
     """Return the summary of a labelling from its counts.
 
@@ -292,18 +289,14 @@ def summarise(
         Whose solids were asked.
     tally : Tally
         What was counted.
-    labels : Labels
-        Of blocks that no solid surely has.
+    settings : LabelSettings
+        With the labels of blocks that no solid surely has.
     seconds : float
         How long it took.
     columns, output, welds, warnings : optional
         What else there is to report.
-    samples : bool
-        Whether the rows are samples, which fill no model that a solid could leave.
     earlier : sequence of str
         Notes to put before those on the domains.
-    shares : ShareSettings, optional
-        What was asked of shares of blocks.
 
     Returns
     -------
@@ -311,7 +304,7 @@ def summarise(
         Its warnings are those given, then what else the counts give cause for.
     """
     solids = labeller.targets
-    *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, labels)
+    *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, settings)
     machine, reason = labeller.machine
     return Summary(
         rows=tally.rows,
@@ -324,7 +317,7 @@ def summarise(
         overlaps=overlap_pairs(solids, tally),
         folded=folded_surfaces(tally),
         uncertain=int(tally.uncertain.sum()),
-        on_wall=tally.on_wall if labeller.count_on_wall else None,
+        on_wall=tally.on_wall if labeller.settings.count_on_wall else None,
         seconds=seconds,
         rows_per_second=tally.rows / max(seconds, 1e-9),
         backend=machine,
@@ -337,23 +330,18 @@ def summarise(
         ),
         notes=(
             *earlier,
-            *notes(labeller.domains, tally, samples=samples),
+            *notes(labeller.domains, tally, samples=settings.samples),
             *(share_notes(tally.shares) if tally.shares else ()),
         ),
-        shares=share_summary(shares, tally.shares) if shares and tally.shares else None,
+        shares=share_summary(settings, tally.shares) if tally.shares else None,
     )
 
 
-def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, labels: Labels) -> list[Part]:
+def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSettings) -> list[Part]:
     """Return the rows of the summary: the domains, then the blocks outside them."""
     names = [solid.name for solid in solids]
-    rest = {
-        "background": labels.background,
-        "unassigned": labels.unassigned,
-        "leaking": labels.leaky,
-        "beyond": labels.unassigned,
-        "kept": "",
-    }
+    others = ("background", "unassigned", "leaking", "beyond", "kept")
+    rest = dict(zip(others, (*settings.rest, ""), strict=True))
     rows = max(tally.rows, 1)
     parts = []
     for code, (name, label) in enumerate([*zip(names, names, strict=True), *rest.items()]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from operator import gt
 from typing import Protocol
 
@@ -27,8 +28,8 @@ from geodomain.labelling.evaluate import (
     share_within,
 )
 from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh, volume_beyond
-from geodomain.query.locator import Rule
 
 _SIDES = (("west side", "east side"), ("south side", "north side"), ("bottom", "top"))
 # Less of a solid's volume beyond a side is not worth a remark.
@@ -327,12 +328,9 @@ def warn_of_blocks(
     points: Floats,
     sizes: Floats | None,
     domains: Domains,
+    settings: LabelSettings,
     *,
     whole: bool,
-    rule: Rule,
-    backend: str,
-    threads: int | None,
-    allow_open: bool,
     reach: bool = False,
     axes: Floats | None = None,
 ) -> None:
@@ -346,7 +344,7 @@ def warn_of_blocks(
         What they were labelled by.
     whole : bool
         Whether these are all the blocks, which some domain should meet.
-    rule, backend, threads, allow_open
+    settings : LabelSettings
         As for `Labeller`; a second look is on the CPU.
     reach : bool
         Whether a domain meets blocks that it enters, however their centroids lie.
@@ -370,10 +368,7 @@ def warn_of_blocks(
         return
 
     def count_solids(some: Floats) -> list[int]:
-        labeller = Labeller(
-            domains, rule=rule, backend="cpu", threads=threads, allow_open=allow_open
-        )
-        return labeller.count_solids(some)
+        return Labeller(domains, replace(settings, backend="cpu")).count_solids(some)
 
     sample = points[:: 1 + len(points) // MOST_SAMPLES]
     sample = np.asfortranarray(sample[np.isfinite(sample).all(axis=1)])

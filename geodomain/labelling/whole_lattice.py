@@ -64,7 +64,7 @@ def label_whole(
     lattice, shells = even_lattice(cells), _shells(labeller)
     if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
         return None
-    parts = _parts(lattice, [shell for some in shells for shell in some], labeller.threads)
+    parts = _parts(lattice, [shell for some in shells for shell in some], labeller.settings.threads)
     if parts is None:
         return None
     nz, ny, nx = lattice.shape
@@ -97,7 +97,7 @@ def label_whole(
 
 def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
     """Return the solids of each domain; None where bits do not tell all of their answers."""
-    if labeller.count_on_wall or labeller.domains.stacks:
+    if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
     found = []
     for evaluation in labeller.evaluations:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,7 @@ from geodomain.mesh.edges import signed_rim
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import lattice
 from geodomain.query.lattice import Axes, label_bits
-
-Rule = Literal["parity", "winding"]
+from geodomain.settings import Rule as Rule
 
 
 def check_rule(rule: str) -> None:

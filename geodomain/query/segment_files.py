@@ -36,7 +36,8 @@ from geodomain.query.raw_files import (
 from geodomain.query.segments import WORDS, Answer, Hits, Mode, SegmentIntersector, Segments
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, require_text, split_rows
 from geodomain.tables.layout import TableLayout, read_layout
-from geodomain.tables.options import Missing, TableOptions, table_options
+from geodomain.tables.options import TableOptions, table_options
+from geodomain.tables.settings import Missing
 from geodomain.tables.text import Column, Splice, StreamSummary, lines_of, relabel
 from geodomain.tables.vendors import listed, plain_name
 

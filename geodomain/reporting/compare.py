@@ -18,7 +18,8 @@ from geodomain.formats.blocks import open_model
 from geodomain.html import html_table, text_table
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.conditions import Column
-from geodomain.tables.options import TableKeywords, TableOptions, table_options
+from geodomain.tables.options import TableOptions, table_options
+from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column
 
 _NO_LABEL = "(no label)"

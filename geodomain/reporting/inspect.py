@@ -33,7 +33,8 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
 from geodomain.tables.frames import shortest
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import table_options
+from geodomain.tables.settings import TableKeywords
 
 # Measured on two cores of a server: what labelling takes besides the pass that was timed.
 _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6

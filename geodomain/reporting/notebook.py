@@ -18,7 +18,7 @@ from geodomain.reporting.page import MadePage
 from geodomain.reporting.record import RecordGiven
 from geodomain.reporting.report_file import IN_MEMORY, gather_content
 from geodomain.reporting.sections import SectionGiven
-from geodomain.tables.options import TableKeywords
+from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
     import anywidget

@@ -60,7 +60,8 @@ from geodomain.reporting.sections import (
     require_labels,
     wireframes_of,
 )
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import table_options
+from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

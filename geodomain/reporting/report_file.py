@@ -30,7 +30,8 @@ from geodomain.reporting.record import RecordGiven, read_record, require_same_fi
 from geodomain.reporting.sections import Section, SectionGiven, as_sections, require_labels
 from geodomain.reporting.tables import domain_rows
 from geodomain.tables.numbers import BelowDetection
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import table_options
+from geodomain.tables.settings import TableKeywords
 
 # What to do with blocks in memory, and with what is no block model.
 IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="

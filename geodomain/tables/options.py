@@ -6,10 +6,12 @@ import codecs
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import NamedTuple, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import NamedTuple, TypeVar, Unpack, cast, get_args
 
-from geodomain.tables.frames import Axis, Grid, LocalFrame, Position, Triple, grid_of
+from geodomain.settings import among, read_keywords
+from geodomain.tables.frames import Grid, LocalFrame, Position, Triple, grid_of
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, Mark, NumberRule
+from geodomain.tables.settings import Missing, TableKeywords, TableSettings, Turns
 from geodomain.tables.vendors import find_column, plain_name
 
 
@@ -106,69 +108,9 @@ class TableOptions(NamedTuple):
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
-Turns = Sequence[tuple[Axis, float]]
-Marks = Mark | Sequence[Mark]
-Missing = Marks | Mapping[str, Marks]
 Value = TypeVar("Value")
 Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
-
-
-class NumberKeywords(TypedDict, total=False):
-    """Keywords of every function that uses columns as numbers; all are optional.
-
-    ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
-    {"AU": -99}. ``below_detection`` says how texts such as "<0.01", and negative grades, count:
-    as "half" or all ("limit") of the detection limit, as "zero" or as "missing".
-    ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
-    """
-
-    missing: Missing
-    below_detection: BelowDetection | None
-    detection_limit: Mapping[str, float] | None
-
-
-class ColumnKeywords(NumberKeywords, total=False):
-    """Keywords of every function that reads blocks from a file or a table in memory.
-
-    All are optional. They include those of `NumberKeywords`.
-
-    ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
-    sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
-    ``rotation``, such as "z=30" or [("z", 30)], says that coordinates are local; ``origin`` and
-    ``local_origin``, three numbers each, are the same point in the world and in the model.
-    ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
-    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
-    coordinates beside FROM and TO that are the same for all samples of a hole.
-    """
-
-    x: str | None
-    y: str | None
-    z: str | None
-    dx: str | float | None
-    dy: str | float | None
-    dz: str | float | None
-    position: Position | None
-    rotation: str | Turns | None
-    origin: str | Sequence[float] | None
-    local_origin: str | Sequence[float] | None
-    delimiter: str | None
-    decimal: str | None
-    encoding: str
-    gslib_grid: str | Sequence[float] | Grid | None
-    points_are_middles: bool
-
-
-class TableKeywords(ColumnKeywords, total=False):
-    """Keywords of every function that reads a block model from a file; all are optional.
-
-    ``frame``, such as "z=30" or [("z", 30)], turns the blocks; their coordinates are world ones.
-    """
-
-    frame: str | Turns | None
-
-
-_KEYWORDS = (*ColumnKeywords.__annotations__, *TableKeywords.__annotations__)
 
 
 def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
@@ -186,36 +128,48 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
     >>> table_options(x="EAST", delimiter=";", missing=[-99, "NA"]).missing_words
     ('NA',)
     """
-    for name in keywords.keys() - set(_KEYWORDS):
-        message = f"there is no keyword {name!r}; those of a table are "
-        raise TypeError(message + ", ".join(_KEYWORDS))
-    codes, own = _marks(() if keywords.get("missing") is None else keywords["missing"])
-    limits = keywords.get("detection_limit") or {}
+    return options_of(read_keywords(TableSettings, keywords, TableKeywords))
+
+
+def options_among(keywords: Mapping[str, object]) -> TableOptions:
+    """Read those of a function's keywords that are about its table."""
+    said = among(TableKeywords, keywords)
+    return table_options(**said) if said else TableOptions()
+
+
+def options_of(said: TableSettings) -> TableOptions:
+    """Read what a user says; errors as of `table_options`."""
+    codes, own = _marks(() if said.missing is None else said.missing)
+    limits = said.detection_limit or {}
     if not isinstance(limits, Mapping):
         message = (
             f"detection_limit is {limits!r}; it must name columns, such as {{'AU': {limits!r}}}"
         )
         raise TypeError(message)
-    grid = keywords.get("gslib_grid")
+    turns, boxes, still = said.rotation, said.frame, (0.0, 0.0, 0.0)
     return TableOptions(
-        x=keywords.get("x"),
-        y=keywords.get("y"),
-        z=keywords.get("z"),
-        dx=_unless_none(str, keywords.get("dx")),
-        dy=_unless_none(str, keywords.get("dy")),
-        dz=_unless_none(str, keywords.get("dz")),
-        delimiter=_unless_none(read_delimiter, keywords.get("delimiter")),
-        decimal=_unless_none(read_decimal, keywords.get("decimal")),
+        x=said.x,
+        y=said.y,
+        z=said.z,
+        dx=_unless_none(str, said.dx),
+        dy=_unless_none(str, said.dy),
+        dz=_unless_none(str, said.dz),
+        delimiter=_unless_none(read_delimiter, said.delimiter),
+        decimal=_unless_none(read_decimal, said.decimal),
         missing=tuple(code for code in codes if not isinstance(code, str)),
         missing_words=tuple(code for code in codes if isinstance(code, str)),
-        encoding=read_encoding(keywords.get("encoding") or "utf-8"),
-        position=_unless_none(read_position, keywords.get("position")),
-        rotation=_frame(keywords),
-        frame=_boxes(keywords),
-        gslib_grid=None if grid is None else read_gslib_grid(grid),
-        points_are_middles=keywords.get("points_are_middles") or False,
+        encoding=read_encoding(said.encoding or "utf-8"),
+        position=_unless_none(read_position, said.position),
+        rotation=None
+        if turns is None or said.origin is None
+        else LocalFrame(
+            read_turns(turns), read_point(said.origin), read_point(said.local_origin or still)
+        ),
+        frame=None if boxes is None else LocalFrame(read_turns(boxes), still),
+        gslib_grid=None if said.gslib_grid is None else read_gslib_grid(said.gslib_grid),
+        points_are_middles=bool(said.points_are_middles),
         own_missing=own,
-        below_detection=_unless_none(read_below_detection, keywords.get("below_detection")),
+        below_detection=_unless_none(read_below_detection, said.below_detection),
         detection_limits=tuple((column, read_limit(limit)) for column, limit in limits.items()),
     )
 
@@ -240,37 +194,6 @@ def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
 def _unless_none(read: Callable[[Value], Read], value: Value | None) -> Read | None:
     """Read the value of an optional keyword."""
     return None if value is None else read(value)
-
-
-def _frame(keywords: TableKeywords) -> LocalFrame | None:
-    """Return the local frame of rotation, origin and local_origin."""
-    rotation, origin = keywords.get("rotation"), keywords.get("origin")
-    local_origin = keywords.get("local_origin")
-    if rotation is None:
-        if origin or local_origin:
-            message = "origin and local_origin belong to a rotation: give that as well"
-            raise ValueError(message)
-        return None
-    if origin is None:
-        message = "rotation needs origin: the world coordinates of the model's origin"
-        raise ValueError(message)
-    return LocalFrame(
-        read_turns(rotation), read_point(origin), read_point(local_origin or (0,) * 3)
-    )
-
-
-def _boxes(keywords: TableKeywords) -> LocalFrame | None:
-    """Return the frame of turned blocks that have world coordinates."""
-    turns = keywords.get("frame")
-    if turns is None:
-        return None
-    if keywords.get("rotation") is not None:
-        message = (
-            "rotation says that coordinates are local, and frame that they are those of the world: "
-            "give one of them"
-        )
-        raise ValueError(message)
-    return LocalFrame(read_turns(turns), (0.0, 0.0, 0.0))
 
 
 def read_position(value: str) -> Position:

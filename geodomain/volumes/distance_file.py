@@ -30,8 +30,9 @@ from geodomain.inputs import MeshLike, PathGiven, as_mesh, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.conditions import Column
 from geodomain.tables.new_columns import NewColumn
-from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.options import table_options
 from geodomain.tables.rotation import require_constants
+from geodomain.tables.settings import TableKeywords
 from geodomain.volumes.distance import MeshDistance
 
 _HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")

@@ -23,8 +23,9 @@ from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import BelowDetection
-from geodomain.tables.options import ColumnKeywords, TableKeywords, table_options
+from geodomain.tables.options import table_options
 from geodomain.tables.rotation import require_constants
+from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
 from geodomain.volumes.tonnage import REST, MetalUnit, Tonnage, Wanted, metal_unit
 from geodomain.volumes.tonnes_table import Tonnes, report, tonnage_warnings

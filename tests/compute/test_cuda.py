@@ -19,6 +19,7 @@ from geodomain.compute.cuda import points as cuda
 from geodomain.compute.cuda.buffers import Stager
 from geodomain.compute.point_cache import keeping
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.edges import signed_rim
 
 __all__ = ["fake", "small_buffers"]
@@ -110,8 +111,8 @@ DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
 def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
     given = np.asarray(points(3000), order=order)
     options = {"count_on_wall": True, "rule": "winding"}
-    expected = Labeller(DOMAINS, backend="cpu", **options).judge(given)
-    labeller = Labeller(DOMAINS, backend="cuda", **options)
+    expected = Labeller(DOMAINS, LabelSettings(backend="cpu", **options)).judge(given)
+    labeller = Labeller(DOMAINS, LabelSettings(backend="cuda", **options))
     held = fake.used_bytes
     fake.calls.clear()
     found = labeller.judge(given)
@@ -127,8 +128,8 @@ def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
 
 def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     given = points(3000)
-    expected = Labeller(DOMAINS, rule="winding", backend="cpu").judge(given).codes
-    labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
+    expected = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cpu")).judge(given).codes
+    labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
     labeller.judge(given)
     fake.room = 3000
     fake.calls.clear()
@@ -161,7 +162,7 @@ def buffers_of(room: int) -> Iterator[None]:
 
 
 def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
-    labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
+    labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
     assert labeller.machine == ("cuda", "asked for")
     labeller.judge(points(1000))
     assert labeller.machine == ("cuda", "asked for")
@@ -175,7 +176,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
         f"asked for; the CPU computed 1,500 of 4,500 points: {want}",
     )
     with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
-        labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
+        labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
     labeller.judge(points(500))
     assert labeller.machine == ("cpu", "not enough GPU memory for the wireframe's index")
 

@@ -20,6 +20,7 @@ from geodomain import PointLocator, SegmentIntersector, Segments
 from geodomain.compute import gpus
 from geodomain.compute.cuda import buffers, device
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 
 __all__ = ["fake", "small_buffers"]
 
@@ -160,8 +161,8 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_other(
 
 
 def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
-    labeller = Labeller({"a": MESH}, backend="cuda")
-    expected = Labeller({"a": MESH}, backend="cpu").judge(POINTS).codes
+    labeller = Labeller({"a": MESH}, LabelSettings(backend="cuda"))
+    expected = Labeller({"a": MESH}, LabelSettings(backend="cpu")).judge(POINTS).codes
     assert np.array_equal(labeller.judge(POINTS).codes, expected)
     assert labeller.machine == ("cuda", "asked for")
     for number in (0, 1):

@@ -139,7 +139,7 @@ def test_no_domain_near_the_blocks(folder: Path) -> None:
 
 def test_contradictions_are_a_callers_slip(folder: Path) -> None:
     write_csv("blocks", PARTS)
-    with pytest.raises(ValueError, match="leaky= labels blocks"):
+    with pytest.raises(ValueError, match="leaky= needs allow_open=True"):
         label_dataset("blocks", domains(), "out", leaky="HOLE")
     with pytest.raises(TypeError, match="there is no keyword 'samples'"):
         label_dataset("blocks", domains(), "out", samples=True)

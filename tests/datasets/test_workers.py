@@ -16,6 +16,7 @@ from geodomain import GeodomainError, label_dataset
 from geodomain.datasets.jobs import States
 from geodomain.datasets.labelling import SharedJob, threads_of
 from geodomain.datasets.stores import LocalStore
+from geodomain.labelling.settings import LabelSettings
 from geodomain.tables.options import TableOptions
 
 __all__ = ["folder"]
@@ -140,7 +141,9 @@ def test_workers_without_geodomain_and_no_workers(folder: Path) -> None:
 
 def test_the_index_stays_where_it_was_built() -> None:
     states = States(LocalStore(Path("states")), "hash", None)
-    job = SharedJob(domains(), {}, TableOptions(), states, False, geodomain.__version__)
+    job = SharedJob(
+        domains(), LabelSettings(), TableOptions(), states, False, geodomain.__version__
+    )
     first = job.labeller
     assert job.labeller is first
     sent = pickle.loads(pickle.dumps(job))

@@ -13,8 +13,8 @@ from wireframes import box, cube, roofless
 import geodomain
 from geodomain import Domain, DomainError, Domains, GeodomainWarning, Stack, label_points
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import Labels
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.summary import as_table, summarise
 
 GROUND = level(5.0, 10, name="ground.ply")
@@ -190,7 +190,7 @@ def summary_of(*domains, points, sizes=None, chunk=10**9):
         rows = slice(begin, begin + chunk)
         part = None if sizes is None else sizes[rows]
         tally.add(points[rows], part, labeller.judge(points[rows]))
-    return summarise(labeller, tally, Labels("-", "?", "?"), seconds=1.0)
+    return summarise(labeller, tally, LabelSettings(background="-", unassigned="?"), seconds=1.0)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 100])
@@ -243,11 +243,11 @@ def test_conditions_that_no_block_meets_are_said() -> None:
     for met in (False, False):
         allowed = [np.array([met]), None]
         tally.add(points, None, labeller.judge(points, allowed), allowed)
-    said = summarise(labeller, tally, Labels(), seconds=1.0).warnings
+    said = summarise(labeller, tally, LabelSettings(), seconds=1.0).warnings
     assert said == ("no block meets only_if of A: rock == ['OXX', 3], au >= 0.5",)
     allowed = [np.array([True]), None]
     tally.add(points, None, labeller.judge(points, allowed), allowed)
-    assert not summarise(labeller, tally, Labels(), seconds=1.0).warnings
+    assert not summarise(labeller, tally, LabelSettings(), seconds=1.0).warnings
 
 
 def test_what_a_surface_taken_for_a_solid_may_be() -> None:

@@ -12,7 +12,7 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain import DomainError, MeshError, read_domains, write_mesh
-from geodomain.domains.domain import keys_of
+from geodomain.settings import keys_of
 
 GOOD = """
 order = "last"

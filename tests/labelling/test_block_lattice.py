@@ -17,6 +17,7 @@ from geodomain.errors import PointError
 from geodomain.labelling import evaluate
 from geodomain.labelling.evaluate import BlockLattice
 from geodomain.labelling.labeller import Labeller, Verdict
+from geodomain.labelling.settings import LabelSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
@@ -131,7 +132,7 @@ def lattices(rows: Floats, threads: int) -> list[BlockLattice]:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_labels_are_those_of_points(order: str, kind: str, threads: int) -> None:
     rows = np.asfortranarray(orders()[order])
-    labeller = Labeller(domains()[kind], threads=threads, allow_open=True)
+    labeller = Labeller(domains()[kind], LabelSettings(threads=threads, allow_open=True))
     expected = [labeller.judge(part) for part in (rows[:700], rows[700:])]
     for lattice in lattices(rows, threads):
         for part, one in zip((rows[:700], rows[700:]), expected, strict=True):
@@ -140,7 +141,7 @@ def test_labels_are_those_of_points(order: str, kind: str, threads: int) -> None
 
 @pytest.mark.parametrize("kind", ["solid", "winding", "above", "open"])
 def test_rows_on_cells_are_asked_of_no_index(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    labeller = Labeller(domains()[kind], allow_open=True)
+    labeller = Labeller(domains()[kind], LabelSettings(allow_open=True))
     for lattice in (BlockLattice.given(AXES, threads=1), BlockLattice.learnt(threads=1)):
         rows = rows_of()
         labeller.judge(rows, lattice=lattice)  # which counts the crossings of lines
@@ -220,7 +221,7 @@ def test_an_axis_is_counted_before_it_is_made(threads: int) -> None:
     """Of 700 blocks x had 9 decimals and z no step: x alone was to take 48 GB."""
     step, random = 1e-9, np.random.default_rng(1)
     columns = [4 + step * np.arange(700), np.full(700, 4.5), random.uniform(0, 9, 700)]
-    labeller = Labeller(domains()["solid"], threads=threads)
+    labeller = Labeller(domains()["solid"], LabelSettings(threads=threads))
     for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
         rows = np.asfortranarray(np.stack([columns[axis] for axis in order], axis=1))
         expected = labeller.judge(rows)

@@ -125,9 +125,9 @@ def test_rotated_models() -> None:
             "r.csv", {"A": cube()}, "out.csv", overwrite=True, rotation=turn, origin=(0, 0, 0)
         )
         assert labels() == ["domain", "A", ""]  # in the world (1, 2, 1) and (1, -5, 1)
-    with pytest.raises(ValueError, match="rotation needs origin"):
+    with pytest.raises(ValueError, match="rotation= needs origin="):
         label_file("r.csv", {"A": cube()}, None, rotation="z=90")
-    with pytest.raises(ValueError, match="belong to a rotation"):
+    with pytest.raises(ValueError, match="belong to a rotation="):
         label_file("r.csv", {"A": cube()}, None, origin=(0, 0, 0))
 
 

@@ -11,6 +11,7 @@ from geodomain import Mesh
 from geodomain.domains.domain import Domain
 from geodomain.errors import MeshError
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 
 POINTS = np.array(
     [[2, 2, 2], [7, 7, 7], [12, 12, 12], [50, 50, 50], [np.nan, 1, 1], [1, np.inf, 1]], float
@@ -44,7 +45,7 @@ def test_overlapping_shells_are_doubled() -> None:
     verdict = Labeller((Domain("A", (mesh,)),)).judge(POINTS)
     assert verdict.table("inside").tolist() == [[1, 0, 1, 0, 0, 0]]
     assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
-    verdict = Labeller((Domain("A", (mesh,)),), rule="winding").judge(POINTS)
+    verdict = Labeller((Domain("A", (mesh,)),), LabelSettings(rule="winding")).judge(POINTS)
     assert verdict.table("inside").tolist() == [[1, 1, 1, 0, 0, 0]]
     assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
 
@@ -59,7 +60,7 @@ BY_HOLE = np.array([[2, 8, 5], [8, 2, 5], [8, 2, 50], [20, 20, 5], [8, 2, np.nan
 
 
 def test_blocks_in_line_with_a_hole_leak() -> None:
-    verdict = Labeller((Domain("A", (roofless(),)),), allow_open=True).judge(BY_HOLE)
+    verdict = Labeller((Domain("A", (roofless(),)),), LabelSettings(allow_open=True)).judge(BY_HOLE)
     assert verdict.codes.tolist() == [0, 3, 3, 1, 2]
     assert verdict.table("leaking").tolist() == [[0, 1, 1, 0, 0]]
     assert verdict.table("inside").tolist() == [[1, 0, 0, 0, 0]]
@@ -67,22 +68,22 @@ def test_blocks_in_line_with_a_hole_leak() -> None:
 
 def test_a_leak_yields_to_solids_before_it_and_not_to_those_after() -> None:
     sure, leaky = Domain("S", (box((7, 1, 4), (9, 3, 6)),)), Domain("L", (roofless(),))
-    first = Labeller((sure, leaky), allow_open=True).judge(BY_HOLE)
+    first = Labeller((sure, leaky), LabelSettings(allow_open=True)).judge(BY_HOLE)
     assert first.codes.tolist() == [1, 0, LEAK, NONE, LOST]
-    last = Labeller((leaky, sure), allow_open=True).judge(BY_HOLE)
+    last = Labeller((leaky, sure), LabelSettings(allow_open=True)).judge(BY_HOLE)
     assert last.codes.tolist() == [0, LEAK, LEAK, NONE, LOST]
 
 
 def test_a_closed_part_of_a_union_is_sure() -> None:
     union = Domain("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
-    verdict = Labeller((union,), allow_open=True).judge(BY_HOLE)
+    verdict = Labeller((union,), LabelSettings(allow_open=True)).judge(BY_HOLE)
     assert verdict.codes.tolist() == [0, 0, 3, 1, 2]
     assert verdict.table("leaking").tolist() == [[0, 0, 1, 0, 0]]
 
 
 def test_blocks_on_a_wall() -> None:
     points = np.array([[0, 5, 5], [5, 5, 10], [5, 5, 5], [np.nan, 5, 5]], float)
-    verdict = Labeller((ORE, HALO), count_on_wall=True).judge(points)
+    verdict = Labeller((ORE, HALO), LabelSettings(count_on_wall=True)).judge(points)
     assert verdict.on_wall is not None
     # (5, 5, 5) is a corner of the halo.
     assert verdict.on_wall.tolist() == [True, True, True, False]
@@ -100,5 +101,6 @@ def test_a_rule_without_an_answer_is_refused_before_any_block(allow_open: bool) 
     turned[3] = turned[3, ::-1]
     with pytest.raises(MeshError, match="no winding number"):
         Labeller(
-            (Domain("A", (Mesh(cube().vertices, turned),)),), rule="winding", allow_open=allow_open
+            (Domain("A", (Mesh(cube().vertices, turned),)),),
+            LabelSettings(rule="winding", allow_open=allow_open),
         )

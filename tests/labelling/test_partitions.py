@@ -26,7 +26,7 @@ NOTES = Path(sys.argv[1])
 
 class Told(frames.SharedDomains):
     def __reduce__(self):
-        return arrive, (self.domains, self.asked)
+        return arrive, (self.domains, self.settings)
 
 def note(what):
     (NOTES / f"{what}-{os.getpid()}").open("a").write(".")

@@ -13,8 +13,9 @@ from wireframes import box, cube, roofless
 from geodomain.domains.domain import Domain
 from geodomain.errors import TableError
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import Labels, apart, refuse_disjoint
+from geodomain.labelling.evaluate import apart, refuse_disjoint
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.summary import Summary, as_table, mesh_volume, summarise
 
 ORE = Domain("ORE", (cube(),))
@@ -43,9 +44,11 @@ def summary_of(
     *solids: Domain, step: float | None = 2.5, high: float = 20, **kw: object
 ) -> Summary:
     """Label a cube of blocks and summarise it."""
-    labeller = Labeller(solids, **kw)  # type: ignore[arg-type]
+    labeller = Labeller(solids, LabelSettings(**kw))  # type: ignore[arg-type]
     points = lattice(-5, high, step or 2.5)
-    return summarise(labeller, counted(labeller, points, step), Labels("bg"), seconds=2.0)
+    return summarise(
+        labeller, counted(labeller, points, step), LabelSettings(background="bg"), seconds=2.0
+    )
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 10**9])
@@ -127,7 +130,7 @@ def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
     tally.add(points, sizes, labeller.judge(points))
     assert not tally.sized
     assert np.isfinite(tally.bounds).all() and tally.blocks.tolist() == [4, 0, 2, 0, 0, 0]
-    assert summarise(labeller, tally, Labels(), seconds=1.0).domains[0].volume is None
+    assert summarise(labeller, tally, LabelSettings(), seconds=1.0).domains[0].volume is None
 
 
 def test_a_volume_beyond_the_numbers_is_no_volume_and_no_warning_of_numpy() -> None:
@@ -148,7 +151,7 @@ def test_blocks_without_a_size_are_said_once_with_the_first() -> None:
     sizes[[1, 4, 5], 2] = 0, -3, np.nan
     for part in (slice(0, 3), slice(3, 5), slice(5, 6)):
         tally.add(points[part], sizes[part], labeller.judge(points[part]))
-    found = summarise(labeller, tally, Labels(), seconds=1.0)
+    found = summarise(labeller, tally, LabelSettings(), seconds=1.0)
     (said,) = (text for text in found.warnings if "size" in text)
     assert said.startswith("2 blocks have no usable size")
     assert "block 5 of the table is the first, with 2 x 2 x -3." in said

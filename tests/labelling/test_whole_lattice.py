@@ -16,6 +16,7 @@ from geodomain.formats.cells import LatticeCells
 from geodomain.labelling import files, whole_lattice
 from geodomain.labelling.counts import Tally
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.whole_lattice import label_whole
 from geodomain.lattice import even_lattice
 
@@ -139,7 +140,7 @@ def test_files_say_what_they_say_of_blocks_one_by_one(
 
 def answer(domains: Domains, cells: LatticeCells | None = None, **options: object) -> object:
     tally = Tally(domains.targets)
-    labeller = Labeller(domains, allow_open=True, **options)
+    labeller = Labeller(domains, LabelSettings(allow_open=True, **options))
     found = label_whole(cells or lattice(), labeller, tally)
     assert found is not None or not tally.rows
     return found

@@ -13,6 +13,7 @@ import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError
 from geodomain.domains.sources import domains_to_label
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.fitness import list_warnings
 
 POINT = [[1.0, 1.0, 1.0]]
@@ -238,7 +239,7 @@ def test_a_command_says_it_once(tmp_path):
     geodomain.write_mesh(twice(cube()), path)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        Labeller(domains_to_label({"ORE": path}).domains, rule="winding")
+        Labeller(domains_to_label({"ORE": path}).domains, LabelSettings(rule="winding"))
     assert sum("NOTHING IS INSIDE" in str(one.message) for one in told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

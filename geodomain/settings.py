@@ -1,0 +1,313 @@
+"""Settings that are declared once, as fields of data classes.
+
+The metadata of a field tell what it may hold, what it does, and whether it changes output: see
+`setting`. Keys of `domains.toml`, keywords and docstrings of functions, options of commands and
+the hash of a dataset's job follow from the fields. Nothing here needs NumPy: `--help` reads it too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, field, fields
+from difflib import get_close_matches
+from functools import cache
+from typing import Literal, NamedTuple, TypeVar
+
+from geodomain.errors import DomainError, shown
+
+Rule = Literal["parity", "winding"]
+
+Made = TypeVar("Made")
+Value = TypeVar("Value")
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class Key(NamedTuple):
+    """The values that a setting may have.
+
+    Attributes
+    ----------
+    expected : str
+        The values, in words for messages.
+    fits : callable
+        Whether a value is one of them.
+    convert : callable, optional
+        Makes the value of the field.
+    toml_only : bool
+        Only values of `domains.toml` are checked: the argument in Python takes other forms, or is
+        checked where it is used.
+    kind : {str, bool, int, float, list, dict}
+        The type of an option's value; lists and dicts are options that may be repeated.
+    choices : sequence of str
+        All the values, where they are a few texts.
+    low, high : float, optional
+        The least and the largest number. Zero as the least of a float is itself refused.
+    reader : str
+        The function of `geodomain.tables.options` that reads it, so that both take the same words.
+    """
+
+    expected: str
+    fits: Callable[[object], bool]
+    convert: Callable[..., object] | None = None
+    toml_only: bool = False
+    kind: type = str
+    choices: Sequence[str] = ()
+    low: float | None = None
+    high: float | None = None
+    reader: str = ""
+
+
+def one_of(choices: Sequence[str], *, toml_only: bool = False) -> Key:
+    """Return the values of a setting that is one of several texts."""
+    expected = f"one of {', '.join(map(repr, choices))}"
+    return Key(expected, lambda value: value in choices, None, toml_only, choices=choices)
+
+
+def whole(low: int, high: int | None = None, *, toml_only: bool = False) -> Key:
+    """Return the values of a setting that is a whole number."""
+
+    def fits(value: object) -> bool:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return low <= value <= (math.inf if high is None else high)
+
+    expected = f"a whole number from {low}" + ("" if high is None else f" to {high}")
+    return Key(expected, fits, None, toml_only, int, low=low, high=high)
+
+
+FLAG = Key("true or false", lambda value: isinstance(value, bool), bool, True, bool)
+TEXT = Key("a text", lambda value: isinstance(value, str), toml_only=True)
+LENGTH = Key(
+    "a number above 0",
+    lambda value: isinstance(value, int | float) and 0 < value < math.inf,
+    toml_only=True,
+    kind=float,
+    low=0,
+)
+
+
+def read_by(reader: str, kind: type = str) -> Key:
+    """Return the values of a setting that a function of `geodomain.tables.options` reads."""
+    return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
+
+
+def key(values: Key, *, hashed: bool, name: str = "", usual: object = None) -> dict[str, object]:
+    """Return the metadata of a field that `domains.toml` can set.
+
+    Parameters
+    ----------
+    values : Key
+        The values that it may hold.
+    hashed : bool
+        Whether it enters the hash of a dataset's job: true for all that changes labels or output
+        and that the job does not hold elsewhere.
+    name : str
+        The key in `domains.toml`, if it differs from the field's name.
+    usual : optional
+        What None stands for in the end, where neither the caller nor the domains say it.
+    """
+    return {"values": values, "hashed": hashed, "name": name, "usual": usual}
+
+
+def setting(
+    default: Value,
+    values: Key,
+    help: str,
+    *,
+    hashed: bool,
+    usual: object = None,
+    note: str = "",
+    metavar: str = "",
+    option: bool = True,
+    bare: str | None = None,
+) -> Value:
+    """Return a field that is a keyword of functions and an option of commands.
+
+    Parameters
+    ----------
+    default : optional
+        None is left to the domains, or to what reads it.
+    values, hashed, usual
+        As for `key`.
+    help : str
+        What it does, for the option and the docstring. It names other settings as keywords,
+        ``allow_open=``, which a command writes as ``--allow-open``.
+    note : str
+        What the docstring says beside that.
+    metavar : str
+        The value of the option, in words.
+    option : bool
+        Whether commands have an option for it; one may make its own.
+    bare : str, optional
+        The value of the option where it is given without one.
+    """
+    told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
+    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
+
+
+def keys_of(kind: type) -> dict[str, Key]:
+    """Return the keys of a table of `domains.toml`, by the fields of its class."""
+    return {
+        entry.metadata["name"] or entry.name: entry.metadata["values"] for entry in fields(kind)
+    }
+
+
+def required_keys(kind: type) -> list[str]:
+    """Return the keys that a table must have: the fields without a default."""
+    return [
+        entry.metadata["name"] or entry.name
+        for entry in fields(kind)
+        if entry.default is MISSING and entry.default_factory is MISSING
+    ]
+
+
+def hashed_values(thing: object) -> Iterator[tuple[str, object]]:
+    """Return the fields that enter the hash of a dataset's job, with their values."""
+    for entry in fields(thing):  # type: ignore[arg-type]
+        if entry.metadata["hashed"]:
+            yield entry.name, getattr(thing, entry.name)
+
+
+def hashed_part(thing: Made) -> Made:
+    """Return the same with the defaults of all fields that do not enter the hash."""
+    make: Callable[..., Made] = type(thing)
+    return make(**dict(hashed_values(thing)))
+
+
+def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
+    """Refuse a value that a setting cannot have."""
+    if not values.fits(value):
+        where = f"{name}: " if name else ""
+        message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
+        raise DomainError(message)
+
+
+def require_values(thing: object) -> None:
+    """Refuse fields of a data class whose values do not fit; None stands for a value to come."""
+    kind: Callable[..., object] = type(thing)
+    for name, values, optional in _checked(kind):
+        value = getattr(thing, name)
+        if value is not None or not optional:
+            require_fits("", name, value, values)
+
+
+@cache
+def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
+    """Return the fields whose values are checked, their keys, and whether they may be None."""
+    declared = fields(kind)  # type: ignore[arg-type]
+    checked = [each for each in declared if not each.metadata["values"].toml_only]
+    return [(each.name, each.metadata["values"], each.default is None) for each in checked]
+
+
+# --- Keywords of functions. A type checker sees `**keywords: Unpack[SomeKeywords]`, a reader a
+# signature and a docstring with every keyword, and the function makes the data class of them.
+
+
+def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], offered: type) -> Made:
+    """Make a data class of those of a function's keywords that are its fields.
+
+    Parameters
+    ----------
+    make : type
+        The data class.
+    keywords : mapping
+        As the function was called with.
+    offered : type
+        The TypedDict of all its keywords.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that there is not.
+    """
+    for name in keywords.keys() - offered.__annotations__.keys():
+        close = get_close_matches(name, offered.__annotations__, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        message = f"there is no keyword {name!r}{hint}"
+        raise TypeError(message)
+    own = _names(make)
+    return make(**{name: value for name, value in keywords.items() if name in own})
+
+
+@cache
+def _names(kind: Callable[..., object]) -> frozenset[str]:
+    """Return the fields of a data class, or the keys of a TypedDict."""
+    typed = getattr(kind, "__dataclass_fields__", None) or inspect.get_annotations(kind)
+    return frozenset(typed)
+
+
+def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
+    """Return those of a function's keywords that are in a TypedDict."""
+    own = _names(kind)
+    return kind(**{name: value for name, value in keywords.items() if name in own})
+
+
+def recorded(
+    kind: type, offered: type, arguments: Mapping[str, object], keywords: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the arguments of a call for its record, each setting as it was given or by default."""
+    found = {name: value for name, value in arguments.items() if value is not keywords}
+    for entry in fields(kind):
+        if entry.name in offered.__annotations__:
+            found[entry.name] = keywords.get(entry.name, entry.default)
+    return found
+
+
+def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function], Function]:
+    """Return a decorator that tells readers of a function's keywords.
+
+    The signature lists the fields of `kind` among the keys of the TypedDict `offered`, and so does
+    the docstring, in the place of its parameter ``**settings``. Keywords that are no fields stay
+    together: `rest` is their name and their TypedDict.
+    """
+    some = [entry for entry in fields(kind) if entry.name in offered.__annotations__]
+
+    def complete(function: Function) -> Function:
+        *given, last = inspect.signature(function).parameters.values()
+        more = [
+            inspect.Parameter(
+                entry.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=entry.default,
+                annotation=entry.type,
+            )
+            for entry in some
+        ]
+        more += [
+            last.replace(name=name, annotation=f"Unpack[{typed.__name__}]")
+            for name, typed in rest.items()
+        ]
+        vars(function)["__signature__"] = inspect.signature(function).replace(
+            parameters=[*given, *more]
+        )
+        entries = "".join(
+            f"{entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
+            + _filled(entry.metadata["help"], entry.metadata["note"])
+            for entry in some
+        )
+        if function.__doc__:
+            doc = inspect.cleandoc(function.__doc__)
+            function.__doc__ = doc.replace("\n**settings\n", f"\n{entries}")
+        return function
+
+    return complete
+
+
+def _described(annotation: object, values: Key) -> str:
+    """Return the type of a keyword as a docstring has it."""
+    text, optional = str(annotation).removesuffix(" | None"), str(annotation).endswith("| None")
+    if values.choices:
+        text = "{" + ", ".join(f'"{choice}"' for choice in values.choices) + "}"
+    return f"{text}, optional" if optional else text
+
+
+def _filled(help: str, note: str) -> str:
+    """Return the description of a keyword as the lines of a docstring, its default last."""
+    what, bracket, default = help.partition("  [default")
+    text = " ".join(f"{what} {note} {bracket}{default}".split())
+    said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
+    return textwrap.fill(said, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"

@@ -1,0 +1,225 @@
+"""What a user can say about a table: keywords of functions, options of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+from geodomain.settings import FLAG, TEXT, one_of, read_by, setting
+
+if TYPE_CHECKING:
+    from geodomain.tables.frames import Axis, Grid, Position
+    from geodomain.tables.numbers import BelowDetection, Mark
+
+Turns: TypeAlias = "Sequence[tuple[Axis, float]]"
+Marks: TypeAlias = "Mark | Sequence[Mark]"
+Missing: TypeAlias = "Marks | Mapping[str, Marks]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceSettings:
+    """Where the blocks of a table lie.
+
+    Raises
+    ------
+    ValueError
+        For an origin without a rotation, the reverse, and two frames.
+    """
+
+    position: Position | None = setting(
+        None,
+        one_of(("centroid", "corner"), toml_only=True),
+        "Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes. "
+        " [default: as the header says, or centroid]",
+        hashed=True,
+    )
+    rotation: str | Turns | None = setting(
+        None,
+        read_by("read_turns"),
+        "Rotations of the model's axes, in order, if the coordinates are local to a rotated model. "
+        "Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
+        hashed=True,
+        metavar="AXIS=DEGREES,...",
+    )
+    origin: str | Sequence[float] | None = setting(
+        None,
+        read_by("read_point"),
+        "With rotation=: the model's origin in world coordinates.",
+        hashed=True,
+        metavar="X,Y,Z",
+    )
+    local_origin: str | Sequence[float] | None = setting(
+        None,
+        read_by("read_point"),
+        "With rotation=: the same point in the model's coordinates.  [default: 0,0,0]",
+        hashed=True,
+        metavar="X,Y,Z",
+    )
+    frame: str | Turns | None = setting(
+        None,
+        read_by("read_turns"),
+        "Rotations as for rotation=, if the coordinates are those of the world and the boxes of "
+        "the blocks are turned.",
+        hashed=True,
+        metavar="AXIS=DEGREES,...",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        message = ""
+        if self.rotation is None:
+            if self.origin is not None or self.local_origin is not None:
+                message = "origin= and local_origin= belong to a rotation=: give that as well"
+        elif self.frame is not None:
+            message = (
+                "rotation= says that coordinates are local, and frame= that they are those of the "
+                "world: give one of them"
+            )
+        elif self.origin is None:
+            message = "rotation= needs origin=: the world coordinates of the model's origin"
+        if message:
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings(PlaceSettings):
+    """What a user can say about a table of blocks; `table_options` reads it."""
+
+    x: str | None = setting(
+        None, TEXT, "Column of the centroid's x.", hashed=True, metavar="COLUMN"
+    )
+    y: str | None = setting(
+        None, TEXT, "Column of the centroid's y.", hashed=True, metavar="COLUMN"
+    )
+    z: str | None = setting(
+        None, TEXT, "Column of the centroid's z.", hashed=True, metavar="COLUMN"
+    )
+    dx: str | float | None = setting(
+        None, TEXT, "Column of the block's size in x, or its size.", hashed=True, metavar="COLUMN"
+    )
+    dy: str | float | None = setting(
+        None, TEXT, "Column of the block's size in y, or its size.", hashed=True, metavar="COLUMN"
+    )
+    dz: str | float | None = setting(
+        None, TEXT, "Column of the block's size in z, or its size.", hashed=True, metavar="COLUMN"
+    )
+    delimiter: str | None = setting(
+        None,
+        read_by("read_delimiter"),
+        "One of , ; tab |  [default: detected]",
+        hashed=True,
+        metavar="MARK",
+    )
+    decimal: str | None = setting(
+        None,
+        read_by("read_decimal"),
+        "Decimal comma or point.  [default: detected]",
+        hashed=True,
+        metavar="MARK",
+    )
+    encoding: str = setting(
+        "utf-8",
+        read_by("read_encoding"),
+        "Encoding of the header and of new cells.",
+        hashed=True,
+        metavar="NAME",
+    )
+    missing: Missing = setting(
+        (),
+        read_by("read_missing", list),
+        "Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; may be "
+        "repeated. Empty cells and NaN always count as missing.",
+        hashed=True,
+        metavar="[COLUMN=]VALUE",
+    )
+    below_detection: BelowDetection | None = setting(
+        None,
+        one_of(("half", "limit", "zero", "missing"), toml_only=True),
+        "What texts such as <0.01, and negative grades, count as where a column is used as "
+        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
+        hashed=True,
+    )
+    detection_limit: Mapping[str, float] | None = setting(
+        None,
+        read_by("read_limit", dict),
+        "With below_detection=: the limit of words such as BDL in a column; may be repeated.",
+        hashed=True,
+        metavar="COLUMN=LIMIT",
+    )
+    gslib_grid: str | Sequence[float] | Grid | None = setting(
+        None,
+        read_by("read_gslib_grid"),
+        "Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
+        hashed=True,
+        metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
+    )
+    points_are_middles: bool = setting(
+        False,
+        FLAG,
+        "Take coordinates beside FROM and TO for the middles of samples, even where they are the "
+        "same for a whole hole, as those of collars are.",
+        hashed=True,
+    )
+
+
+# --- The keywords of functions, for a type checker: a test compares them with the fields.
+
+
+class NumberKeywords(TypedDict, total=False):
+    """Keywords of every function that uses columns as numbers; all are optional.
+
+    ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
+    {"AU": -99}. ``below_detection`` says how texts such as "<0.01", and negative grades, count:
+    as "half" or all ("limit") of the detection limit, as "zero" or as "missing".
+    ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
+    """
+
+    missing: Missing
+    below_detection: BelowDetection | None
+    detection_limit: Mapping[str, float] | None
+
+
+class TextKeywords(NumberKeywords, total=False):
+    """Keywords of every function that reads tables of text; all are optional."""
+
+    delimiter: str | None
+    decimal: str | None
+    encoding: str
+
+
+class ColumnKeywords(TextKeywords, total=False):
+    """Keywords of every function that reads blocks from a file or a table in memory.
+
+    All are optional. They include those of `TextKeywords`.
+
+    ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
+    sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
+    ``rotation``, such as "z=30" or [("z", 30)], says that coordinates are local; ``origin`` and
+    ``local_origin``, three numbers each, are the same point in the world and in the model.
+    ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
+    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
+    coordinates beside FROM and TO that are the same for all samples of a hole.
+    """
+
+    x: str | None
+    y: str | None
+    z: str | None
+    dx: str | float | None
+    dy: str | float | None
+    dz: str | float | None
+    position: Position | None
+    rotation: str | Turns | None
+    origin: str | Sequence[float] | None
+    local_origin: str | Sequence[float] | None
+    gslib_grid: str | Sequence[float] | Grid | None
+    points_are_middles: bool
+
+
+class TableKeywords(ColumnKeywords, total=False):
+    """Keywords of every function that reads a block model from a file; all are optional.
+
+    ``frame``, such as "z=30" or [("z", 30)], turns the blocks; their coordinates are world ones.
+    """
+
+    frame: str | Turns | None
