@@ -127,7 +127,9 @@ def test_only_neighbours_that_agree_are_joined(tmp_path: Path) -> None:
 
 def test_parents_that_come_again_are_refused(tmp_path: Path) -> None:
     rows = "1,1,1,2,2,2,A,7\n1,1,1,2,2,2,A,8\n3,1,1,2,2,2,A,7\n"
-    with pytest.raises(TableError, match="the blocks of parent 7 are not in consecutive rows: sort"):
+    with pytest.raises(
+        TableError, match="the blocks of parent 7 are not in consecutive rows: sort"
+    ):
         merged(tmp_path, rows)
     assert not (tmp_path / "out.csv").exists()
     with pytest.raises(TableError, match=r"has no column 'IJK'.*parent="):
