@@ -1,4 +1,4 @@
-"""The command `geodomain flag`: add a domain column to samples or intervals of drillholes."""
+"""The commands `geodomain flag`, `composite` and `holes`, for drillholes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _EXAMPLE = """\b
 Example:
   geodomain flag assay.csv --collar collar.csv --survey survey.csv --domains domains.toml -o out.csv
 """
-# What has no meaning for intervals along holes, beside settings that `flag_file` does not take.
+# Keywords of options that do not apply to intervals along holes, beside the settings that
+# `flag_file` does not take.
 _OF_POINTS = (
     "x", "y", "z", "dx", "dy", "dz", "rotation", "origin", "local_origin", "gslib_grid",
     "replace_column", "in_place", "record", "points_are_middles",
@@ -40,7 +41,7 @@ _OF_POINTS = (
     "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
 )
 @hole_options.min_length_option(
-    "With --split: parts that are shorter are counted, not split off.  [default: 0.001]"
+    "With --split: shorter parts are counted, not split off.  [default: 0.001]"
 )
 @click.option(
     "--coordinates",
@@ -56,15 +57,15 @@ _OF_POINTS = (
 @options.replacing_options
 @options.report_options
 def flag(**given: Any) -> None:
-    """Flag the samples of SAMPLES.csv with the domains that they are in.
+    """Flag the samples of SAMPLES.csv with their domains.
 
-    Samples get the same domains, by the same exact rule, as blocks get from `geodomain label`, so
-    that samples and blocks on a contact fall on the same side of it.
+    Samples are labelled by the same exact rule as blocks by `geodomain label`, so that samples and
+    blocks on a contact fall on the same side of it.
 
-    With --collar SAMPLES.csv is a table of intervals along drillholes: hole, from, to. The samples
-    may be Parquet, and so is the output then. Without --collar
-    each row needs the coordinates of its middle, and --rotation turns samples from a local grid
-    into world coordinates. Rows without a place are counted and labelled as --unassigned says.
+    With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
+    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates
+    of its middle, and --rotation turns samples from a local grid into world coordinates. Rows
+    without coordinates are counted, and get the label of --unassigned.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -102,21 +103,21 @@ def _flag_intervals(given: dict[str, Any]) -> None:
         message = "no output given: use -o OUT.csv, or --dry-run"
         raise click.UsageError(message)
     as_json, quiet, samples = given.pop("as_json"), given.pop("quiet"), given.pop("blocks")
-    asked = hole_options.as_keywords(given)
-    asked |= given | {"by": by, "domains": domains_of(given)}
-    asked.pop("solids", None)
+    keywords = hole_options.as_keywords(given)
+    keywords |= given | {"by": by, "domains": domains_of(given)}
+    keywords.pop("solids", None)
     console = Console(quiet or (as_json and output == "-"))
     with console.listening():
-        found = flag_file(
+        flags = flag_file(
             samples,
             output=None if dry_run else output,
             min_length=0.001 if least is None else least,
-            **asked,
+            **keywords,
         )
     if as_json:
-        print_json(found.as_dict(), err=output == "-")
+        print_json(flags.as_dict(), err=output == "-")
     elif not quiet:
-        print_text(found, err=True)
+        print_text(flags, err=True)
 
 
 # --- The command `geodomain composite`: samples of drillholes over equal lengths within domains.
@@ -153,12 +154,12 @@ Example:
     type=click.Choice(["keep", "merge", "drop"]),
     default="keep",
     show_default=True,
-    help="What becomes of a last piece shorter than --min-length, where a hole leaves a domain: a "
-    "composite of its own, part of the one before, or nothing.",
+    help="What to do with a last piece shorter than --min-length, where a hole leaves a domain: "
+    "keep it as a composite, merge it into the one above, or drop it.",
 )
-@hole_options.min_length_option("What is short.  [default: half of --length]")
+@hole_options.min_length_option("Shorter pieces are short.  [default: half of --length]")
 @options.output_option("OUT.csv", "Where to write; - is stdout.")
-@options.background_option("Label for what is in no domain.")
+@options.background_option("Label for samples outside every domain.")
 @options.overwrite_option
 @options.rule_options
 @options.machine_options
@@ -174,7 +175,7 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import composite_file
 
-    asked = hole_options.as_keywords(given)
+    hole_keywords = hole_options.as_keywords(given)
     domains = domains_of(given | {"codes": False})
     given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
     if given["min_length"] is not None and given["min_length"] > given["length"]:
@@ -183,11 +184,11 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = composite_file(samples, domains, **asked, **given)
+        composites = composite_file(samples, domains, **hole_keywords, **given)
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(composites.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=bool(given["output"]))
+        print_text(composites, err=bool(given["output"]))
 
 
 # --- The commands `geodomain holes ...`: what drillholes pass through.
@@ -200,7 +201,7 @@ Example:
 
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Find what drillholes pass through."""
+    """Find where drillholes cross solids and surfaces."""
 
 
 @holes.command(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
@@ -216,11 +217,11 @@ def holes() -> None:
     help="An open surface and its name.",
 )
 @options.list_option
-@options.output_option("OUT.csv", "Where stays in solids go; - is stdout.")
+@options.output_option("OUT.csv", "File for stays in solids; - is stdout.")
 @click.option(
     "--pierce",
     metavar="OUT.csv",
-    help="Where the points go at which holes go through surfaces; - is stdout.",
+    help="File for the points where holes go through surfaces; - is stdout.",
 )
 @options.overwrite_option
 @options.rule_options
@@ -230,15 +231,14 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     """Write where drillholes enter and leave solids, and where they go through surfaces.
 
     A row of OUT.csv is one stay of a hole in a solid: hole, domain, from, to, length, the points of
-    entry and exit, and whether the hole begins or ends inside. Holes are arcs between stations, and
-    are crossed as such. The summary says in how many holes the collar, the crossings and the end
-    agree.
+    entry and exit, and whether the hole begins or ends inside. Holes are arcs between stations. The
+    summary says in how many holes the collar, the crossings and the end agree.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
     from geodomain.drillholes.files import crossings_file
 
-    asked = hole_options.as_keywords(given)
+    hole_keywords = hole_options.as_keywords(given)
     solids, surfaces = values.by_name(given.pop("solids")), values.by_name(given.pop("surfaces"))
     if not (solids or surfaces or given["domains"]):
         message = "nothing to cross: use --solid NAME=PATH, --surface NAME=PATH or --domains FILE"
@@ -250,9 +250,11 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     to_stdout = "-" in (given["output"], given["pierce"])
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = crossings_file(**asked, **given, solids=solids, surfaces=surfaces, domains=listed)
+        result = crossings_file(
+            **hole_keywords, **given, solids=solids, surfaces=surfaces, domains=listed
+        )
     written = given["output"] or given["pierce"]
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(result.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=bool(written))
+        print_text(result, err=bool(written))

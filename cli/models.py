@@ -1,4 +1,4 @@
-"""The command `geodomain model`: make a regular block model."""
+"""The commands `geodomain model`, `inspect` and `compare`, for block models."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Example:
 """
 
 
-def _read_by(reader: str, *given: str) -> Callable[[str], str]:
-    """Return an option type that checks a value; the library reads the text again, to its digit."""
+def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
+    """Return an option type that checks a value but keeps its text, which the library reads."""
 
     def check(value: str) -> str:
         from geodomain.blocks import new_model
 
         try:
-            getattr(new_model, reader)(value, *given)
+            getattr(new_model, reader)(value, *arguments)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
         return value
@@ -42,8 +42,8 @@ def _read_by(reader: str, *given: str) -> Callable[[str], str]:
     help="Size of a block; one number stands for all three.",
 )
 @options.origin_option(
-    "Lower corner of the model (not a centroid). With --fit: a corner that blocks are aligned "
-    "to [default: 0,0,0]. With --rotation: the model's origin in world coordinates.",
+    "Lower corner of the model (not a centroid). With --fit: a block corner to align to "
+    "[default: 0,0,0]. With --rotation: the origin of the model in world coordinates.",
     type=_read_by("read_decimals", "origin"),
 )
 @click.option(
@@ -53,7 +53,7 @@ def _read_by(reader: str, *given: str) -> Callable[[str], str]:
     "--fit",
     multiple=True,
     metavar="MESH",
-    help="Make as few blocks as hold this wireframe, in the place of --count; may be repeated.",
+    help="Make the fewest blocks that contain this wireframe, instead of --count; may be repeated.",
 )
 @click.option(
     "--margin",
@@ -82,9 +82,9 @@ def model(
     """Make a regular block model: centroids and sizes, ready for `geodomain label`.
 
     Centroids are exact decimals, origin + (i + 1/2) size. Rows run through x first, then y, then
-    z. Fitted blocks lie at multiples of their size. With --rotation the coordinates are local to
-    the rotated model, and `geodomain label` takes the same --rotation and --origin; a .vti file
-    is turned itself.
+    z. Fitted blocks lie at multiples of their size. With --rotation the file holds local
+    coordinates, and `geodomain label` needs the same --rotation and --origin; a .vti file holds
+    its rotation.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -92,13 +92,15 @@ def model(
 
     _refuse(
         {
-            "how many blocks? Give either --count NX,NY,NZ or --fit MESH": bool(count) == bool(fit),
+            "give the number of blocks with either --count NX,NY,NZ or --fit MESH": (
+                bool(count) == bool(fit)
+            ),
             "--count needs --origin: the lower corner of the model": count and not origin,
-            "--margin belongs to --fit": count and margin,
+            "--margin needs --fit": count and margin,
             "--rotation needs --origin: the world coordinates of the model's origin": (
                 rotation and not origin
             ),
-            "--local-origin belongs to --rotation": local_origin and not rotation,
+            "--local-origin needs --rotation": local_origin and not rotation,
         }
     )
     console = Console(quiet or (as_json and output == "-"))
@@ -122,9 +124,9 @@ def model(
 
 
 def _refuse(contradictions: dict[str, object]) -> None:
-    """Refuse options of which a contradiction is true."""
-    for message, found in contradictions.items():
-        if found:
+    """Raise a usage error with the first message whose condition is true."""
+    for message, is_true in contradictions.items():
+        if is_true:
             raise click.UsageError(message)
 
 
@@ -156,9 +158,9 @@ def inspect(
     """Describe BLOCKS: columns, sizes, lattice, rotation, extent, and how each MESH fits it.
 
     BLOCKS is a block model: text (- for stdin), Parquet or VTK. The command reads it once and
-    writes nothing. Warnings report axes that seem to be exchanged, and coordinates that seem to use
+    writes nothing. Warnings report axes that seem to be swapped, and coordinates that seem to use
     another datum. The last line estimates how long labelling takes. With --domains the command also
-    compares the meshes of that list, and BLOCKS must have the columns that its conditions name.
+    compares the meshes of that list, and BLOCKS must have the columns of its conditions.
 
     With --collar, and without BLOCKS, it describes drillholes: columns, the sign of dips, ends of
     holes, bends, and every row and hole that is odd or cannot be used.
@@ -169,28 +171,27 @@ def inspect(
     with console.listening():
         if table["collar"]:
             _refuse_both(blocks)
-            found = _report_holes(table)
+            description = _report_holes(table)
         else:
-            found = _report_blocks(blocks, meshes, domains, console, table)
+            description = _report_blocks(blocks, meshes, domains, console, table)
     if as_json:
-        print_json(found.as_dict())
+        print_json(description.as_dict())
     else:
-        print_text(found)
+        print_text(description)
 
 
 def _refuse_both(blocks: str | None) -> None:
-    """Refuse a block model beside holes."""
+    """Refuse a block model together with drillholes."""
     if blocks is not None:
         message = f"--collar describes drillholes, and {blocks} is a block model: give one of them"
         raise click.UsageError(message)
 
 
-def _report_holes(given: dict[str, Any]) -> Any:
+def _report_holes(values: dict[str, Any]) -> Any:
     """Describe drillholes."""
     from geodomain.drillholes.drillholes import Drillholes
 
-    asked = hole_options.as_keywords(given)
-    return Drillholes(**asked).report
+    return Drillholes(**hole_options.as_keywords(values)).report
 
 
 def _report_blocks(
@@ -198,7 +199,7 @@ def _report_blocks(
     meshes: tuple[str, ...],
     domains: Path | None,
     console: Console,
-    given: dict[str, Any],
+    table: dict[str, Any],
 ) -> Any:
     """Describe a block model."""
     from geodomain.reporting.inspect import inspect_file
@@ -206,9 +207,9 @@ def _report_blocks(
     if blocks is None:
         message = "nothing to describe: give BLOCKS, or --collar FILE for drillholes"
         raise click.UsageError(message)
-    hole_options.refuse_without_collar(given)
-    options.require_table(given)
-    return inspect_file(blocks, meshes, domains, progress=console.on_terminal, **given)
+    hole_options.refuse_without_collar(table)
+    options.require_table(table)
+    return inspect_file(blocks, meshes, domains, progress=console.on_terminal, **table)
 
 
 # --- The command `geodomain compare`: two labellings of one block model.
@@ -222,11 +223,11 @@ Example:
 @click.command(epilog=_COMPARE_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@options.column_option("Column of the labels.", default="domain", show_default=True)
+@options.column_option("Label column.", default="domain", show_default=True)
 @click.option(
     "--new-column",
     metavar="NAME",
-    help="Column of the labels in NEW, if it is called otherwise.  [default: as --column]",
+    help="Label column of NEW, if its name differs.  [default: as --column]",
 )
 @options.table_options
 @options.frame_options
@@ -234,9 +235,9 @@ Example:
 def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Compare the labels of OLD and NEW: blocks and volume moved from domain to domain.
 
-    OLD and NEW are one block model, labelled twice, with its blocks in the same order: text,
-    Parquet or any other kind of file that `geodomain label` reads. They may be the same file, with
-    two columns of labels. The command writes nothing.
+    OLD and NEW are two labellings of one block model, with its blocks in the same order, in any
+    format that `geodomain label` reads. They may be one file with two label columns. The command
+    writes nothing.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -244,12 +245,12 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
 
     options.require_table(given)
     if "-" in (old, new):
-        message = "two models are compared: give files, not -"
+        message = "compare reads two models: give files, not -"
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
-        found = compare_files(old, new, progress=console.on_terminal, **given)
+        comparison = compare_files(old, new, progress=console.on_terminal, **given)
     if as_json:
-        print_json(found.as_dict())
+        print_json(comparison.as_dict())
     else:
-        print_text(found)
+        print_text(comparison)

@@ -1,4 +1,4 @@
-"""The command `geodomain plot`: sections through a labelled block model, as a picture."""
+"""The commands `geodomain plot` and `geodomain report`: sections and a page of a labelled model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Example:
 
 
 def _colour_map(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse a colour map that there is not, once a grade is drawn."""
+    """Refuse an unknown colour map; the default is not checked, to save loading matplotlib."""
     from geodomain.reporting.look import require_cmap
 
     if value != option.default:
@@ -36,14 +36,14 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
-    "Where to cut: z=310, or y=7480200,7480300,50 for a run of sections, which are the pages of a "
-    "PDF; may be repeated.  [default: across x, y and z through the middle of the labelled domains]"
+    "Where to cut: z=310, or y=7480200,7480300,50 for a series of sections, the pages of a PDF; "
+    "may be repeated.  [default: across x, y and z through the middle of the labelled domains]"
 )
 @options.solid_option(
-    "A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME."
+    "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
 )
 @options.domains_option(
-    "A list of domains whose wireframes are drawn; its background is drawn as ground."
+    "Draw the wireframes of this list of domains; its background is drawn as background."
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
@@ -54,7 +54,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.option(
     "--colour-by",
     metavar="COLUMN",
-    help="Colour blocks by a column of numbers, such as a grade, not by domain.",
+    help="Colour blocks by a numeric column, such as a grade, instead of by domain.",
 )
 @click.option(
     "--cmap",
@@ -99,12 +99,12 @@ def plot(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Draw sections through LABELLED, a block model that `geodomain label` has given a column.
+    """Draw sections through LABELLED, a block model with labels from `geodomain label`.
 
-    Blocks are drawn by domain or by grade at their true sizes, sub-blocked and rotated ones too,
-    with the traces of wireframes over them and the drillholes near them, all sections to one
-    scale. Sections across x look west, those across y north. A section on faces of blocks shows
-    those above it, to the east or to the north.
+    Blocks are drawn at their true sizes, coloured by domain or by grade, with traces of wireframes
+    over them and drillholes near the section. All sections have one scale. Sections across x look
+    west, sections across y look north. A section on block faces shows the blocks above it, or to
+    the east or north.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -112,7 +112,7 @@ def plot(
     from geodomain.reporting.plot import plot_sections
 
     if labelled == "-":
-        message = "the model is read twice: give a file, not -"
+        message = "the model may be read twice: give a file, not -"
         raise click.UsageError(message)
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
@@ -153,9 +153,9 @@ Example:
 
 @click.command(cls=Sectioned, epilog=_REPORT_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
-@options.solid_option("A wireframe, closed or open, drawn in the colour of the domain NAME.")
+@options.solid_option("Draw a wireframe, closed or open, in the colour of the domain NAME.")
 @options.domains_option(
-    "A list of domains whose wireframes are drawn; its background is no domain."
+    "Draw the wireframes of this list of domains; its background does not count as a domain."
 )
 @options.record_option(
     "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
@@ -164,7 +164,7 @@ Example:
     "--compare",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="Say what moved from domain to domain since OLD, an earlier labelling of these blocks.",
+    help="Show what moved between domains since OLD, an earlier labelling of these blocks.",
 )
 @section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
@@ -206,18 +206,18 @@ def report(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Write a report of LABELLED, a block model that `geodomain label` has given a column.
+    """Write a report of LABELLED, a block model with labels from `geodomain label`.
 
-    The report is one HTML file that opens in a browser without a network: blocks and volumes by
-    domain, warnings, the model in three dimensions with its wireframes, sections, and the files
-    with their SHA-256. With --record it also says how the model was labelled.
+    The report is one HTML file for a browser that needs no network: blocks and volumes by domain,
+    warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With --record
+    it also says how the model was labelled.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
     from geodomain.reporting.report_file import report_file
 
     if labelled == "-":
-        message = "a report holds the SHA-256 of its model: give a file, not -"
+        message = "a report needs the SHA-256 of its model: give a file, not -"
         raise click.UsageError(message)
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
@@ -231,7 +231,7 @@ def report(
         message = "--sample-grade needs --within: how near to a section samples are drawn"
         raise click.UsageError(message)
     if given["density_unit"] and given["density"] is None:
-        message = "--density-unit is of the densities: give --density"
+        message = "--density-unit is the unit of the densities: give --density"
         raise click.UsageError(message)
     holes = hole_options.read_optional(given)
     console = Console(quiet)

@@ -1,4 +1,4 @@
-"""Options of the commands that split blocks and join sub-blocks."""
+"""The commands `geodomain subblock` and `geodomain merge`: split blocks and join sub-blocks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ scheme_options = options.together(
         "--scheme",
         type=click.Choice(["octree", "grid", "seam"]),
         required=True,
-        help="octree: halve along each axis that still may be, and again what a wireframe enters; "
-        "grid: cut into equal cells at once; seam: equal in plan, cut along z where a wireframe "
-        "crosses.",
+        help="octree: halve a block along each axis, then halve the parts that a wireframe enters, "
+        "and so on; grid: cut into equal cells; seam: equal cells in plan, cut along z where a "
+        "wireframe crosses.",
     ),
     click.option(
         "--min",
@@ -46,12 +46,11 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="What the cuts of a seam are rounded to, and in text those that do not end, such as "
-        "thirds.",
+        help="Step to which the cuts of a seam are rounded, and in text also cuts with endless "
+        "decimals, such as thirds.",
     ),
     extensive_option(
-        "Columns of amounts of a whole block, such as VOLUME,TONNES, which its sub-blocks share by "
-        "volume."
+        "Columns of amounts, such as VOLUME,TONNES, to share among sub-blocks by volume."
     ),
 )
 
@@ -90,8 +89,8 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes; the output has the same format
     (VTK: .vtu). A block is split while a wireframe enters it and it is larger than --min.
-    Sub-blocks keep the other columns byte for byte, have coordinates and sizes of their own, and
-    two columns more: the row of their parent, from 0, and their domain. The summary goes to stderr.
+    Sub-blocks keep the other columns byte for byte. They get their own coordinates and sizes and
+    two new columns: the row of their parent, from 0, and their domain. The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -107,15 +106,15 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = subblock_file(**given, progress=console.on_terminal)
+        summary = subblock_file(**given, progress=console.on_terminal)
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=True)
+        print_text(summary, err=True)
 
 
 def _require_sense(given: dict[str, Any]) -> None:
-    """Raise a usage error for sizes and columns that cannot be."""
+    """Raise a usage error for invalid sizes, column names or options."""
     from geodomain.blocks.settings import resolution_of
     from geodomain.cli.console import as_options
 
@@ -140,8 +139,8 @@ Example:
 @click.command(epilog=_MERGE_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("model", metavar="SUB")
 @options.output_option("MERGED.csv", "File to write; - is stdout.", required=True)
-@parent_option("Column that says which blocks belong together.")
-@extensive_option("Columns of amounts, such as VOLUME,TONNES, which are added up.")
+@parent_option("Column that identifies the parent of each block.")
+@extensive_option("Columns of amounts to add up, such as VOLUME,TONNES.")
 @options.overwrite_option
 @options.table_options
 @options.box_options
@@ -151,8 +150,8 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     """Join neighbours in SUB that have the same parent and agree in all other columns.
 
     SUB is text (- for stdin), Parquet or .vtu with block sizes, such as 'geodomain subblock'
-    writes; the blocks of a parent follow each other. Joined blocks fill what their parts filled,
-    exactly. The number of blocks before and after goes to stderr.
+    writes; the blocks of a parent are in consecutive rows. Joined blocks fill exactly the space of
+    their parts. The number of blocks before and after goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -163,8 +162,8 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = merge_file(**given, progress=console.on_terminal)
+        summary = merge_file(**given, progress=console.on_terminal)
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=True)
+        print_text(summary, err=True)

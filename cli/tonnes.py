@@ -18,7 +18,7 @@ Example:
 
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
-@click.option("--domain", metavar="COLUMN", help="The column of labels.  [default: domain]")
+@click.option("--domain", metavar="COLUMN", help="Label column.  [default: domain]")
 @amounts_options(required=True)
 @options.background_option("With --proportion: domain of the rest of each block.  [default: rest]")
 @options.output_option("OUT.csv", "Table to write; - is stdout.")
@@ -37,9 +37,9 @@ def tonnes(
 ) -> None:
     """Add up volume, tonnes, mean grades and metal of LABELLED by domain, bench and cut-off.
 
-    LABELLED is a block model with sizes and a column of labels: text (- for stdin), Parquet or
-    VTK. Tonnes are volume times density, metal is grade times tonnes, and means are weighted by
-    tonnes. Missing densities and grades are counted apart, not taken for zero.
+    LABELLED is a block model with sizes and a label column: text (- for stdin), Parquet or VTK.
+    Tonnes are volume times density, metal is grade times tonnes, and means are weighted by
+    tonnes. Missing densities and grades are counted separately; they do not count as zero.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -53,7 +53,7 @@ def tonnes(
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = tonnes_file(
+        result = tonnes_file(
             labelled,
             domain=domain or "domain",
             proportion=dict(proportion),
@@ -61,6 +61,6 @@ def tonnes(
             **given,
         )
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(result.as_dict(), err=to_stdout)
     elif not (quiet and given["output"]):
-        print_text(found, err=bool(given["output"]))
+        print_text(result, err=bool(given["output"]))

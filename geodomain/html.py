@@ -1,4 +1,4 @@
-"""A table of texts: lines to read, or HTML for a notebook (every text escaped)."""
+"""Format a table of texts as lines, or as escaped HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from geodomain.errors import visible
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
-    """Lay rows out as lines: columns of one width, names to the left and numbers to the right.
+    """Format rows as lines of aligned columns, names to the left and numbers to the right.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        Cells, headings included; each row has as many.
+        Cells, headings included; all rows have the same length.
     names : int, default 1
-        How many of the first columns are names.
+        Number of leading columns that hold names.
 
     Returns
     -------
     list of str
-        A line a row, without spaces at its end; a cell is one line, whatever it holds.
+        One line for each row, without trailing spaces; line ends in cells are made visible.
 
     Examples
     --------
@@ -47,16 +47,16 @@ def html_table(
     headings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a table with a caption; the first cell of each row is its name.
+    """Return an HTML table with a caption; the first cell of each row is its name.
 
     Parameters
     ----------
     title : str
-        What stands above.
+        Caption of the table.
     rows : sequence of sequence of str
-        Cells, the first of a row to the left, numbers to the right if there are headings.
+        Cells; names are aligned left, and numbers right if there are headings.
     headings : sequence of str, optional
-        Of the columns.
+        Headings of the columns.
     notes : sequence of str, optional
         Lines below the table.
 
@@ -71,13 +71,13 @@ def html_table(
     <tr><th style="text-align:left">&lt;ORE&gt;</th><td style="text-align:left">3</td></tr>
     </table>
     """
-    from html import escape  # brings the entities of HTML, of which commands have no need
+    from html import escape  # imported late: it loads all HTML entities
 
     side = "right" if headings else "left"
     parts = [f"<table><caption>{escape(title)}</caption>"]
     if headings:
         parts.append("<tr>" + "".join(f"<th>{escape(word)}</th>" for word in headings) + "</tr>")
     for name, *cells in rows:
-        told = "".join(f'<td style="text-align:{side}">{escape(cell)}</td>' for cell in cells)
-        parts.append(f'<tr><th style="text-align:left">{escape(name)}</th>{told}</tr>')
+        html_cells = "".join(f'<td style="text-align:{side}">{escape(cell)}</td>' for cell in cells)
+        parts.append(f'<tr><th style="text-align:left">{escape(name)}</th>{html_cells}</tr>')
     return "\n".join([*parts, "</table>", *(f"<div>{escape(note)}</div>" for note in notes)])

@@ -1,4 +1,4 @@
-"""Functions of one mesh from any source: check, weld, fill, write."""
+"""Check, weld, fill and write a mesh from any source."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from geodomain.mesh.repair import weld as weld_mesh
 
 
 def check(mesh: MeshLike) -> MeshReport:
-    """Count and locate what is wrong with a mesh.
+    """Count and locate the faults of a mesh.
 
     Parameters
     ----------
     mesh : mesh-like
-        As for `as_mesh`; closed or not, empty or not.
+        As for `as_mesh`; closed or open, even empty.
 
     Returns
     -------
     MeshReport
-        Counts do not depend on the order of vertices or triangles.
+        Its counts do not depend on the order of vertices or triangles.
 
     Examples
     --------
@@ -55,29 +55,29 @@ def check(mesh: MeshLike) -> MeshReport:
 def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
     """Join the vertices of a mesh that are close to each other.
 
-    Each cluster moves to that member of it which comes first by x, then y, then z, so that
-    no coordinate is new and the order of vertices and triangles does not matter. Chains
-    are joined whole: if a is close to b and b to c, all three become one, however far c is
-    from a. So a vertex can move further than the tolerance; `largest_move` tells.
+    Each cluster moves to its first member by x, then y, then z, so that no coordinate is new and
+    the order of vertices and triangles does not matter. Chains are joined whole: if a is close to
+    b and b to c, all three become one, however far c is from a. A vertex can therefore move
+    farther than the tolerance; `largest_move` says how far.
 
     Parameters
     ----------
     mesh : mesh-like
-        As for `as_mesh`; closed or not.
+        As for `as_mesh`; closed or open.
     tolerance : float
-        In the unit of the coordinates; 0 joins equal vertices only.
+        Distance in the unit of the coordinates; 0 joins only equal vertices.
 
     Returns
     -------
     WeldResult
-        The new mesh, and what was changed.
+        The new mesh, and the changes.
 
     Raises
     ------
     ValueError
-        For a tolerance that is negative or not finite.
+        If the tolerance is negative or not finite.
     MeshError
-        Where the tolerance is so wide that far too many vertices are within it.
+        If the tolerance is so large that far too many pairs of vertices are within it.
 
     Examples
     --------
@@ -91,16 +91,16 @@ def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
 
 
 def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
-    """Fill the holes of a mesh: close each boundary loop by triangles between its corners.
+    """Fill the holes of a mesh with triangles between the corners of each boundary loop.
 
-    No vertex is added or moved. A loop meets none of its corners twice, and each of its edges has
-    one triangle. Loops that meet at a corner are filled one by one; where they meet at several,
-    and it is not certain which edges are one loop, they are left open. A hole gets the same
-    triangles whatever the order of vertices and triangles: from the corner that comes first by x,
-    then y, then z, where that folds nothing, and otherwise by clipping ears. They face as their
-    neighbours do, or most of them. In a loop that lies in a plane, and does not cross itself, they
-    do not cross each other; a loop whose fill would fold over itself is left open. Whether they
-    cross other parts of the mesh is not looked at.
+    No vertex is added or moved. A loop visits each of its corners once, and each of its edges has
+    one triangle. Loops that meet at one corner are filled one by one; loops that meet at several
+    stay open if it is uncertain which edges belong together. The triangles do not depend on the
+    order of vertices and triangles: they fan out from the first corner by x, then y, then z, if
+    nothing folds, and otherwise come from clipping ears. They face the same way as most of their
+    neighbours. In a plane loop that does not cross itself they do not cross each other; a loop
+    whose fill would fold over itself stays open. Crossings with other parts of the mesh are not
+    checked.
 
     Parameters
     ----------
@@ -112,19 +112,19 @@ def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
     Returns
     -------
     FillResult
-        The new mesh, and what became of each hole, with its place and area.
+        The new mesh, and each hole with its place, area and whether it was filled.
 
     Raises
     ------
     ValueError
-        For fewer edges than 3.
+        If ``max_edges`` is below 3.
 
     Examples
     --------
     >>> import geodomain
     >>> corners = [[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]]
-    >>> found = geodomain.fill_holes((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2]]), 10)
-    >>> print(found.holes[0], found.mesh.is_closed)
+    >>> result = geodomain.fill_holes((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2]]), 10)
+    >>> print(result.holes[0], result.mesh.is_closed)
     filled: 3 edges from (0, 0, 4), area 13.8564, flat True
     """
     return repair.fill_holes(as_mesh(mesh), max_edges)
@@ -140,50 +140,50 @@ def write_mesh(
 
     .ply (binary double), .obj, .off, .vtp, .msh (Leapfrog), .ts (GOCAD TSurf), .omf
     (OMF 2, through pyarrow) and .dtm with .str (Surpac) keep every coordinate and
-    triangle; .dxf (3DFACE of R12) every corner, but no vertex that no triangle uses;
-    .stl (binary) holds single precision. The file appears whole or not at all;
-    one that is there keeps its mode, and a link is followed.
+    triangle. .dxf (3DFACE of R12) keeps every corner, but drops unused vertices.
+    .stl (binary) holds single precision. The file appears whole or not at all; an
+    existing file keeps its mode, and a link is followed.
 
     Parameters
     ----------
     mesh : mesh-like, or mapping of str to mesh-like
-        What to write, as for `as_mesh`. A mesh alone is called like the file, without its
-        extension. .dxf, .ts and .omf hold names, .dtm numbers; other files get all
-        solids as one mesh.
+        One mesh or several by name, as for `as_mesh`. A single mesh gets the name of the
+        file, without its extension. .dxf, .ts and .omf hold names, .dtm numbers; other
+        formats get all solids as one mesh.
     path : str or path-like
-        Where to; .str is written beside .dtm.
+        The file; .str is written beside .dtm.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     FileExistsError
-        If the file is there already; see ``overwrite``.
+        If the file exists; see ``overwrite``.
     OSError
         If the file cannot be written.
     MeshError
-        If the extension is not known, or STL cannot hold the coordinates.
+        If the extension is unknown, or STL cannot hold the coordinates.
 
     Warns
     -----
     GeodomainWarning
-        If STL's rounding moves a vertex, with the largest move.
+        If rounding in STL moves a vertex; the warning gives the largest move.
     """
     if isinstance(mesh, Mapping):
-        meshes = {name: as_mesh(one) for name, one in mesh.items()}
+        meshes = {name: as_mesh(each) for name, each in mesh.items()}
         wireframes.write_mesh(meshes, path, overwrite=overwrite)
     else:
         wireframes.write_mesh(as_mesh(mesh), path, overwrite=overwrite)
 
 
-# --- Check a wireframe in a file, and on request write a welded or filled copy.
+# --- Check a wireframe in a file, and optionally write a welded or filled copy.
 
 Kind = Literal["solid", "surface"]
 
-# Tolerances that are tried on an open mesh, in the unit of its coordinates.
+# Tolerances to try on an open mesh, in the unit of its coordinates.
 _TRIALS = (1e-6, 1e-3, 1e-2)
 _OPEN = "does not close it"
-_SAID = 20  # holes that are listed
+_MOST_LISTED = 20  # number of holes listed
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class SolidCheck:
 
 
 class Welded(TypedDict):
-    """What welding did: how many vertices moved, how far at most, and the file, if there is one."""
+    """The result of welding: vertices moved, largest move, and the output file, if any."""
 
     tolerance: float
     moved: int
@@ -207,7 +207,7 @@ class Welded(TypedDict):
 
 @dataclass(frozen=True)
 class FilledHoles:
-    """What filling did: the triangles added, every hole, and the file, if there is one."""
+    """The result of filling: triangles added, all holes, and the output file, if any."""
 
     max_edges: int
     added: int
@@ -215,7 +215,7 @@ class FilledHoles:
     output: str | None
 
     def __str__(self) -> str:
-        """Count the holes and list the first of them."""
+        """Return the number of holes, and a list of the first of them."""
         filled = sum(hole.filled for hole in self.holes)
         area = sum(hole.area for hole in self.holes)
         head = (
@@ -223,34 +223,34 @@ class FilledHoles:
             f"{counted(self.added, 'triangle')} of area {area:.6g}, "
             f"{len(self.holes) - filled:,} left open"
         )
-        lines = [head, *(f"  {hole}" for hole in self.holes[:_SAID])]
-        more = len(self.holes) - _SAID
+        lines = [head, *(f"  {hole}" for hole in self.holes[:_MOST_LISTED])]
+        more = len(self.holes) - _MOST_LISTED
         lines += [f"  and {more:,} more"] if more > 0 else []
         return "\n".join(lines)
 
 
 @dataclass(frozen=True)
 class MeshCheck:
-    """The check of a mesh in a file; `str` gives the report.
+    """The check of a mesh in a file; `str` returns the report.
 
     Attributes
     ----------
     report : MeshReport
-        On the mesh, or on the weld or fill as the output holds it.
+        Report on the mesh; if it was welded or filled, on the output as written.
     welded : dict, optional
-        What welding did: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
-        ``dropped``, and the ``output`` if there is one.
+        Result of welding: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
+        ``dropped``, and the ``output``, if any.
     weld_closes : dict of float to bool
-        Whether welding at some usual tolerances would close a mesh that is open.
+        For an open mesh, whether welding at some usual tolerances would close it.
     solids : tuple of SolidCheck
-        The solids that the file holds, each of them FILE:NAME.
+        The solids of the file, each of which can be named as FILE:NAME.
     kind : {"solid", "surface"}
-        What the mesh is to be used as.
+        The intended use of the mesh.
     weld_effects : dict of float to str
-        What welding at those tolerances does, in words.
+        The effect of welding at those tolerances, in words.
     filled : FilledHoles, optional
-        What filling did: ``max_edges``, triangles ``added``, the ``holes``, and the ``output`` if
-        there is one.
+        Result of filling: ``max_edges``, triangles ``added``, the ``holes``, and the ``output``,
+        if any.
     """
 
     report: MeshReport
@@ -263,13 +263,13 @@ class MeshCheck:
 
     @property
     def fit(self) -> bool:
-        """Whether the mesh can be used for labelling, as what it is to be used as."""
+        """Whether the mesh can be used for labelling as its `kind`."""
         return not self.report.faults(self.kind)
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         closes = {f"{tolerance:g}": does for tolerance, does in self.weld_closes.items()}
-        solids = [asdict(one) for one in self.solids]
+        solids = [asdict(solid) for solid in self.solids]
         filled = None if self.filled is None else asdict(self.filled)
         extra = {"weld": self.welded, "fill": filled, "weld_closes": closes, "solids": solids}
         verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
@@ -277,45 +277,46 @@ class MeshCheck:
 
     @property
     def _has_names(self) -> bool:
-        """Whether the file names its solids: several, or one that is not called as the file is."""
-        names = [one.name for one in self.solids]
+        """Whether the file names its solids: several, or one whose name is not the file's."""
+        names = [solid.name for solid in self.solids]
         name = self.report.name
         return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}
 
     def _repr_html_(self) -> str:
-        """Return tables for a notebook: what it is to be used as, its solids, and the report."""
+        """Return tables for a notebook: the verdict, the solids and the report."""
         report = self.report
         verdict = "can be used" if self.fit else "cannot be used"
         rows = [(f"as a {self.kind}", verdict)]
         if self.welded is not None:
-            rows.append(("welding", _said_weld(self.welded)))
+            rows.append(("welding", _weld_text(self.welded)))
         if self.filled is not None:
             rows.append(("filling", str(self.filled).partition("\n")[0]))
         rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
         if self._has_names:
             rows += [
                 (
-                    one.name,
-                    f"{counted(one.triangles, 'triangle')}, {'closed' if one.closed else 'open'}",
+                    solid.name,
+                    f"{counted(solid.triangles, 'triangle')}, "
+                    f"{'closed' if solid.closed else 'open'}",
                 )
-                for one in self.solids
+                for solid in self.solids
             ]
         notes = report.faults(self.kind)
         table = html_table(f"Check of {report.name}", rows, notes=notes)
         return f"{table}\n{report._repr_html_()}"
 
     def __str__(self) -> str:
-        """Return the report, after what welding and filling did."""
-        told = [] if self.welded is None else [f"welded {_said_weld(self.welded)}"]
-        told += [] if self.filled is None else [str(self.filled)]
-        told.append(as_table(self.report, self.weld_effects, kind=self.kind))
+        """Return the results of welding and filling, then the report."""
+        parts = [] if self.welded is None else [f"welded {_weld_text(self.welded)}"]
+        parts += [] if self.filled is None else [str(self.filled)]
+        parts.append(as_table(self.report, self.weld_effects, kind=self.kind))
         if self._has_names:
-            told.append(_solids_table(self.solids))
-        return "\n".join(told)
+            parts.append(_solids_table(self.solids))
+        return "\n".join(parts)
 
 
-def _said_weld(done: Welded) -> str:
-    """Say at which tolerance, and what welding did."""
+def _weld_text(done: Welded) -> str:
+    """Describe the tolerance and the result of welding."""
     return (
         f"at {done['tolerance']:g}: {counted(done['moved'], 'vertex', 'vertices')} moved, at most "
         f"{done['largest_move']:.3g}; {counted(done['dropped'], 'triangle')} dropped"
@@ -338,16 +339,18 @@ def check_file(
     path : path
         The wireframe.
     output : path, optional
-        Where the weld or fill is written, in the format that its extension names; it may be the
-        file itself, with ``overwrite``. A weld that leaves no triangle is not written.
+        File for the welded or filled mesh, in the format of its extension; it may be the input
+        itself, with ``overwrite``. A mesh without triangles left is not written.
     weld : float, optional
-        Join vertices that are so close, in the unit of the coordinates, and report on the result.
+        Join vertices within this distance, in the unit of the coordinates, and report on the
+        result.
     fill : int, optional
-        Then close holes of at most so many edges, as `fill_holes` does, and report on the result.
+        Then fill holes of at most this number of edges, as `fill_holes` does, and report on the
+        result.
     kind : {"solid", "surface"}
-        What it is to be used as: a solid must be closed, a surface is open.
+        The intended use: a solid must be closed, a surface is open.
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether to replace an existing output.
 
     Returns
     -------
@@ -356,19 +359,19 @@ def check_file(
     Raises
     ------
     FileExistsError
-        If the output is there already; see ``overwrite``.
+        If the output exists; see ``overwrite``.
     MeshError, OSError
         As `read_mesh` and `write_mesh`.
     ValueError
-        For an output of a mesh that is neither welded nor filled, and for another kind.
+        If there is an output without ``weld`` or ``fill``, or the kind is unknown.
 
     Examples
     --------
     >>> import geodomain, pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "ground.ply"
     >>> geodomain.write_mesh(geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]]), path)
-    >>> found = geodomain.check_file(path)
-    >>> found.report.fit, found.report.boundary_edges, found.weld_closes
+    >>> result = geodomain.check_file(path)
+    >>> result.report.fit, result.report.boundary_edges, result.weld_closes
     (False, 3, {})
     """
     if kind not in get_args(Kind):
@@ -377,7 +380,7 @@ def check_file(
     place = None if output is None else Path(output)
     if place is not None:
         if weld is None and fill is None:
-            message = "output= is for a mesh that is changed: give weld= or fill="
+            message = "output= needs a change of the mesh: give weld= or fill="
             raise ValueError(message)
         if not overwrite:
             refuse_inputs(files_of(place), [split_name(path)[0]])
@@ -386,7 +389,7 @@ def check_file(
     mesh = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path)
     mesh, welded = (mesh, None) if weld is None else _welded(mesh, weld)
     mesh, filled = (mesh, None) if fill is None else _filled(mesh, fill)
-    if place is not None and len(mesh.triangles):  # no format has a mesh of nothing
+    if place is not None and len(mesh.triangles):  # no format can hold an empty mesh
         write_solid(mesh, place, overwrite=overwrite)
         mesh = read_mesh(place)  # STL rounds
         if welded is not None:
@@ -402,19 +405,19 @@ def check_file(
 
 def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
     """List the solids of a file."""
-    names = [visible(one.name) for one in solids]
+    names = [visible(solid.name) for solid in solids]
     width = max(map(len, names))
     rows = [
-        f"  {name:<{width}}  {counted(one.triangles, 'triangle'):>20}, "
-        f"{'closed' if one.closed else 'not closed'}"
-        for name, one in zip(names, solids, strict=True)
+        f"  {name:<{width}}  {counted(solid.triangles, 'triangle'):>20}, "
+        f"{'closed' if solid.closed else 'not closed'}"
+        for name, solid in zip(names, solids, strict=True)
     ]
     named = "each of them FILE:NAME" if len(solids) > 1 else "also FILE:NAME"
     return "\n".join([f"{counted(len(solids), 'solid')}, {named}", *rows])
 
 
 def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
-    """Return a mesh welded, and what that did."""
+    """Weld a mesh; return it with the result."""
     result = weld_mesh(mesh, tolerance)
     done: Welded = {
         "tolerance": tolerance,
@@ -427,20 +430,20 @@ def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
 
 
 def _filled(mesh: Mesh, max_edges: int) -> tuple[Mesh, FilledHoles]:
-    """Return a mesh whose holes are filled, and what that did."""
+    """Fill the holes of a mesh; return it with the result."""
     result = fill_mesh(mesh, max_edges)
     return result.mesh, FilledHoles(max_edges, result.added, result.holes, None)
 
 
 def _welds(mesh: Mesh) -> dict[float, str]:
-    """Try the usual tolerances, and say what each does."""
+    """Return the effect of welding at each usual tolerance."""
     table = edge_table(mesh)
     return {trial: _effect(mesh, table, trial) for trial in _TRIALS}
 
 
 def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
-    """Say whether a weld closes a mesh, and what else it does."""
+    """Describe whether welding closes a mesh, and what it collapses."""
     if closing_weld(mesh, table, tolerance) is not None:
         return "closes it"
-    found = collapsing_weld(mesh, tolerance)
-    return _OPEN if found is None else f"closes it by {collapse_text(found)}"
+    collapse = collapsing_weld(mesh, tolerance)
+    return _OPEN if collapse is None else f"closes it by {collapse_text(collapse)}"

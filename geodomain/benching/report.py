@@ -1,4 +1,4 @@
-"""What the paper reports, to stand beside what this machine does; nothing is measured here.
+"""Lay out the results of a benchmark as text and charts, beside the published ones.
 
 R. Leung, "GPU implementation of a ray-surface intersection algorithm in CUDA", arXiv 2209.02878
 (2022): Tables 1 to 3, and the memory of its version 2.1.
@@ -30,18 +30,18 @@ SOURCE = "R. Leung, arXiv 2209.02878 (2022)"
 HEADING = "published, Titan X"
 MACHINES = "GeForce GTX Titan X; libraries on a Core i7-8665U"
 TRIANGLES, SEGMENTS = 29_284, 10_000_000
-MIB = 1 << 20  # what the paper calls MB
+MIB = 1 << 20  # the paper's MB
 
 
 class Published(NamedTuple):
-    """One row: seconds for all segments, NaN if not reported, and millions of pairs a second."""
+    """A published row: seconds for all segments, or NaN, and million pairs a second."""
 
     seconds: float
     mega_tests_per_second: float
 
 
-# Tables 1 and 3, by the names of our contenders: versions 1, 2.0, 2.1 and 2.2 of the program are
-# the last four. Of Table 1's preliminary times the paper repeats all in Table 3.
+# Tables 1 and 3 under the names of our contenders; the last four are versions 1, 2.0, 2.1 and 2.2
+# of the program. Table 3 repeats the preliminary times of Table 1.
 RUNS = {
     "PyVista ray_trace": Published(384.5, 761.5),
     "VTK OBBTree": Published(92.3, 3_171.3),
@@ -51,20 +51,20 @@ RUNS = {
     "geodomain bvh, 16 blocks (cuda)": Published(0.463, 632_071.5),
     "geodomain bvh, 16 blocks, sorted (cuda)": Published(0.228, 1_284_357.7),
 }
-# What Table 1 cites from elsewhere.
+# Results of others that Table 1 cites.
 CITED = {
     "Jimenez et al. 2014, GTX 560 Ti": Published(nan, 2_742.0),
     "the same, scaled to a Titan X": Published(nan, 9_651.9),
 }
-# Table 2, in seconds: differences of what it gives cumulatively. Codes include the centroids,
-# the tree the clearing of its nodes; the sort was the host's.
+# Table 2, in seconds, from its cumulative times. Codes include the centroids, and the tree includes
+# clearing its nodes; the sort ran on the host.
 BUILD = {
     "boxes of segments": 4.32e-3,
     "codes": (7.75 - 4.32) * 1e-3,
     "sort": (24.23 - 7.75) * 1e-3,
     "tree": (24.94 - 24.23) * 1e-3,
 }
-# Bytes: both ends of the segments, the answers, and what is left of 267.8 MiB.
+# Bytes: both ends of the segments, the answers, and the rest of 267.8 MiB.
 MEMORY = {
     "segments": round(2 * 114.4 * MIB),
     "answers, boolean": round(38.1 * MIB),
@@ -72,14 +72,14 @@ MEMORY = {
 }
 NOTES = f"""\
 Published: {SOURCE}; {SEGMENTS:,} segments, {TRIANGLES:,} triangles;
-{MACHINES}. About the same work here: ten million rays.
-Brute force is its version 1, a hierarchy asked by 1 block 2.0, by 16 blocks 2.1, and with
-sorted segments 2.2; its codes were sorted on the host. Its copies took 46.7 ms to the GPU and
-3.3 ms back. Its 267.8 MB are of 2^20 bytes; MB in these tables are of 10^6."""
+{MACHINES}. For about the same work here, use ten million rays.
+Its version 1 is brute force, 2.0 a hierarchy with 1 block, 2.1 with 16 blocks, and 2.2 with
+sorted segments; it sorted its codes on the host. Its copies took 46.7 ms to the GPU and 3.3 ms
+back. Its 267.8 MB are MiB of 2^20 bytes; MB in these tables are 10^6 bytes."""
 
 
 def as_dict() -> dict[str, object]:
-    """Return everything for JSON, None where there is no number."""
+    """Return the published results for JSON, with None instead of NaN."""
     runs = {
         name: {
             "seconds": None if each.seconds != each.seconds else each.seconds,
@@ -98,7 +98,7 @@ def as_dict() -> dict[str, object]:
     }
 
 
-# --- The picture of a hierarchy: the boxes of one level over the surface, drawn off-screen.
+# --- The picture of a hierarchy: the boxes of one level over the surface.
 
 _HEIGHTS = 4
 
@@ -115,20 +115,20 @@ def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
     intersector : SegmentIntersector
         The surface, with a hierarchy.
     level : int
-        0 is the whole.
+        Level 0 is the root.
     path : Path
-        A PNG file; one that is there is replaced.
+        A PNG file, replaced if it exists.
 
     Raises
     ------
     LevelError
-        If there is no such level.
+        If the hierarchy has no such level.
     OSError
         If the file cannot be written.
     """
     try:
         boxes = intersector.to_pyvista(level)
-    except ValueError as error:  # before a window is made
+    except ValueError as error:  # raised before a window is opened
         raise LevelError(str(error)) from None
     with _quiet():
         _draw(intersector.mesh.to_pyvista(), boxes, level, path)
@@ -136,15 +136,15 @@ def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
 
 def _draw(surface: pyvista.PolyData, boxes: pyvista.PolyData, level: int, path: Path) -> None:
     """Draw a surface and the boxes around its parts."""
-    # Typed too narrowly in PyVista, whose own documentation uses it otherwise.
+    # PyVista's types are too narrow for uses in its own documentation.
     pyvista: Any = importlib.import_module("pyvista")
     plotter = pyvista.Plotter(off_screen=True, window_size=(1400, 850))
     plotter.set_background("white")
     plotter.add_mesh(surface, color="#d8c7a3")
     plotter.add_mesh(boxes, style="wireframe", color="#b5382c", line_width=2, lighting=False)
-    said = f"Level {level} of the hierarchy: {boxes.n_cells // 6:,} boxes over "
-    said += f"{surface.n_cells:,} triangles. Heights are exaggerated {_HEIGHTS} times."
-    plotter.add_text(said, font_size=9, color="#222222", position="upper_left")
+    caption = f"Level {level} of the hierarchy: {boxes.n_cells // 6:,} boxes over "
+    caption += f"{surface.n_cells:,} triangles. Heights are exaggerated {_HEIGHTS} times."
+    plotter.add_text(caption, font_size=9, color="#222222", position="upper_left")
     plotter.set_scale(zscale=_HEIGHTS)
     plotter.view_vector((0.5, -1.0, 0.9))
     plotter.camera.zoom(1.35)
@@ -159,7 +159,7 @@ def _draw(surface: pyvista.PolyData, boxes: pyvista.PolyData, level: int, path: 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence VTK's message about a missing display, which it does not need."""
+    """Silence VTK's message about a missing display: rendering off screen needs none."""
     from vtkmodules.vtkCommonCore import vtkLogger as logger
 
     logger.SetStderrVerbosity(logger.VERBOSITY_ERROR)
@@ -169,7 +169,7 @@ def _quiet() -> Iterator[None]:
         logger.SetStderrVerbosity(logger.VERBOSITY_INFO)
 
 
-# --- The chart of a benchmark: rates and build times as dots, what is published beside them.
+# --- The chart of a benchmark: rates and build times as dots, beside the published ones.
 
 _OURS, _THEIRS, _PAPER, _INK = "#b5382c", "#7d868b", "#2b5f8a", "#222222"
 _OUR_NAME = "geodomain"
@@ -177,7 +177,7 @@ _PUBLISHED = f"{HEADING}: {SOURCE}"
 
 
 class ChartRow(NamedTuple):
-    """One line of a panel: what was measured, or NaN and why not; and what is published."""
+    """One line of a panel: the measured value or NaN, its text, and the published value."""
 
     value: float
     words: str
@@ -190,9 +190,9 @@ def draw(report: Report, path: Path) -> None:
     Parameters
     ----------
     report : Report
-        What was measured.
+        The results.
     path : Path
-        Where to; a file that is there is replaced.
+        The picture, replaced if it exists.
 
     Raises
     ------
@@ -215,8 +215,8 @@ def draw(report: Report, path: Path) -> None:
     lines = [len(rows) + 2.2 for *_, rows in panels]
     figure = Figure(figsize=(10.5, 1.1 + 0.27 * sum(lines)), dpi=150, layout="constrained")
     setting = report.setting
-    said = f"{setting['rays']:,} segments against {setting['triangles']:,} triangles"
-    figure.suptitle(f"{said}\n{setting['machine']}", color=_INK, fontsize=11)
+    title = f"{setting['rays']:,} segments against {setting['triangles']:,} triangles"
+    figure.suptitle(f"{title}\n{setting['machine']}", color=_INK, fontsize=11)
     columns = figure.subplots(len(panels), 1, height_ratios=lines, squeeze=False)[:, 0]
     for axes, (title, unit, rows) in zip(columns, panels, strict=True):
         _draw_dots(axes, rows)
@@ -230,17 +230,17 @@ def draw(report: Report, path: Path) -> None:
     figure.legend(handles=handles, loc="outside lower left", ncols=3, frameon=False, fontsize=9)
     picture = io.BytesIO()
     kind = path.suffix.removeprefix(".") or None
-    figure.savefig(picture, format=kind, bbox_inches="tight")  # numbers stand beside the axes
+    figure.savefig(picture, format=kind, bbox_inches="tight")  # numbers are outside the axes
     with replaced(path) as file:
         file.write(picture.getvalue())
 
 
 def _rates(runs: Sequence[Run]) -> dict[str, ChartRow]:
-    """Return millions of segments a second, of the contenders that ran and of the paper."""
+    """Return millions of segments a second, measured and published."""
     rows = {}
     for run in runs:
-        known = RUNS.get(run.name)
-        paper = SEGMENTS / known.seconds / 1e6 if known else nan
+        published = RUNS.get(run.name)
+        paper = SEGMENTS / published.seconds / 1e6 if published else nan
         rate = nan if run.lacking else run.rays_per_second / 1e6
         rows[run.name] = ChartRow(rate, run.lacking or rounded(rate), paper)
     return rows
@@ -254,9 +254,9 @@ def _milliseconds(parts: dict[str, float]) -> dict[str, ChartRow]:
 
 
 def _draw_dots(axes: Axes, rows: dict[str, ChartRow]) -> None:
-    """Draw two dots to a line, the first on top, and their numbers beside it."""
-    known = [each for row in rows.values() for each in (row.value, row.paper) if each > 0]
-    least, most = (min(known), max(known)) if known else (1.0, 1.0)
+    """Draw the measured and the published value of each row as dots, with their numbers."""
+    values = [value for row in rows.values() for value in (row.value, row.paper) if value > 0]
+    least, most = (min(values), max(values)) if values else (1.0, 1.0)
     if most > 50 * least:
         axes.set_xscale("log")
         axes.set_xlim(least / 3, 3 * most)
@@ -275,7 +275,7 @@ def _draw_dots(axes: Axes, rows: dict[str, ChartRow]) -> None:
         axes.plot(row.paper, place, "D", color=_PAPER, fillstyle="none")
         if row.value > 0:
             _write(axes, (1.1, place), row.words, colour, "right")
-        elif _across(axes, row.paper) < 0.5:  # words are where the paper's mark is not
+        elif _across(axes, row.paper) < 0.5:  # keep the text away from the published mark
             _write(axes, (0.99, place), row.words, _INK, "right")
         else:
             _write(axes, (0.01, place), row.words, _INK, "left")
@@ -286,7 +286,7 @@ def _draw_dots(axes: Axes, rows: dict[str, ChartRow]) -> None:
 
 
 def _across(axes: Axes, value: float) -> float:
-    """Return where a value lies between the left side, 0, and the right, 1."""
+    """Return the position of a value between the left side, 0, and the right side, 1."""
     place = axes.transData.transform((value, 0.0))
     return float(axes.transAxes.inverted().transform(place)[0])
 
@@ -294,7 +294,7 @@ def _across(axes: Axes, value: float) -> float:
 def _write(
     axes: Axes, place: tuple[float, float], words: str, colour: str, side: Literal["left", "right"]
 ) -> None:
-    """Write words at a share of the width, on a line; `side` is where they end or begin."""
+    """Write text on a line at a share of the width; `side` is its alignment."""
     axes.annotate(
         words, place, xycoords=("axes fraction", "data"), annotation_clip=False,
         horizontalalignment=side, verticalalignment="center", fontsize=7.5, color=colour,
@@ -305,7 +305,7 @@ def _write(
 
 
 class Setting(TypedDict):
-    """What was asked, and of what machine."""
+    """The sizes of the scene, the repetitions and the machine."""
 
     triangles: int
     rays: int
@@ -323,16 +323,16 @@ class Report:
     Attributes
     ----------
     setting : dict
-        What was asked and of what machine.
+        Sizes of the scene, repetitions and machine.
     peers, strategies, modes : tuple of Run
-        Tables 1 and 3 of the paper: other libraries and ours, our strategies for whether a
-        segment crosses; and our modes.
+        Table 1 of the paper (other libraries and ours), Table 3 (our strategies in boolean mode),
+        and our modes.
     build : dict of str to dict of str to float
-        Table 2: for each backend, seconds of each part of building the hierarchy.
+        Table 2: for each backend, seconds of each stage of building the hierarchy.
     memory : dict of str to dict of str to int
-        For each backend, bytes of each array that a query needs.
+        For each backend, bytes of each array of a query.
     absent : dict of str to str
-        Why a backend has neither.
+        For each backend that could not be used, the reason.
     """
 
     setting: Setting
@@ -344,7 +344,7 @@ class Report:
     absent: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
-        """Return everything for JSON."""
+        """Return plain values for JSON."""
         return {
             "setting": self.setting,
             "peers": _with_gains(self.peers),
@@ -365,7 +365,7 @@ def _with_gains(runs: Sequence[Run]) -> list[dict[str, object]]:
 
 
 def gains(runs: Sequence[Run]) -> list[float | None]:
-    """Return the rates over that of the first that ran; None for those that did not."""
+    """Return each rate relative to the first that ran; None for contenders that did not run."""
     base = next((run.rays_per_second for run in runs if not run.lacking), math.nan)
     return [None if run.lacking else run.rays_per_second / base for run in runs]
 
@@ -384,7 +384,7 @@ def as_text(report: Report) -> str:
         NOTES,
         "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
         "time: until the answers are in memory, copied back from a GPU.\n"
-        "wrong: answers that are not those of exact arithmetic.",
+        "wrong: answers that differ from exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -400,11 +400,11 @@ def _setting(setting: Setting) -> str:
 
 _HEADINGS = ("rays", "build", "load", "time", "rays/s", "Mi/s", "gain", "wrong")
 
-Row = tuple[str, ...] | str  # the cells of a table, or words in their place
+Row = tuple[str, ...] | str  # the cells of a row, or a text instead
 
 
 def _runs(title: str, runs: Sequence[Run]) -> str:
-    """Lay out a table of contenders, and what is published of them."""
+    """Lay out a table of contenders, with published results beside them."""
     ours: list[Row] = [_HEADINGS, *map(_cells, runs, gains(runs))]
     theirs: list[Row] = [("time", "Mi/s"), *(_published(run.name) for run in runs)]
     blocks = [_block("", ours)]
@@ -414,7 +414,7 @@ def _runs(title: str, runs: Sequence[Run]) -> str:
 
 
 def _cells(run: Run, gain: float | None) -> Row:
-    """Return what was measured of one contender, or why it did not run."""
+    """Return the results of one contender, or why it did not run."""
     if gain is None:
         return f"({run.lacking})"
     return (
@@ -430,12 +430,12 @@ def _cells(run: Run, gain: float | None) -> Row:
 
 
 def _published(name: str) -> Row:
-    """Return what the paper reports of a contender, in its own digits."""
-    found = (RUNS | CITED).get(name)
-    if found is None:
+    """Return the published result of a contender, in the digits of the paper."""
+    row = (RUNS | CITED).get(name)
+    if row is None:
         return ""
-    seconds = "" if math.isnan(found.seconds) else f"{found.seconds:,} s"
-    return seconds, f"{found.mega_tests_per_second:,}"
+    seconds = "" if math.isnan(row.seconds) else f"{row.seconds:,} s"
+    return seconds, f"{row.mega_tests_per_second:,}"
 
 
 def _shares(
@@ -444,7 +444,7 @@ def _shares(
     paper: Mapping[str, float],
     say: Callable[[float], str],
 ) -> str:
-    """Lay out the parts of a whole and their sum, for each backend and for the paper."""
+    """Lay out parts and their sum, for each backend and for the paper."""
     columns = {**machines, HEADING: paper}
     names = list(dict.fromkeys(name for parts in columns.values() for name in parts))
     blocks = []
@@ -459,7 +459,7 @@ def _shares(
 
 
 def _block(heading: str, rows: Sequence[Row]) -> list[str]:
-    """Return lines as long as each other: columns that say nothing of anyone are left out."""
+    """Return lines of equal length, without empty columns."""
     full = [row for row in rows if not isinstance(row, str)]
     widths = [max(map(len, column)) if any(column[1:]) else 0 for column in zip(*full, strict=True)]
     texts = [
@@ -477,7 +477,7 @@ def _block(heading: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _beside(title: str, names: list[str], blocks: list[list[str]]) -> str:
-    """Put a column of names and blocks of lines beside each other, below a title."""
+    """Place a column of names and blocks of lines side by side, below a title."""
     width = max(map(len, names))
     lines = zip([name.ljust(width) for name in ["", "", *names]], *blocks, strict=True)
     texts = ["  ".join(parts).rstrip() for parts in lines]
@@ -504,7 +504,7 @@ def _bytes(count: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """Write three figures of a number, without a power of ten."""
+    """Format a number with three significant figures, without an exponent."""
     if not math.isfinite(value) or value == 0:
         return str(value)
     value = float(f"{value:.2e}")

@@ -1,4 +1,4 @@
-"""A benchmark from its scene to its report."""
+"""Run a benchmark: make the scene, measure all contenders, and report."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def compare(
     tree : tuple of int and Path, optional
         A level of the hierarchy, and a picture of its boxes.
     overwrite : bool
-        Whether pictures that are there may be replaced.
+        Whether to replace existing pictures.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def compare(
     Raises
     ------
     FileExistsError, FileNotFoundError
-        If a picture is there already, or its folder is not; before anything is measured.
+        If a picture exists, or its folder does not; checked before any measurement.
     LevelError
         If the hierarchy has no such level.
     """
@@ -85,7 +85,7 @@ def compare(
 def make_scene(
     triangles: int, rays: int, seed: int, threads: int | None
 ) -> tuple[Scene, SegmentIntersector]:
-    """Return the scene of `geodomain synthesize` with its truth, and the surface made ready."""
+    """Return the scene of `geodomain synthesize` with exact answers, and an intersector for it."""
     mesh = undulating_terrain(triangles, seed=seed)
     reach = longest_segment(triangles)
     (chunk,) = segments_across(mesh, rays, reach=reach, seed=seed, chunk=rays)
@@ -106,13 +106,13 @@ def run(
     Parameters
     ----------
     scene : Scene
-        What everyone is asked.
+        The scene for all contenders.
     repeat : int
-        Repetitions, of which the fastest counts.
+        Number of repetitions; the fastest counts.
     threads : int, optional
-        Ours; other libraries take what they take.
+        Threads of geodomain; other libraries choose their own number.
     step : callable, optional
-        Called with the name of each step that begins.
+        Called with the name of each step as it begins.
 
     Returns
     -------
@@ -141,12 +141,12 @@ def run(
 
 
 def _lacking(runs: tuple[Run, ...], backend: str) -> str:
-    """Return why one of our own runs on a backend was not possible, or nothing."""
+    """Return why a run of ours on a backend was not possible; "" if all were."""
     return next((run.lacking for run in runs if f"({backend})" in run.name and run.lacking), "")
 
 
 def _build(scene: Scene, backend: str, repeat: int, threads: int | None) -> dict[str, float]:
-    """Return the seconds of each part of the fastest of several builds."""
+    """Return the seconds of each stage of the fastest of several builds."""
     builds = []
     for _ in range(repeat):
         with SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector:
@@ -158,11 +158,11 @@ def _each(
     contenders: Callable[[str, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
     """Return the contenders of every backend."""
-    return tuple(each for name in MACHINES for each in contenders(name, threads))
+    return tuple(contender for name in MACHINES for contender in contenders(name, threads))
 
 
 def memory(scene: Scene, backend: str, threads: int | None) -> dict[str, int]:
-    """Return the bytes of each array of a query, the answers of all modes included."""
+    """Return the bytes of each array of a query, including the answers of all modes."""
     with (
         SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector,
         Segments(scene.starts, scene.ends, threads=threads) as segments,
@@ -187,7 +187,7 @@ def _bytes(answer: Answer) -> int:
 
 
 def _setting(scene: Scene, repeat: int, threads: int | None) -> Setting:
-    """Say what was asked, and of what machine."""
+    """Return the sizes of the scene, the repetitions and the machine."""
     return {
         "triangles": len(scene.mesh.triangles),
         "rays": len(scene),
@@ -200,7 +200,7 @@ def _setting(scene: Scene, repeat: int, threads: int | None) -> Setting:
 
 
 def _machine() -> list[str]:
-    """Return the parts of the machine, the GPU last, if there is one."""
+    """Return the parts of the machine, with GPUs last."""
     return [
         f"{platform.system()} {platform.machine()}",
         f"{os.cpu_count()} cores",

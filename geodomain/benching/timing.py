@@ -1,4 +1,4 @@
-"""The contenders of a benchmark: ways to test segments against a mesh."""
+"""Time libraries and strategies that test segments against a mesh."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def _nothing() -> str:
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to tell which segments cross a mesh.
+    """One way to find which segments cross a mesh.
 
     Attributes
     ----------
     name : str
         Library and function, or our strategy.
     prepare : callable
-        From a mesh, builds what is searched, and returns what loads starts and ends,
-        shape (n, 3); that returns what answers, as often as it is asked, (n,) bool.
+        Builds the search structure of a mesh, and returns a loader. The loader takes starts and
+        ends, shape (n, 3), and returns a query, which answers with (n,) bool on each call.
     modules : tuple of str
-        What must be installed.
+        Modules that must be installed.
     unfit : callable
-        Says in a few words why it cannot run here for another reason, or nothing.
+        Returns another reason why it cannot run here, in a few words; "" if it can.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Contender:
     unfit: Callable[[], str] = _nothing
 
     def lacking(self) -> str:
-        """Return in a few words why it cannot run here; empty if it can."""
+        """Return why it cannot run here, in a few words; "" if it can."""
         for name in self.modules:
             try:
                 importlib.import_module(name)
@@ -64,23 +64,23 @@ class Contender:
         return self.unfit()
 
 
-# --- Other libraries that test segments against triangles, each in its own usual way; no timing.
+# --- Other libraries that test segments against triangles, each in its usual way.
 
 
-def _from_arrays(ask: Callable[[Floats, Floats], Answers]) -> Load:
+def _from_arrays(query: Callable[[Floats, Floats], Answers]) -> Load:
     """Return a loader for a library that takes arrays on each call."""
-    return lambda starts, ends: lambda: ask(starts, ends)
+    return lambda starts, ends: lambda: query(starts, ends)
 
 
 def _pyvista_ray_trace(mesh: Mesh) -> Load:
     surface = mesh.to_pyvista()
-    surface.ray_trace([0, 0, 0], [0, 0, 1])  # builds its tree when it is first asked
+    surface.ray_trace([0, 0, 0], [0, 0, 1])  # the first call builds its tree
 
-    def ask(starts: Floats, ends: Floats) -> Answers:
+    def query(starts: Floats, ends: Floats) -> Answers:
         pairs = zip(starts, ends, strict=True)
         return np.array([len(surface.ray_trace(start, end)[1]) > 0 for start, end in pairs])
 
-    return _from_arrays(ask)
+    return _from_arrays(query)
 
 
 def _vtk_obb_tree(mesh: Mesh) -> Load:
@@ -90,21 +90,21 @@ def _vtk_obb_tree(mesh: Mesh) -> Load:
     tree.SetDataSet(surface)
     tree.BuildLocator()
 
-    def ask(starts: Floats, ends: Floats) -> Answers:
+    def query(starts: Floats, ends: Floats) -> Answers:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
         return np.array([tree.IntersectWithLine(a, b, None, None) != 0 for a, b in pairs])
 
-    return _from_arrays(ask)
+    return _from_arrays(query)
 
 
 def _pyvista_multi_ray_trace(mesh: Mesh) -> Load:
     surface = mesh.to_pyvista()
 
-    def ask(starts: Floats, ends: Floats) -> Answers:
+    def query(starts: Floats, ends: Floats) -> Answers:
         points, rays, _ = surface.multi_ray_trace(starts, ends - starts, first_point=True)
         return _within(starts, ends, np.asarray(points), np.asarray(rays))
 
-    return _from_arrays(ask)
+    return _from_arrays(query)
 
 
 def _trimesh(mesh: Mesh) -> Load:
@@ -112,15 +112,15 @@ def _trimesh(mesh: Mesh) -> Load:
 
     caster = trimesh.Trimesh(mesh.vertices, mesh.triangles, process=False).ray
 
-    def ask(starts: Floats, ends: Floats) -> Answers:
+    def query(starts: Floats, ends: Floats) -> Answers:
         points, rays, _ = caster.intersects_location(starts, ends - starts, multiple_hits=False)
         return _within(starts, ends, points, rays)
 
-    return _from_arrays(ask)
+    return _from_arrays(query)
 
 
 def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64]) -> Answers:
-    """Return which rays' first hits lie within the segment."""
+    """Return for which rays the first hit lies within the segment."""
     hit = np.zeros(len(starts), dtype=bool)
     if len(rays):
         far = ((points - starts[rays]) ** 2).sum(axis=1)
@@ -159,7 +159,7 @@ def _open3d_occlusions(mesh: Mesh) -> Load:
 
 _EMBREE = ("trimesh", "embreex")
 
-# The first three are those of the paper, slowest first.
+# The first three are in the paper, slowest first.
 PEERS = (
     Contender("PyVista ray_trace", _pyvista_ray_trace, ("pyvista",)),
     Contender("VTK OBBTree", _vtk_obb_tree, ("vtkmodules", "pyvista")),
@@ -170,7 +170,7 @@ PEERS = (
 )
 
 
-# --- Our own strategies as contenders: those of arXiv 2209.02878, and our modes.
+# --- Our own contenders: the strategies of arXiv 2209.02878, and our modes.
 
 MACHINES = tuple(name for name in BACKENDS if name != "auto")
 
@@ -183,13 +183,13 @@ class _Options(TypedDict, total=False):
 
 
 class _Strategy(_Options, total=False):
-    """What makes a strategy."""
+    """The options of a strategy."""
 
     sort: bool
 
 
-# What the paper calls versions 1, 2.0, 2.1 and 2.2, and as many blocks as suit the segments. On the
-# CPU a number of blocks has no meaning: there are threads.
+# Versions 1, 2.0, 2.1 and 2.2 of the paper, then the default number of blocks. The CPU has threads
+# instead of blocks.
 _STRATEGIES: dict[str, _Strategy] = {
     "brute": {"strategy": "brute"},
     "bvh, 1 block": {"grid": 1},
@@ -201,18 +201,18 @@ _STRATEGIES: dict[str, _Strategy] = {
 
 
 def strategies(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our strategies on a backend, the slowest first; sorting is part of loading."""
+    """Return our strategies on a backend, slowest first; sorting counts as loading."""
     names = [name for name in _STRATEGIES if not (backend == "cpu" and "block" in name)]
     return tuple(_ours(name, backend, threads, **_STRATEGIES[name]) for name in names)
 
 
 def modes(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return the modes of a hierarchy on a backend, by the words of the paper."""
+    """Return the modes of a hierarchy on a backend, under the names of the paper."""
     return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
 def preliminary(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return what the libraries are compared with: brute force, and the default strategy."""
+    """Return our contenders beside other libraries: brute force and the default strategy."""
     return _ours("brute", backend, threads, strategy="brute"), _ours("bvh", backend, threads)
 
 
@@ -225,7 +225,7 @@ def _ours(
     mode: Mode = "boolean",
     **options: Unpack[_Options],
 ) -> Contender:
-    """Make a contender of the intersector with some options; it says where it cannot run."""
+    """Return our intersector with some options as a contender."""
 
     def prepare(mesh: Mesh) -> Load:
         intersector = SegmentIntersector(mesh, backend=backend, threads=threads, **options)
@@ -240,7 +240,7 @@ def _ours(
 
 
 def _whether(answer: Answer) -> Answers:
-    """Turn any mode's answer into whether there is a crossing."""
+    """Convert the answer of any mode to whether there is a crossing."""
     if not isinstance(answer, Hits):
         return np.not_equal(answer, 0)
     crossing = np.zeros(answer.segment_count, dtype=bool)
@@ -249,7 +249,7 @@ def _whether(answer: Answer) -> Answers:
 
 
 def unfit(backend: str) -> str:
-    """Return why a backend cannot be used here, or an empty text."""
+    """Return why a backend cannot be used here; "" if it can."""
     try:
         choose(backend)
     except DeviceError as error:
@@ -257,19 +257,19 @@ def unfit(backend: str) -> str:
     return ""
 
 
-# --- Time contenders on the same segments, and compare their answers; no printing.
+# --- Time contenders on the same segments, and compare their answers.
 
 Result = TypeVar("Result")
 
-# A contender is first asked about so many, which also warms it up. A slow one is then asked
-# about no more than it answers in a while.
+# A contender first gets this many segments, which also warms it up. A slow contender then gets only
+# as many as it can answer in the time below.
 PILOT_RAYS = 1000
-PATIENCE = 2.0  # seconds for one repetition, about
+PATIENCE = 2.0  # approximate seconds for one repetition
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What all contenders are asked: a mesh, segments, and the exact answers.
+    """The scene for all contenders: a mesh, segments, and the exact answers.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ class Scene:
     truth : ndarray of shape (n,), bool
         Which segments cross the mesh.
     seed : int
-        That all of it was made from.
+        Seed of the scene.
     """
 
     mesh: Mesh
@@ -288,7 +288,7 @@ class Scene:
     seed: int = 0
 
     def __len__(self) -> int:
-        """Return how many segments there are."""
+        """Return the number of segments."""
         return len(self.starts)
 
 
@@ -300,15 +300,15 @@ class Run:
     ----------
     name : str
     triangles, rays : int
-        How many it was asked about: a slow one gets the first rays alone.
+        Number of triangles and rays; a slow contender gets only the first rays.
     build_seconds, load_seconds, seconds : float
-        To build what is searched, to load the segments, and to answer, each the best
-        repetition; NaN if it did not run, or if loading is part of answering. What is copied
-        to a GPU when it is first asked about is part of loading.
+        Time to build the search structure, to load the segments, and to answer, each the best
+        repetition; NaN if it did not run, or if loading is part of answering. Copies to a GPU
+        during the first query count as loading.
     differences : int
-        Answers that are not the truth.
+        Number of wrong answers.
     lacking : str
-        Why it did not run, or nothing.
+        Why it did not run; "" if it did.
     """
 
     name: str
@@ -322,16 +322,16 @@ class Run:
 
     @property
     def rays_per_second(self) -> float:
-        """Return the rate of answers."""
+        """The number of answers a second."""
         return self.rays / self.seconds
 
     @property
     def tests_per_second(self) -> float:
-        """Return triangles times rays over time: the tests that trying every pair would take."""
+        """Triangles times rays a second: the rate of tests if every pair were tried."""
         return self.triangles * self.rays_per_second
 
     def as_dict(self) -> dict[str, object]:
-        """Return everything for JSON, None where there is no number."""
+        """Return plain values for JSON, with None instead of NaN."""
         rates = {"rays_per_second": self.rays_per_second, "tests_per_second": self.tests_per_second}
         return {key: _plain(value) for key, value in (asdict(self) | rates).items()}
 
@@ -341,7 +341,7 @@ def _plain(value: object) -> object:
 
 
 def timed(function: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the seconds that a call takes, and what it returns."""
+    """Return the seconds of a call, and its result."""
     begin = time.perf_counter()
     result = function()
     return time.perf_counter() - begin, result
@@ -354,23 +354,23 @@ def measure(contender: Contender, scene: Scene, *, repeat: int = 3, loaded: bool
     ----------
     contender : Contender
     scene : Scene
-        What it is asked.
+        The scene.
     repeat : int
-        Repetitions, of which the fastest counts.
+        Number of repetitions; the fastest counts.
     loaded : bool
-        Take the time from segments that are loaded; otherwise from arrays.
+        Time the query of loaded segments; otherwise of arrays, loading included.
 
     Returns
     -------
     Run
-        With its reason, where it cannot run or fails.
+        The result, or the reason why it cannot run or fails.
     """
     name, triangles = contender.name, len(scene.mesh.triangles)
     if lacking := contender.lacking():
         return Run(name, triangles, lacking=lacking)
     try:
         return _measure(contender, scene, repeat, loaded)
-    except Exception as error:  # of another library: the rest can be compared all the same
+    except Exception as error:  # an error of one library must not stop the benchmark
         words = f"failed: {type(error).__name__}: {error}".split()
         return Run(name, triangles, lacking=" ".join(words)[:70])
 
@@ -381,9 +381,9 @@ def _measure(contender: Contender, scene: Scene, repeat: int, loaded: bool) -> R
     load = builds[-1][1]
     rays = _patient_count(load, scene)
     starts, ends = scene.starts[:rays], scene.ends[:rays]
-    load_seconds, ask = timed(lambda: load(starts, ends))
-    first_seconds, _ = timed(ask) if loaded else (math.nan, None)
-    rounds = [timed(ask if loaded else lambda: load(starts, ends)()) for _ in range(repeat)]
+    load_seconds, query = timed(lambda: load(starts, ends))
+    first_seconds, _ = timed(query) if loaded else (math.nan, None)
+    rounds = [timed(query if loaded else lambda: load(starts, ends)()) for _ in range(repeat)]
     seconds = min(seconds for seconds, _ in rounds)
     return Run(
         contender.name,
@@ -397,20 +397,20 @@ def _measure(contender: Contender, scene: Scene, repeat: int, loaded: bool) -> R
 
 
 def _patient_count(load: Load, scene: Scene) -> int:
-    """Return how many segments the time allows, estimated from fewer of them."""
+    """Estimate how many segments can be answered in the time, from a pilot run."""
     pilot = min(PILOT_RAYS, len(scene))
     while True:
-        ask = load(scene.starts[:pilot], scene.ends[:pilot])
-        ask()
-        seconds, _ = timed(ask)
-        # What a call costs for any number must not be taken for the cost of a ray.
+        query = load(scene.starts[:pilot], scene.ends[:pilot])
+        query()
+        seconds, _ = timed(query)
+        # The fixed cost of a call must not dominate the estimate.
         if pilot == len(scene) or seconds > PATIENCE / 40:
             return min(len(scene), max(pilot, round_down(PATIENCE * pilot / seconds)))
         pilot = min(10 * pilot, len(scene))
 
 
 def round_down(count: float) -> int:
-    """Return the next lower of 1, 2, 5, 10, 20, 50 ..., so that a table can be read."""
+    """Round down to 1, 2, 5, 10, 20, 50 ..., for a readable table."""
     if count < 1:
         return 0
     power: int = 10 ** (len(str(int(count))) - 1)

@@ -1,1 +1,1 @@
-"""Split blocks at wireframes, join sub-blocks, and make new models."""
+"""Split blocks at wireframes, join sub-blocks, and make new block models."""

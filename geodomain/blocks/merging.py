@@ -1,4 +1,4 @@
-"""Join sub-blocks of one parent that agree into fewer blocks."""
+"""Join the sub-blocks of each parent that agree in all columns into larger blocks."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 
 Triple = tuple[Numbers, Numbers, Numbers]
-# Coordinates that were turned into the world are rounded there: faces of turned boxes agree within
-# this part of the smaller size, and what is joined has the volume of its parts within the other.
+# Rotation into world coordinates rounds them. Faces of rotated boxes count as equal within _NEAR of
+# the smaller size, and a joined block must have the volume of its parts within _SAME.
 _NEAR, _SAME = 5e-3, 1e-9
 
 
 class Joining:
-    """What is done to the blocks, and what is counted.
+    """Joins the blocks of each parent, and counts them.
 
     Parameters
     ----------
     name : str
-        What messages call the model.
+        Name of the model in messages.
     parent : int
-        The column of the parents, and its name.
+        Index of the parent column.
     column : str
+        Name of the parent column.
     space : Space
         The frame of the blocks.
     threads : int, optional
@@ -56,7 +57,7 @@ class Joining:
     Attributes
     ----------
     before, after : int
-        Blocks that were read and given out.
+        Number of blocks read and written.
     """
 
     def __init__(
@@ -70,11 +71,11 @@ class Joining:
 
     @property
     def parents(self) -> int:
-        """Count the parents."""
+        """The number of parents."""
         return sum(map(len, self._runs))
 
     def require_runs(self) -> None:
-        """Refuse parents whose blocks do not follow each other: they would not all be joined.
+        """Refuse a parent whose blocks are not in consecutive rows, as not all would be joined.
 
         Raises
         ------
@@ -84,17 +85,17 @@ class Joining:
         again = np.flatnonzero(counts > 1)
         if again.size:
             message = (
-                f"{self._name}: the blocks of {self._column} {parents[again[0]]:.10g} do not "
-                f"follow each other: sort the rows by {self._column}, or name another column with "
+                f"{self._name}: the blocks of {self._column} {parents[again[0]]:.10g} are not in "
+                f"consecutive rows: sort the rows by {self._column}, or name another column with "
                 "parent="
             )
             raise TableError(message)
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Join some blocks, with all that belong to their parents."""
+        """Join a chunk of blocks, which holds whole parents."""
         column = rows.column(self._parent)
         parent = column.loose_numbers()[: len(rows)]
-        self._refuse_words(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)
+        self._refuse_text(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)
         lost = rows.missing | np.isnan(parent)
         changes = np.flatnonzero((np.diff(parent) != 0) | lost[1:] | lost[:-1]) + 1
         starts = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
@@ -102,7 +103,7 @@ class Joining:
         self._runs.append(parent[starts[:-1]][~lost[starts[:-1]]])
         keys = combined([rows.alike(), *(a.astype(np.int64) for a in rows.absent)], len(rows))
         if not rows.first:
-            self._require_known_frame(rows)
+            self._require_frame(rows)
         local = self._space.local(rows.coordinates)
         faces = [self._faces(local[axis], rows.sizes[axis], group) for axis in range(3)]
         low, high = (np.column_stack(side) for side in zip(*faces, strict=True))
@@ -111,11 +112,11 @@ class Joining:
         )
         at_low = low == joined_low[owner]
         if self._space.is_rounded:
-            owner, at_low = _apart_unless_full(rows.sizes, owner, at_low)
-        yield self._made(rows, local, at_low, owner)
+            owner, at_low = _undo_gaps(rows.sizes, owner, at_low)
+        yield self._joined(rows, local, at_low, owner)
 
-    def _require_known_frame(self, rows: BlockRows) -> None:
-        """Refuse blocks that are turned where nothing says so, or otherwise than is said."""
+    def _require_frame(self, rows: BlockRows) -> None:
+        """Refuse blocks whose rotation is not stated, or differs from the stated one."""
         usable = ~rows.missing
         points = rows.points[usable]
         sizes = np.column_stack([size.doubles() for size in rows.sizes])[usable]
@@ -123,18 +124,18 @@ class Joining:
         if not self._space.is_turned:
             require_known_turn(points, sizes, self._space.frame, self._name, "joined")
 
-    def _refuse_words(self, words: NDArray[np.bool_], first: int) -> None:
-        """Refuse parents that are no numbers."""
-        if words.any():
-            block = first + int(words.argmax()) + 1
+    def _refuse_text(self, is_text: NDArray[np.bool_], first: int) -> None:
+        """Refuse parents that are not numbers."""
+        if is_text.any():
+            block = first + int(is_text.argmax()) + 1
             message = (
-                f"{self._name}: {self._column} is no number in block {block}: name a column of "
+                f"{self._name}: {self._column} is not a number in block {block}: name a column of "
                 "numbers with parent="
             )
             raise TableError(message)
 
     def _faces(self, at: Numbers, size: Numbers, group: Ints) -> tuple[Ints, Ints]:
-        """Give numbers to the lower and upper faces along an axis."""
+        """Assign numbers to the lower and upper faces along an axis, in order in each group."""
         half = size.half()
         low, high = (at, at + size) if self._at_corner else (at - half, at + half)
         both, groups = low.followed(high), np.concatenate([group, group])
@@ -144,8 +145,8 @@ class Joining:
             places = both.ranked(groups)
         return places[: len(at)], places[len(at) :]
 
-    def _made(self, rows: BlockRows, local: Triple, at_low: Bools, owner: Ints) -> NewRows:
-        """Give the joined blocks, each in the place of its first part."""
+    def _joined(self, rows: BlockRows, local: Triple, at_low: Bools, owner: Ints) -> NewRows:
+        """Return the joined blocks, each at the row of its first part."""
         first = np.flatnonzero(owner == np.arange(len(rows)))
         place = np.empty(len(rows), np.int64)
         place[first] = np.arange(len(first))
@@ -153,16 +154,16 @@ class Joining:
         alone = np.bincount(group, minlength=len(first)) == 1
         sizes, coordinates = [], []
         for axis in range(3):
-            # The parts along one edge of a joined block: their sizes add up to its own.
+            # The sizes of the parts along one edge of a joined block add up to its size.
             edge = np.flatnonzero(at_low[:, axis - 1] & at_low[:, axis - 2])
             size = rows.sizes[axis].take(edge).summed(group[edge], len(first))
             corner = np.flatnonzero(at_low.all(axis=1))
             start = np.empty(len(first), np.int64)
             start[group[corner]] = corner
             sizes.append(size)
-            own = rows.sizes[axis].take(start)
+            first_size = rows.sizes[axis].take(start)
             at = local[axis].take(start)
-            coordinates.append(at if self._at_corner else at + (size - own).half())
+            coordinates.append(at if self._at_corner else at + (size - first_size).half())
         self.before += len(rows)
         self.after += len(first)
         return NewRows(
@@ -175,15 +176,15 @@ class Joining:
 
 
 def _ranked_nearly(values: Floats, sizes: Floats, group: Ints) -> Ints:
-    """Give a number to each different face of a group; equal are those that nearly agree."""
+    """Assign a number to each distinct face of a group; nearly equal faces share one."""
     order = np.lexsort([values, group])
     values, sizes, groups = values[order], sizes[order], group[order]
     near = _NEAR * np.minimum(sizes[1:], sizes[:-1])
     return numbered(order, (np.diff(values) > near) | (np.diff(groups) != 0))
 
 
-def _apart_unless_full(sizes: Triple, owner: Ints, at_low: Bools) -> tuple[Ints, Bools]:
-    """Leave parts as they are that would not have the volume of what they are joined to."""
+def _undo_gaps(sizes: Triple, owner: Ints, at_low: Bools) -> tuple[Ints, Bools]:
+    """Undo joins whose block would not have the volume of its parts."""
     dx, dy, dz = (size.doubles() for size in sizes)
     count = len(owner)
     filled = np.bincount(owner, dx * dy * dz, count)
@@ -209,25 +210,25 @@ def merge_file(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> MergeSummary:
-    r"""Join sub-blocks of a model in a file into fewer, and write them.
+    r"""Join the sub-blocks of a model in a file into fewer blocks, and write them.
 
-    Neighbours of one parent that agree in every column but their coordinates and sizes become one
-    block, with the row of the first of them. Joined blocks fill what their parts filled, exactly;
-    there are never more of them in a parent than runs joined along its best axis, and the same
-    input gives the same blocks. With ``frame`` coordinates are those of the world and rounded:
-    faces agree within 1/200 of the smaller size, volumes still add up, and coordinates of joined
-    blocks are rounded to 6 decimals in text.
+    Neighbours of one parent that agree in every column except coordinates and sizes become one
+    block, which keeps the row of the first. Joined blocks fill exactly the space of their parts. A
+    parent never has more of them than joining runs along its best axis would leave, and the same
+    input always gives the same blocks. With ``frame``, world coordinates are rounded: faces match
+    within 1/200 of the smaller size, volumes still add up, and joined coordinates are rounded to 6
+    decimals in text.
 
     Parameters
     ----------
     model : path
-        Text, Parquet or .vtu, with block sizes. The blocks of a parent follow each other.
+        Text, Parquet or .vtu, with block sizes. The blocks of a parent are in consecutive rows.
     output : path
-        The file to write, of the model's kind.
+        The file to write, in the format of the model.
     parent : str
-        The column of numbers that says which blocks belong together.
+        Column of numbers that identify the parent of each block.
     extensive : str or sequence of str
-        Columns of amounts, which are added up.
+        Columns of amounts to add up, such as tonnes.
     overwrite, threads, progress, **table
         As for `label_file`.
 
@@ -239,8 +240,8 @@ def merge_file(
     Raises
     ------
     TableError, OSError
-        As `label_file`, for a model without sizes, and where the blocks of a parent do not follow
-        each other; nothing is left behind.
+        As `label_file`; also if the model has no sizes, or the blocks of a parent are not in
+        consecutive rows. No output is left behind.
 
     Examples
     --------
@@ -259,15 +260,15 @@ def merge_file(
     require_output(source, target, overwrite=overwrite)
     with (
         collect_warnings() as warned,
-        show_progress(progress, "joining") as told,
+        show_progress(progress, "joining") as report,
         open_model(source, options) as opened,
     ):
         file = rewritable(opened)
-        together = parent_column(opened, parent)
-        work = Joining(
+        parent_field = parent_column(opened, parent)
+        joining = Joining(
             opened.name,
-            together,
-            opened.columns[together],
+            parent_field,
+            opened.columns[parent_field],
             space=file.space,
             threads=threads,
         )
@@ -275,8 +276,8 @@ def merge_file(
         negative = NegativeAmounts([opened.columns[field] for field in amounts])
 
         def before_commit() -> None:
-            work.require_runs()
-            joined = work.after < work.before
+            joining.require_runs()
+            joined = joining.after < joining.before
             for sentence in (
                 *(unshared_warnings(opened.columns, amounts, joined=True) if joined else ()),
                 *negative.warnings(),
@@ -285,19 +286,19 @@ def merge_file(
 
         file.rewrite(
             Rewriting(
-                negative.counted(work.rewrite),
+                negative.counted(joining.rewrite),
                 Destination(target, overwrite),
                 amounts=amounts,
-                together=together,
+                together=parent_field,
                 threads=threads,
-                progress=told,
+                progress=report,
                 before_commit=before_commit,
             )
         )
     return MergeSummary(
-        parents=work.parents,
-        before=work.before,
-        after=work.after,
+        parents=joining.parents,
+        before=joining.before,
+        after=joining.after,
         seconds=time.perf_counter() - began,
         output=target,
         warnings=tuple(warned),

@@ -34,21 +34,22 @@ Numbers = str | Number | Sequence[Number]
 Decimals = tuple[Decimal, Decimal, Decimal]
 
 _MOST_DECIMALS = 30
-_LARGEST = Decimal(2) ** 339  # of a wireframe
-# Integers and powers of ten that float64 holds exactly: their quotient is rounded once.
+_LARGEST = Decimal(2) ** 339  # the limit of coordinates of wireframes
+# Limits up to which float64 holds integers and powers of ten exactly, so that division rounds once.
 _EXACT_INTEGER, _EXACT_POWER = 2**53, 22
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class DecimalAxis:
-    """The blocks along one axis: from `low`, `count` of them, of one `size`.
+    """Equal blocks along one axis.
 
     Attributes
     ----------
     low, size : Decimal
-        The lower face of the first block, and the length of each.
+        Lower face of the first block, and length of a block.
     count : int
+        Number of blocks.
     """
 
     low: Decimal
@@ -57,12 +58,12 @@ class DecimalAxis:
 
     @property
     def high(self) -> Decimal:
-        """Return the upper face of the last block."""
+        """The upper face of the last block."""
         return as_decimal(Fraction(self.low) + self.count * Fraction(self.size))
 
     @cached_property
     def _units(self) -> tuple[int, int, int]:
-        """Return the first centre and the size in units of a power of ten, and its decimals."""
+        """The first centre and the step as integers, and the number of decimals of their unit."""
         size = Fraction(self.size)
         first, decimals = Fraction(self.low) + size / 2, 0
         step = size if self.count > 1 else Fraction(0)
@@ -71,31 +72,31 @@ class DecimalAxis:
         return int(first * 10**decimals), int(step * 10**decimals), decimals
 
     def texts(self) -> Iterator[list[str]]:
-        """Yield the centres as text, some at a time: all with as many decimals as one needs."""
+        """Yield the centres as text, in chunks, all with the same number of decimals."""
         first, step, decimals = self._units
         for begin in range(0, self.count, _CHUNK):
             end = min(begin + _CHUNK, self.count)
             yield [_text(first + step * n, decimals) for n in range(begin, end)]
 
     def numbers(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the float64 that is nearest to each of some centres."""
+        """Return the nearest float64 to each of the chosen centres."""
         first, step, decimals = self._units
         most = max(abs(first), abs(first + step * self.count))
         if most < _EXACT_INTEGER and decimals <= _EXACT_POWER:
             return (first + step * places) / 10.0**decimals
-        # Python divides integers correctly rounded, however long.
+        # Python's division of integers is correctly rounded at any length.
         exact = [(first + step * place) / 10**decimals for place in places.tolist()]
         return np.array(exact, np.float64)
 
     @property
     def is_resolved(self) -> bool:
-        """Whether float64 tells neighbours apart, with a digit to spare."""
+        """Whether float64 can tell neighbouring centres apart, with a digit to spare."""
         largest = max(abs(float(self.low)), abs(float(self.high)))
         return float(self.size) > 16 * float(np.spacing(largest))
 
 
 def _text(number: int, decimals: int) -> str:
-    """Write a number of units of a power of ten."""
+    """Format an integer with a decimal point `decimals` digits from its end."""
     if not decimals:
         return str(number)
     digits = str(abs(number)).rjust(decimals + 1, "0")
@@ -103,7 +104,7 @@ def _text(number: int, decimals: int) -> str:
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a fraction whose decimals end, exactly and without zeros at its end."""
+    """Return a terminating fraction as an exact decimal without trailing zeros."""
     decimals = 0
     while (value * 10**decimals).denominator > 1:
         decimals += 1
@@ -111,77 +112,77 @@ def as_decimal(value: Fraction) -> Decimal:
 
 
 def plain(value: Decimal) -> str:
-    """Write a decimal number without an exponent, or zeros at its end."""
+    """Format a decimal number without exponent or trailing zeros."""
     return str(as_decimal(Fraction(value)))
 
 
 def read_decimals(value: Numbers, what: str, *, alone: bool = False) -> Decimals:
-    """Return three decimal numbers, or those of X,Y,Z; floats by their shortest digits.
+    """Read three decimal numbers from numbers or the text X,Y,Z; floats by shortest digits.
 
     Parameters
     ----------
     value : str, number or sequence of them
-        Of three, or `alone`: one, which stands for all three.
+        Three numbers; with `alone` also a single number, which is repeated.
     what : str
-        What messages call it.
+        Name of the option in messages.
 
     Raises
     ------
     ValueError
-        For anything else, and for numbers that are not finite, too large or too fine.
+        If the value has another form, or a number is not finite, too large or too fine.
     """
-    given = value.split(",") if isinstance(value, str) else value
-    parts: list[Number] = [given] if isinstance(given, float | int | Decimal) else [*given]
+    items = value.split(",") if isinstance(value, str) else value
+    parts: list[Number] = [items] if isinstance(items, float | int | Decimal) else [*items]
     try:
-        found = [_decimal(part) for part in (parts * 3 if alone and len(parts) == 1 else parts)]
+        numbers = [_decimal(part) for part in (parts * 3 if alone and len(parts) == 1 else parts)]
     except (InvalidOperation, ValueError, TypeError):
-        found = []
-    if len(found) != 3:
+        numbers = []
+    if len(numbers) != 3:
         message = f"{what} is {value!r}; it must be {'one number, or ' if alone else ''}X,Y,Z"
         raise ValueError(message)
-    for one in found:
-        exponent = one.as_tuple().exponent
-        if not isinstance(exponent, int) or not abs(one) < _LARGEST:
+    for number in numbers:
+        exponent = number.as_tuple().exponent
+        if not isinstance(exponent, int) or not abs(number) < _LARGEST:
             message = f"{what} is {value!r}: numbers must be finite, and smaller than 2^339"
             raise ValueError(message)
         if -exponent > _MOST_DECIMALS:
             message = f"{what} is {value!r}: a number has more than {_MOST_DECIMALS} decimals"
             raise ValueError(message)
-    return found[0], found[1], found[2]
+    return numbers[0], numbers[1], numbers[2]
 
 
 def read_sizes(value: Numbers) -> Decimals:
-    """Return three sizes above zero; one number is the size along every axis."""
-    found = read_decimals(value, "size", alone=True)
-    if min(found) <= 0:
+    """Read three sizes above zero, or one size for every axis."""
+    sizes = read_decimals(value, "size", alone=True)
+    if min(sizes) <= 0:
         message = f"size is {value!r}; a block's size must be above zero"
         raise ValueError(message)
-    return found
+    return sizes
 
 
 def read_margins(value: Numbers) -> Decimals:
-    """Return three margins of at least zero; one number is the margin on every side."""
-    found = read_decimals(value, "margin", alone=True)
-    if min(found) < 0:
+    """Read three margins of at least zero, or one margin for every side."""
+    margins = read_decimals(value, "margin", alone=True)
+    if min(margins) < 0:
         message = f"margin is {value!r}; it must be at least zero"
         raise ValueError(message)
-    return found
+    return margins
 
 
 def read_counts(value: str | Sequence[int]) -> tuple[int, int, int]:
-    """Return three whole numbers above zero, or those of NX,NY,NZ."""
+    """Read three whole numbers above zero, as numbers or as the text NX,NY,NZ."""
     try:
-        found = [int(one) for one in (value.split(",") if isinstance(value, str) else value)]
+        counts = [int(part) for part in (value.split(",") if isinstance(value, str) else value)]
     except (TypeError, ValueError):
-        found = []
-    if len(found) != 3 or min(found) < 1:
+        counts = []
+    if len(counts) != 3 or min(counts) < 1:
         message = f"count is {value!r}; it must be NX,NY,NZ, three whole numbers above zero"
         raise ValueError(message)
-    return found[0], found[1], found[2]
+    return counts[0], counts[1], counts[2]
 
 
 def _decimal(value: Number) -> Decimal:
-    """Return a number as it is written; a float by the fewest digits that mean it."""
+    """Return text exactly as written, and a float by its shortest digits."""
     if isinstance(value, str | Decimal | int):
         return Decimal(value.strip() if isinstance(value, str) else value)
     return Decimal(repr(float(value))) if math.isfinite(value) else Decimal("nan")
@@ -192,16 +193,16 @@ def _decimal(value: Number) -> Decimal:
 
 @dataclass(frozen=True, repr=False)
 class NewModel:
-    """A regular block model that was made; ``print`` it.
+    """A new regular block model; ``print`` it.
 
     Attributes
     ----------
     axes : tuple of DecimalAxis
-        Along x, y and z, in the model's coordinates: faces and sizes are exact decimals.
+        Axes x, y and z in model coordinates, with exact decimal faces and sizes.
     frame : LocalFrame, optional
-        What turns these coordinates into the world's; None where they are those of the world.
+        Rotated frame of the model; None if model coordinates are world coordinates.
     output : str
-        The file.
+        Path of the file.
     """
 
     axes: tuple[DecimalAxis, DecimalAxis, DecimalAxis]
@@ -210,17 +211,17 @@ class NewModel:
 
     @property
     def count(self) -> tuple[int, int, int]:
-        """Return the number of blocks along x, y and z."""
+        """The number of blocks along x, y and z."""
         x, y, z = (axis.count for axis in self.axes)
         return x, y, z
 
     @property
     def blocks(self) -> int:
-        """Return the number of all blocks."""
+        """The number of all blocks."""
         return math.prod(self.count)
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON; exact decimals are texts."""
+        """Return plain values, ready for JSON; exact decimals are text."""
         return {
             "blocks": self.blocks,
             "count": list(self.count),
@@ -232,7 +233,7 @@ class NewModel:
         }
 
     def __str__(self) -> str:
-        """Say how many blocks there are, where, and how to label them."""
+        """Return the blocks, their extent, and how to label them, as lines of text."""
         lines = [
             f"{counted(self.blocks, 'block')} of "
             f"{' x '.join(plain(axis.size) for axis in self.axes)}"
@@ -242,7 +243,7 @@ class NewModel:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        """Count the blocks."""
+        """Return the number of blocks."""
         return f"<NewModel of {' x '.join(map(str, self.count))} blocks>"
 
     def _repr_html_(self) -> str:
@@ -250,15 +251,15 @@ class NewModel:
         return html_table(counted(self.blocks, "block"), self._rows(), notes=self._notes())
 
     def _notes(self) -> list[str]:
-        """Say how the blocks of a rotated model are placed."""
+        """Return how to place the blocks of a rotated model."""
         if self.frame is None:
             return []
         if self.output.lower().endswith(".vti"):
-            return ["these coordinates are local, and the image is turned itself"]
+            return ["these coordinates are local; the image file holds the rotation"]
         return [f"these coordinates are local; label them with {self.frame.say()}"]
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Return where the blocks are along each axis."""
+        """Return the extent and the number of blocks along each axis."""
         return [
             (name, f"{plain(axis.low)} to {plain(axis.high)}, {counted(axis.count, 'block')}")
             for name, axis in zip("xyz", self.axes, strict=True)
@@ -268,8 +269,8 @@ class NewModel:
 def counted_axes(
     low: Decimals, size: Decimals, count: Sequence[int]
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Return the axes of blocks from their lowest corner on."""
-    x, y, z = (DecimalAxis(*one) for one in zip(low, size, count, strict=True))
+    """Return axes from the lowest corner, block size and counts."""
+    x, y, z = (DecimalAxis(*axis) for axis in zip(low, size, count, strict=True))
     return _resolved((x, y, z))
 
 
@@ -280,24 +281,24 @@ def fitted_axes(
     anchor: Decimals,
     frame: LocalFrame | None,
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Return the axes of the fewest blocks that hold meshes, with a margin.
+    """Return the axes of the fewest blocks that contain meshes and a margin around them.
 
-    Faces are at the anchor and multiples of the size from there. The box of vertices and the
-    margin are exact; in a rotated frame the vertices are turned, and rounded, first.
+    Faces are multiples of the size away from the anchor. The arithmetic is exact, except that a
+    rotated frame rounds the vertices.
     """
-    boxes = [_box(mesh, frame) for mesh in meshes]
-    lows, highs = np.min([one[0] for one in boxes], axis=0), np.max([o[1] for o in boxes], axis=0)
+    boxes = np.array([_box(mesh, frame) for mesh in meshes])
+    lows, highs = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     x, y, z = (
-        _fitted(*map(Fraction, one))
-        for one in zip(lows.tolist(), highs.tolist(), size, margin, anchor, strict=True)
+        _fitted(*map(Fraction, axis))
+        for axis in zip(lows.tolist(), highs.tolist(), size, margin, anchor, strict=True)
     )
     return _resolved((x, y, z))
 
 
 def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
-    """Return the box of the vertices that triangles use, in the model's coordinates."""
+    """Return the bounding box of the triangles in model coordinates."""
     if not len(mesh.triangles):
-        message = f"{mesh.name} has no triangle that a model could fit"
+        message = f"{mesh.name} has no triangles, so that no model can be fitted to it"
         raise TableError(message)
     points = mesh.vertices[np.unique(mesh.triangles)]
     if frame is not None:
@@ -309,7 +310,7 @@ def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
 def _fitted(
     low: Fraction, high: Fraction, size: Fraction, margin: Fraction, anchor: Fraction
 ) -> DecimalAxis:
-    """Return the blocks that hold an interval and its margin, one at least."""
+    """Return the blocks that contain an interval and its margin, at least one."""
     first = math.floor((low - margin - anchor) / size)
     last = math.ceil((high + margin - anchor) / size)
     start = as_decimal(anchor + first * size)
@@ -319,12 +320,12 @@ def _fitted(
 def _resolved(
     axes: tuple[DecimalAxis, DecimalAxis, DecimalAxis],
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Refuse blocks that are too small for float64 where they are."""
+    """Refuse blocks that are too small for float64 at their coordinates."""
     for name, axis in zip("xyz", axes, strict=True):
         if not axis.is_resolved:
             message = (
                 f"blocks of {plain(axis.size)} in {name} are too small: near {_rough(axis.high)} "
-                "float64 does not tell their centroids apart"
+                "float64 cannot tell their centroids apart"
             )
             raise TableError(message)
     return axes
@@ -337,7 +338,7 @@ def _rough(value: Decimal) -> str:
 # Write the model in bounded memory, x fastest and z slowest.
 
 _NAMES = ("x", "y", "z", "dx", "dy", "dz")
-_BUFFER = 1 << 20  # characters of text that are written at a time, at least
+_BUFFER = 1 << 20  # least number of characters to write at a time
 _GROUP = 1 << 20  # rows of a row group
 _MOST_CELLS = 2**31 - 2  # along an axis of an image
 
@@ -345,12 +346,12 @@ Writer = Callable[[NewModel, Target, str, Progress | None], None]
 
 
 def writer_of(path: str) -> Writer:
-    """Return what writes the kind of file that a path names.
+    """Return the writer for the extension of a path.
 
     Raises
     ------
     TableError
-        For an extension of another kind.
+        If the extension is of another format.
     """
     name = path.lower()
     if path == STANDARD:
@@ -359,31 +360,31 @@ def writer_of(path: str) -> Writer:
         if name.endswith(ending):
             return writer
     message = (
-        f"{path}: end the output in {', '.join(_WRITERS)}; 'geodomain convert' writes it as others"
+        f"{path}: end the output in {', '.join(_WRITERS)}; 'geodomain convert' writes other formats"
     )
     raise TableError(message)
 
 
 def _write_text(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write a table: centroids as exact decimals, then sizes."""
-    done, held, length = 0, [",".join(_NAMES) + "\n"], 0
+    """Write a text table: centroids as exact decimals, then sizes."""
+    done, buffer, length = 0, [",".join(_NAMES) + "\n"], 0
     for rows, text in _row_texts(model):
-        held.append(text)
+        buffer.append(text)
         length += len(text)
         done += rows
         if length >= _BUFFER:
-            target.write(memoryview("".join(held).encode()))
-            held, length = [], 0
+            target.write(memoryview("".join(buffer).encode()))
+            buffer, length = [], 0
             if progress is not None:
                 progress(done, model.blocks)
-    target.write(memoryview("".join(held).encode()))
+    target.write(memoryview("".join(buffer).encode()))
 
 
 def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
-    """Yield the text of some rows that share y and z, and how many they are."""
+    """Yield the number and the text of rows that share y and z."""
     x, y, z = model.axes
     sizes = ",".join(plain(axis.size) for axis in model.axes)
-    # An axis that is not too long is written once.
+    # Format the centres of an axis once, unless it is very long.
     along = [list(axis.texts()) if axis.count <= _BUFFER else None for axis in (x, y)]
     for layers in z.texts():
         for height in layers:
@@ -395,12 +396,12 @@ def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
 
 
 def _write_parquet(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write row groups of float64, each coordinate the nearest to its decimal."""
+    """Write row groups of float64, each the nearest to its exact decimal."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        message = f"{path} needs pyarrow to be written: pip install 'geodomain[parquet]'"
+        message = f"writing {path} needs pyarrow: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
     schema = pyarrow.schema([(name, pyarrow.float64()) for name in _NAMES])
     sink = pyarrow.PythonFile(Sink(target), mode="w")
@@ -415,7 +416,7 @@ def _write_parquet(model: NewModel, target: Target, path: str, progress: Progres
 
 
 def _centroids(model: NewModel, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-    """Yield x, y and z of some rows."""
+    """Yield the x, y and z of rows."""
     nx, ny, _ = model.count
     places = (rows % nx, rows // nx % ny, rows // (nx * ny))
     for axis, along in zip(model.axes, places, strict=True):
@@ -423,11 +424,11 @@ def _centroids(model: NewModel, rows: NDArray[np.int64]) -> Iterator[NDArray[np.
 
 
 def _write_image(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write an image without arrays, turned as the model is."""
+    """Write a VTK image without arrays, with the rotation of the model."""
     import pyvista
 
     if max(model.count) > _MOST_CELLS:
-        message = f"{path}: VTK counts {_MOST_CELLS:,} cells along an axis at most"
+        message = f"{path}: VTK allows at most {_MOST_CELLS:,} cells along an axis"
         raise TableError(message)
     low = np.array([[float(axis.low) for axis in model.axes]])
     frame = model.frame
@@ -452,8 +453,7 @@ _WRITERS: dict[str, Writer] = {
 
 # Make a model file.
 
-# Bytes that a block takes at least: a row of text is no shorter; the other kinds are compressed,
-# and an image has no rows.
+# Least bytes of a block: the shortest row of text, or a compressed row. An image has no rows.
 _LEAST = {".csv": 12.0, ".csv.gz": 0.01, ".parquet": 0.01, ".pq": 0.01}
 _ZERO = (Decimal(0), Decimal(0), Decimal(0))
 
@@ -471,40 +471,39 @@ def model_file(
     overwrite: bool = False,
     progress: Progress | bool = False,
 ) -> NewModel:
-    r"""Make a regular block model, of centroids and sizes alone, and write it.
+    r"""Make a regular block model with only centroids and sizes, and write it.
 
-    Centroids are exact decimal numbers, origin + (i + 1/2) size, and text has all their digits.
-    Rows run through x first, then y, then z. Memory is bounded.
+    Centroids are exact decimals, origin + (i + 1/2) size, and text holds all their digits. Rows
+    run through x first, then y, then z. Memory is bounded.
 
     Parameters
     ----------
     output : path
         .csv, .csv.gz or .parquet, with columns x, y, z, dx, dy and dz, or .vti, which needs no
-        columns. "-" is stdout, which gets text. Parquet has the float64 nearest to each centroid;
-        a VTK image has its origin and spacing alone, from which readers compute the cells.
+        columns. "-" writes text to stdout. Parquet holds the float64 nearest to each centroid; a
+        VTK image holds only its origin and spacing, from which readers compute the cells.
     size : number, str or three of them
-        Of a block along x, y and z; one number stands for all. Strings are taken to their last
-        digit, floats by the fewest digits that mean them.
+        Block size along x, y and z; one number stands for all. Strings count to their last digit,
+        floats by their shortest digits.
     origin : str or three numbers
-        The lower corner of the model, not a centroid. With ``fit`` it is optional: a corner of
-        blocks that the others are aligned to; by default 0, 0, 0, so that faces are multiples of
-        the size. With ``rotation`` it is the model's origin in world coordinates, as for
-        `label_file`.
+        The lower corner of the model, not a centroid. With ``fit`` it is optional: a block corner
+        to align the others to; by default 0, 0, 0, so that faces are multiples of the size. With
+        ``rotation`` it is the origin of the model in world coordinates, as for `label_file`.
     count : str or three integers
-        Blocks along x, y and z.
+        Number of blocks along x, y and z.
     fit : mesh-like, or several of them
-        In the place of ``count``: the fewest blocks that hold the meshes.
+        Make the fewest blocks that contain these meshes, instead of ``count``.
     margin : number, str or three of them
         With ``fit``: the least distance from the meshes to the sides of the model.
     rotation : str or sequence of (axis, degrees), optional
-        As for `label_file`: the coordinates that are written are then local, and
+        As for `label_file`: the file then holds local coordinates, and
         ``label_file(..., rotation=, origin=, local_origin=)`` with the same values places the
-        blocks. A VTK image is turned itself, and needs none of these.
+        blocks. A VTK image holds its rotation, and needs none of these.
     local_origin : str or three numbers, optional
-        With ``rotation``: the model's coordinates of ``origin``, where blocks begin or, with
-        ``fit``, are aligned. [default: 0, 0, 0]
+        With ``rotation``: ``origin`` in model coordinates, where blocks begin or, with ``fit``,
+        to which they are aligned. [default: 0, 0, 0]
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether to replace an existing output.
     progress : bool or callable
         As for `label_file`.
 
@@ -516,21 +515,21 @@ def model_file(
     Raises
     ------
     FileExistsError
-        If the output is there already; see ``overwrite``.
+        If the output exists; see ``overwrite``.
     TableError
-        For an extension of another kind, a mesh without triangles, and blocks so small that
-        float64 does not tell their centroids apart.
+        If the extension is of another format, a mesh has no triangles, or blocks are so small
+        that float64 cannot tell their centroids apart.
     MeshError, OSError
-        As `read_mesh`, and for an output that cannot be written.
+        As `read_mesh`; also if the output cannot be written.
     ValueError
-        For values that cannot be, and options that contradict each other.
+        If a value is invalid, or options contradict each other.
 
     Examples
     --------
     >>> import geodomain, pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.csv"
-    >>> made = geodomain.model_file(path, origin="414000.1,0,0", size="5,5,2.5", count="2,1,1")
-    >>> print(made)
+    >>> model = geodomain.model_file(path, origin="414000.1,0,0", size="5,5,2.5", count="2,1,1")
+    >>> print(model)
     2 blocks of 5 x 5 x 2.5
     x: 414000.1 to 414010.1, 2 blocks
     y: 0 to 5, 1 block
@@ -557,8 +556,11 @@ def model_file(
     model = NewModel(axes, frame, str(place))
     if place != STANDARD:
         _require_room(model, Path(place))
-    with show_progress(progress, "writing") as told, open_target(place, overwrite=overwrite) as to:
-        writer(model, to, str(place), told)
+    with (
+        show_progress(progress, "writing") as report,
+        open_target(place, overwrite=overwrite) as target,
+    ):
+        writer(model, target, str(place), report)
     return model
 
 
@@ -568,21 +570,21 @@ def _refuse_slips(
     """Raise ValueError for options that contradict each other."""
     message = ""
     if (count is None) == (fit is None):
-        message = "how many blocks? Give either count= or fit="
+        message = "give the number of blocks with either count= or fit="
     elif fit is None and origin is None:
         message = "count= needs origin=: the lower corner of the model"
     elif fit is None and margin != 0:
-        message = "margin= belongs to fit="
+        message = "margin= needs fit="
     elif rotation is not None and origin is None:
         message = "rotation= needs origin=: the world coordinates of the model's origin"
     elif rotation is None and local is not None:
-        message = "local_origin= belongs to rotation="
+        message = "local_origin= needs rotation="
     if message:
         raise ValueError(message)
 
 
 def _require_room(model: NewModel, place: Path) -> None:
-    """Refuse a model that is too large for the disk, by the least that its blocks can take."""
+    """Refuse a model that cannot fit on the disk, by the least size of its blocks."""
     name = place.name.lower()
     least = max(
         (model.blocks * each for end, each in _LEAST.items() if name.endswith(end)), default=0
@@ -590,7 +592,7 @@ def _require_room(model: NewModel, place: Path) -> None:
     free = shutil.disk_usage(place.absolute().parent).free
     if least > free:
         message = (
-            f"{model.blocks:,} blocks need {least / 1e9:,.0f} GB at least, and {place.parent} has "
+            f"{model.blocks:,} blocks need at least {least / 1e9:,.0f} GB, and {place.parent} has "
             f"{free / 1e9:,.0f} GB free: is size= in the unit of the coordinates?"
         )
         raise TableError(message)
@@ -602,6 +604,6 @@ def _floats(point: Decimals) -> tuple[float, float, float]:
 
 
 def _files(meshes: object) -> list[Path]:
-    """Return the files that meshes are read from."""
-    given = meshes if isinstance(meshes, list | tuple) else [meshes]
-    return [split_name(Path(one))[0] for one in given if isinstance(one, str | os.PathLike)]
+    """Return the paths among mesh-like arguments."""
+    items = meshes if isinstance(meshes, list | tuple) else [meshes]
+    return [split_name(Path(item))[0] for item in items if isinstance(item, str | os.PathLike)]

@@ -1,4 +1,4 @@
-"""Schemes that split blocks at wireframes: octree, grid and seam."""
+"""Split blocks at wireframes by the schemes octree, grid and seam."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from geodomain.tables.numbers import Numbers, Resolution
 
 
 class Boundaries:
-    """Meshes in the frame of a model's blocks.
+    """Meshes in the frame of the blocks, indexed for cuts.
 
     Parameters
     ----------
     meshes : sequence of Mesh
-        In the world.
+        Meshes in world coordinates.
     space : Space
         The frame of the blocks.
     threads : int, optional
@@ -39,17 +39,17 @@ class Boundaries:
         ]
 
     def entered(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Tell the blocks, (n, 3) corners, strictly inside of which any triangle has a point."""
-        found = np.zeros(len(lows), np.bool_)
+        """Return which blocks, (n, 3) corners, have a point of a triangle strictly inside."""
+        entered = np.zeros(len(lows), np.bool_)
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         for index in self._indexes:
-            index.mark_entered(low, high, found, self._threads)
-        return found
+            index.mark_entered(low, high, entered, self._threads)
+        return entered
 
     def seams(self, lows: Floats, highs: Floats) -> tuple[Ints, Floats]:
-        """Give where sheets cut blocks: the block of each cut, (k,), and its height, (k,).
+        """Return where sheets cut blocks: the block of each cut, (k,), and its height, (k,).
 
-        In the order of blocks, and ascending in each.
+        Cuts are in the order of blocks, with ascending heights within each.
         """
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         blocks, heights = [np.empty(0, np.int64)], [np.empty(0)]
@@ -62,13 +62,13 @@ class Boundaries:
         return block[order], height[order]
 
 
-# Sub-blocks by the cuts on either side.
+# Sub-blocks, each described by the cuts on either side.
 
 Places = NDArray[np.int64]
 
 
 class Boxes(NamedTuple):
-    """Blocks as a file has them, and their corners, (m, 3), in float64."""
+    """Coordinates and sizes of blocks as the file stores them."""
 
     coordinates: tuple[Numbers, Numbers, Numbers]
     sizes: tuple[Numbers, Numbers, Numbers]
@@ -76,17 +76,17 @@ class Boxes(NamedTuple):
 
 @dataclass(frozen=True)
 class Pieces:
-    """Sub-blocks of parents, which they fill.
+    """Sub-blocks that fill their parents.
 
     Attributes
     ----------
     parent : (m,) int64
-        The row of the parent; ascending.
+        Row of the parent, ascending.
     low, high : (m, 3) int64
-        The places of the cuts below and above along each axis.
+        Indices of the cuts below and above along each axis.
     cuts : three Cuts
     dropped : int
-        Cuts that were too near to others.
+        Number of cuts dropped for being too near to others.
     """
 
     parent: Ints
@@ -96,27 +96,27 @@ class Pieces:
     dropped: int = 0
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of sub-blocks."""
         return len(self.parent)
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """Tell those that are all of their parent."""
+        """Which pieces are a whole parent, not split."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
-        """Give some of them."""
+        """Return the chosen pieces."""
         return replace(self, parent=self.parent[rows], low=self.low[rows], high=self.high[rows])
 
     def boxes(self, parents: Parents) -> Boxes:
-        """Give their coordinates and sizes."""
+        """Return coordinates and sizes."""
         own = parents.take(self.parent)
         x, y, z = (own.coordinate(axis, *self._offsets(axis)) for axis in range(3))
         dx, dy, dz = (high - low for low, high in map(self._offsets, range(3)))
         return Boxes((x, y, z), (dx, dy, dz))
 
     def corners(self) -> tuple[Floats, Floats]:
-        """Give their lowest and highest corners, (m, 3)."""
+        """Return the lowest and highest corners, (m, 3)."""
         lows, highs = np.empty((2, len(self), 3))
         for axis, cuts in enumerate(self.cuts):
             lows[:, axis] = cuts.faces[self.low[:, axis]]
@@ -124,7 +124,7 @@ class Pieces:
         return lows, highs
 
     def joined(self, keys: NDArray[np.int32], threads: int | None) -> tuple[Pieces, Ints]:
-        """Join those of one parent with the same key; give the first row of each as well."""
+        """Join pieces of one parent with the same key; also return the first row of each."""
         starts = np.flatnonzero(np.diff(self.parent, prepend=-1, append=-1))
         low, high, owner = join_boxes(starts, self.low, self.high, keys, thread_count(threads))
         first = np.flatnonzero(owner == np.arange(len(owner)))
@@ -136,7 +136,7 @@ class Pieces:
         return offsets.take(self.low[:, axis]), offsets.take(self.high[:, axis])
 
 
-# Cells in plan, cut along z where sheets cross them.
+# The seam scheme: cells in plan, cut along z where sheets cross them.
 
 
 def seam_pieces(
@@ -146,49 +146,49 @@ def seam_pieces(
     boundaries: Boundaries,
     smallest: Fraction,
 ) -> Pieces:
-    """Cut cells of a plan where sheets cross their centre lines.
+    """Cut plan cells where sheets cross their centre lines.
 
-    Cuts are rounded to the resolution. Equal ones are one; one that is nearer than the smallest
-    size to a face or to the cut below it is dropped.
+    Cuts are rounded to the resolution, and equal cuts merge. A cut nearer than the smallest size
+    to a face, or to the cut below it, is dropped.
     """
-    asked = np.flatnonzero(entered[cells.parent])
-    found, heights = boundaries.seams(*cells.take(asked).corners())
-    cell = asked[found]
+    candidates = np.flatnonzero(entered[cells.parent])
+    cut_cells, heights = boundaries.seams(*cells.take(candidates).corners())
+    cell = candidates[cut_cells]
     own = parents.take(cells.parent[cell])
     low = own.low(2)
     offset = low.rounded(heights, parents.resolution) - low
-    kept, dropped = _apart(cell, offset, own.sizes[2], float(smallest))
-    return _cut(cells, parents, cell[kept], offset.take(kept), dropped)
+    spaced, dropped = _spaced_cuts(cell, offset, own.sizes[2], float(smallest))
+    return _cut(cells, parents, cell[spaced], offset.take(spaced), dropped)
 
 
-def _apart(
+def _spaced_cuts(
     cell: Ints, offset: Numbers, size: Numbers, smallest: float
 ) -> tuple[NDArray[np.intp], int]:
-    """Give the cuts that are far enough from faces and from each other, and count the others.
+    """Select cuts that are far enough from faces and each other; also count the dropped ones.
 
-    Cuts are in the order of cells, ascending in each.
+    Cuts are in the order of cells, ascending within each.
     """
     above, below = offset.doubles(), (size - offset).doubles()
     fits = (above >= smallest) & (below >= smallest)
     again = np.zeros(len(cell), np.bool_)
     again[1:] = (cell[1:] == cell[:-1]) & (above[1:] == above[:-1])
-    kept = np.zeros(len(cell), np.bool_)
+    selected = np.zeros(len(cell), np.bool_)
     waiting = np.flatnonzero(fits & ~again)
     while waiting.size:
-        # The lowest that waits in each cell is taken; what is too near above it waits no more.
+        # Select the lowest waiting cut of each cell, and drop cuts too near above it.
         first = np.diff(cell[waiting], prepend=-1) != 0
-        kept[waiting[first]] = True
+        selected[waiting[first]] = True
         base = waiting[first][np.cumsum(first) - 1]
         gap = (offset.take(waiting) - offset.take(base)).doubles()
         waiting = waiting[~first & (gap >= smallest)]
-    return np.flatnonzero(kept), int((~kept & ~again).sum())
+    return np.flatnonzero(selected), int((~selected & ~again).sum())
 
 
 def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: int) -> Pieces:
     """Cut cells at offsets above their floors."""
     whole = parents.sizes[2]
     floor = whole - whole
-    # Every cut of every parent: its floor, its roof, and the cuts of its cells, each once.
+    # All cuts of all parents: floors, roofs, and the distinct cuts of their cells.
     count = len(parents)
     owner = np.concatenate([np.arange(count), np.arange(count), cells.parent[cell]])
     listed = floor.followed(whole).followed(offset)
@@ -203,32 +203,32 @@ def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: 
     pieces = cells.take(row)
     pieces.low[:, 2], pieces.high[:, 2] = low, high
     x, y, _ = cells.cuts
-    once = np.unique(place, return_index=True)[1]
-    offsets = listed.take(once)
-    z = Cuts(offsets, parents.take(owner[once]).face(2, offsets))
+    distinct = np.unique(place, return_index=True)[1]
+    offsets = listed.take(distinct)
+    z = Cuts(offsets, parents.take(owner[distinct]).face(2, offsets))
     return Pieces(pieces.parent, pieces.low, pieces.high, (x, y, z), dropped)
 
 
 # Cuts of a parent along an axis.
 
-# A block that is cut into more along an axis, or into more sub-blocks, is a slip.
+# Limits of parts along an axis and of sub-blocks in a block; more means a mistaken minimum.
 MOST_PARTS, MOST_PIECES = 1 << 16, 1 << 24
-# Binary files round: a third of 10 is three times in 10.
+# Binary files round: 10 must still hold three parts of a third of 10.
 _SLACK = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
 class Parents:
-    """The blocks that are split.
+    """The blocks to split.
 
     Attributes
     ----------
     coordinates, sizes : three Numbers each, (n,)
-        As their file has them.
+        Values as the file stores them.
     at_corner : bool
-        Whether coordinates are those of the lowest corners.
+        Whether coordinates are lowest corners, not centroids.
     resolution : Resolution
-        What cuts are rounded to that do not end.
+        Step to which cuts with endless decimals are rounded.
     """
 
     coordinates: tuple[Numbers, Numbers, Numbers]
@@ -237,42 +237,42 @@ class Parents:
     resolution: Resolution
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of blocks."""
         return len(self.sizes[0])
 
     def take(self, rows: Ints) -> Parents:
-        """Give some of them."""
+        """Return the chosen blocks."""
         x, y, z = (each.take(rows) for each in self.coordinates)
         dx, dy, dz = (each.take(rows) for each in self.sizes)
         return Parents((x, y, z), (dx, dy, dz), self.at_corner, self.resolution)
 
     def low(self, axis: int) -> Numbers:
-        """Give the lower faces."""
+        """Return the coordinates of the lower faces."""
         at, size = self.coordinates[axis], self.sizes[axis]
         return at if self.at_corner else at - size.half()
 
     def face(self, axis: int, offset: Numbers) -> Floats:
-        """Give what is so far above the lower face of each."""
+        """Return the coordinate at an offset above each lower face."""
         at = self.coordinates[axis]
         away = offset if self.at_corner else offset - self.sizes[axis].half()
         return (at + away).doubles()
 
     def coordinate(self, axis: int, low: Numbers, high: Numbers) -> Numbers:
-        """Give the coordinate of a part, between two offsets, of each."""
+        """Return the coordinate of a part between two offsets, for each block."""
         at = self.coordinates[axis]
         return at + (low if self.at_corner else (low + high - self.sizes[axis]).half())
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """All cuts of some parents along an axis, faces included, one parent's after the other's.
+    """All cuts of parents along an axis, including their faces, in the order of parents.
 
     Attributes
     ----------
     offsets : Numbers, (k,)
-        How far each is above the lower face of its parent.
+        Distance above the lower face of the parent.
     faces : (k,) float64
-        Where each is.
+        Coordinate.
     """
 
     offsets: Numbers
@@ -280,7 +280,7 @@ class Cuts:
 
 
 def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
-    """Give cuts into equal parts, (n,) numbers of them, and the place of each parent's first."""
+    """Cut each parent into `parts` equal parts; also return the index of its first cut."""
     counts = parts + 1
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(parts)), counts)
@@ -291,27 +291,27 @@ def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
 
 
 def part_counts(sizes: Numbers, smallest: Fraction, name: str) -> Ints:
-    """Give into how many parts, none smaller than the smallest size, each block can be cut.
+    """Return the number of parts, none below the smallest size, that fit along each block.
 
     Raises
     ------
     TableError
-        Where that is too many.
+        If a block has too many.
     """
     values, back = np.unique(sizes.doubles(), return_inverse=True)
     counts = [max(int(Fraction(value) / smallest * (1 + _SLACK)), 1) for value in values.tolist()]
-    found = np.array([min(count, MOST_PARTS + 1) for count in counts], np.int64)[back]
-    if (found > MOST_PARTS).any():
+    parts = np.array([min(count, MOST_PARTS + 1) for count in counts], np.int64)[back]
+    if (parts > MOST_PARTS).any():
         message = (
             f"{name}: a block of size {values[-1]:.10g} would have more than {MOST_PARTS:,} "
             f"sub-blocks along an axis: minimum= is too small"
         )
         raise TableError(message)
-    return found
+    return parts
 
 
 def refuse_too_many(counts: NDArray[np.float64], name: str, first: int) -> None:
-    """Raise TableError for a block, counted from `first`, of too many sub-blocks."""
+    """Raise TableError for a block with too many sub-blocks; `first` is the first row."""
     wrong = np.flatnonzero(counts > MOST_PIECES)
     if wrong.size:
         message = (
@@ -328,16 +328,16 @@ Scheme = Literal["octree", "grid", "seam"]
 
 @dataclass(frozen=True)
 class Splitter:
-    """One scheme, with the smallest sizes that it makes.
+    """Splits blocks by one scheme.
 
     Attributes
     ----------
     scheme : {"octree", "grid", "seam"}
     smallest : three Fractions
-        Along x, y and z.
+        Smallest sub-block size along x, y and z.
     boundaries : Boundaries
     name : str
-        What messages call the model.
+        Name of the model in messages.
     """
 
     scheme: Scheme
@@ -346,12 +346,12 @@ class Splitter:
     name: str
 
     def parts(self, parents: Parents, entered: Bools, first: int) -> Ints:
-        """Give into how many parts each block can be cut, (n, 3); at most, for `seam`, along z.
+        """Return the number of parts along each axis, (n, 3); for `seam` along z, the most.
 
         Raises
         ------
         TableError
-            Where blocks that are entered would have too many; `first` is the row of the first.
+            If an entered block has too many; `first` is the first row.
         """
         counts = np.column_stack(
             [
@@ -359,30 +359,30 @@ class Splitter:
                 for size, least in zip(parents.sizes, self.smallest, strict=True)
             ]
         )
-        if self.scheme == "octree":  # the power of two that is not above
+        if self.scheme == "octree":  # round down to a power of two
             counts = 1 << np.floor(np.log2(counts)).astype(np.int64)
         pieces = np.where(entered, counts.astype(np.float64).prod(axis=1), 1.0)
         refuse_too_many(pieces, self.name, first)
         return counts
 
     def expected(self, parts: Ints, entered: Bools) -> NDArray[np.float64]:
-        """Give about how many pieces, or more, blocks have."""
+        """Estimate the number of pieces of each block, rather too high than too low."""
         cells = parts.astype(np.float64).prod(axis=1)
-        if self.scheme == "octree":  # a surface meets some of the cells that fill a block
+        if self.scheme == "octree":  # a surface meets only some of the cells in a block
             cells = np.minimum(cells, 6.0 * cells ** (2 / 3))
         elif self.scheme == "seam":
             cells = 4.0 * parts[:, 0] * parts[:, 1]
         return np.where(entered, cells, 1.0)
 
     def split(self, parents: Parents, parts: Ints, entered: Bools) -> Pieces:
-        """Split the blocks that are entered; the others have one part."""
-        made = _SCHEMES[self.scheme](parents, parts, entered, self)
-        order = np.lexsort([made.low[:, 0], made.low[:, 1], made.low[:, 2], made.parent])
-        return made.take(order)
+        """Split the entered blocks; the others stay whole."""
+        pieces = _SCHEMES[self.scheme](parents, parts, entered, self)
+        order = np.lexsort([pieces.low[:, 0], pieces.low[:, 1], pieces.low[:, 2], pieces.parent])
+        return pieces.take(order)
 
 
 def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
-    """Cut blocks into equal parts, (n, 3) of them; not `apart`, each block is one piece still."""
+    """Cut blocks into (n, 3) equal parts; without `apart`, each block stays one piece."""
     cut = [even_cuts(parents, axis, parts[:, axis]) for axis in range(3)]
     x, y, z = (cuts for cuts, _ in cut)
     first = np.column_stack([places for _, places in cut])
@@ -394,7 +394,7 @@ def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
 
 
 def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
-    """Give the parent and the place, (m, 3), of each of the cells that blocks are cut into."""
+    """Return the parent and the index, (m, 3), of each cell of the blocks."""
     counts = parts.prod(axis=1)
     parent = np.repeat(np.arange(len(parts)), counts)
     rank = np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -403,7 +403,7 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve what is entered, along each axis that still may be, and its halves, and so on."""
+    """Halve entered blocks along each axis that allows it, then their halves, and so on."""
     level, marked = evenly_cut(parents, parts, apart=False), entered
     leaves: list[Pieces] = []
     while len(level):
@@ -420,7 +420,7 @@ def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -
 
 
 def _halved(pieces: Pieces) -> Pieces:
-    """Halve pieces along each axis along which they have more than one part."""
+    """Halve pieces along each axis with more than one part."""
     for axis in range(3):
         middle = (pieces.low[:, axis] + pieces.high[:, axis]) // 2
         twice = np.flatnonzero(middle > pieces.low[:, axis])
@@ -437,12 +437,12 @@ def _halved(pieces: Pieces) -> Pieces:
 
 
 def _grid(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Cut what is entered into equal cells at once."""
+    """Cut entered blocks into equal cells."""
     return evenly_cut(parents, parts, apart=True)
 
 
 def _seam(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Cut what is entered into equal cells in plan, and each of them where sheets cross it."""
+    """Cut entered blocks into equal cells in plan, and each cell where sheets cross it."""
     plan = parts.copy()
     plan[:, 2] = 1
     cells = evenly_cut(parents, plan, apart=True)

@@ -1,4 +1,4 @@
-"""Settings and results of splitting and joining blocks."""
+"""Check the settings of splitting and joining blocks, and hold their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from geodomain.labelling.summary import Summary
 from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution, read_resolution
 from geodomain.tables.vendors import find_column, plain_name
 
-# Columns of amounts: what is true of a whole block and not of a part of it.
+# Usual names of columns with amounts of a whole block, such as volume or tonnes.
 _LIKELY = {
     *("volume", "vol", "blockvolume", "tonnes", "tonnage", "tons", "ton", "mass", "weight"),
     *("metal", "ounces", "oz", "kg", "m3", "toneladas", "volumen", "masa"),
@@ -29,9 +29,9 @@ _LIKELY = {
 
 
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
-    """Give each part of parents its share, by volume; shares of a parent add up to all of it.
+    """Share the amount of each parent among its parts by volume, so that they add up exactly.
 
-    Each is the difference of what parts up to it have, and up to the one before.
+    A share is the difference of two running sums, up to the part and up to the one before.
     """
     starts = np.diff(parent, prepend=-1) != 0
     ends = np.diff(parent, append=-1) != 0
@@ -40,52 +40,52 @@ def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
     share = sums - (sums - part)[starts][np.cumsum(starts) - 1]
     share = np.where(ends, 1.0, np.clip(share, 0.0, 1.0))
     before = np.where(starts, 0.0, np.roll(share, 1))
-    own = amount.take(parent)
-    return own.portion(share) - own.portion(before)
+    amounts = amount.take(parent)
+    return amounts.portion(share) - amounts.portion(before)
 
 
 class NegativeAmounts:
-    """Negative amounts, which may be codes of missing values and not amounts at all.
+    """Counts negative amounts, which may be codes of missing values.
 
     Parameters
     ----------
     names : sequence of str
-        The columns of amounts.
+        Columns of amounts.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._found = [NegativeGrades(name) for name in names]
+        self._columns = [NegativeGrades(name) for name in names]
 
     def counted(
         self, rewrite: Callable[[BlockRows], Iterator[NewRows]]
     ) -> Callable[[BlockRows], Iterator[NewRows]]:
-        """Return what rewrites rows, and counts their negative amounts."""
+        """Wrap a function that rewrites rows, to count negative amounts in them."""
 
         def counting(rows: BlockRows) -> Iterator[NewRows]:
-            for found, amount in zip(self._found, rows.amounts, strict=True):
-                found.take(amount.doubles(), rows.first)
+            for negative, amount in zip(self._columns, rows.amounts, strict=True):
+                negative.take(amount.doubles(), rows.first)
             return rewrite(rows)
 
         return counting
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning for each column that has some."""
-        for amounts in self._found:
+        """Yield a warning for each column with negative amounts."""
+        for amounts in self._columns:
             yield from amounts.warnings("block", detection=False)
 
 
 def unshared_warnings(
     names: Sequence[str], shares: Sequence[int], *, joined: bool = False
 ) -> Iterator[str]:
-    """Yield a warning for each column that looks like an amount and is not named as one."""
+    """Yield a warning for each column that looks like an amount but is not named as one."""
     for field, name in enumerate(names):
         if plain_name(name) not in _LIKELY or field in shares:
             continue
         if joined:
-            said = "a joined block has that of one of its parts: add it up"
+            advice = "but a joined block keeps the amount of only one part: add it up"
         else:
-            said = "each sub-block keeps all of it: share it by volume"
-        yield f"{name} looks like an amount of a whole block, and {said} with extensive={name!r}"
+            advice = "but each sub-block keeps all of it: share it by volume"
+        yield f"{name} looks like an amount of a whole block, {advice} with extensive={name!r}"
 
 
 # Checked settings of splitting and joining.
@@ -96,37 +96,37 @@ _KINDS = ("parquet", "text", "vtk")
 
 @runtime_checkable
 class Rewritable(Protocol):
-    """A model whose blocks can be replaced by others."""
+    """A model file whose blocks can be replaced."""
 
     @property
     def space(self) -> Space:
         """The frame of its blocks."""
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the model with other blocks."""
+        """Write the model with new blocks."""
 
 
 def require_scheme(scheme: str) -> None:
-    """Raise ValueError for a scheme that there is not."""
+    """Raise ValueError for an unknown scheme."""
     if scheme not in get_args(Scheme):
         message = f"scheme is {scheme!r}; it can be 'octree', 'grid' or 'seam'"
         raise ValueError(message)
 
 
 def _three(minimum: float | str | Sequence[float | str]) -> list[str]:
-    """Give three numbers as texts."""
+    """Return three numbers as text; a single number is repeated."""
     if isinstance(minimum, str):
         minimum = minimum.split(",")
-    each = [minimum] if isinstance(minimum, int | float) else list(minimum)
-    return [str(one) for one in (each * 3 if len(each) == 1 else each)]
+    numbers = [minimum] if isinstance(minimum, int | float) else list(minimum)
+    return [str(number) for number in (numbers * 3 if len(numbers) == 1 else numbers)]
 
 
 def smallest_sizes(
     minimum: float | str | Sequence[float | str],
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Give the smallest sizes, checked."""
+    """Read the smallest sizes along x, y and z; require them to be positive."""
     try:
-        x, y, z = (Fraction(one) for one in _three(minimum))
+        x, y, z = (Fraction(number) for number in _three(minimum))
     except (ValueError, TypeError, ZeroDivisionError):
         x = y = z = Fraction(0)
     if min(x, y, z) <= 0:
@@ -138,31 +138,31 @@ def smallest_sizes(
 def resolution_of(
     resolution: float | str, minimum: float | str | Sequence[float | str]
 ) -> Resolution:
-    """Give what cuts are rounded to, which must leave sub-blocks a size."""
-    found = read_resolution(resolution)
+    """Read the resolution of cuts; require at most half the smallest size."""
+    step = read_resolution(resolution)
     least = min(smallest_sizes(minimum))
-    if Fraction(found.units, 10**found.places) * 2 > least:
+    if Fraction(step.units, 10**step.places) * 2 > least:
         message = (
-            f"resolution= is {resolution} and the smallest size {float(least):g}: it must be at "
-            "most half of that"
+            f"resolution= is {resolution} and the smallest size {float(least):g}: the resolution "
+            "must be at most half of the size"
         )
         raise ValueError(message)
-    return found
+    return step
 
 
 def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
-    """Give the file to write; refuse places and kinds that cannot be."""
+    """Return the paths to write; refuse formats and places that cannot be written."""
     kind = kind_of(source)
     if kind not in _KINDS:
         message = (
-            f"{source} is no text, Parquet or VTK, which alone are split and joined: write it as "
+            f"{source} cannot be split or joined: only text, Parquet and VTK can; write it as "
             "one of these with 'geodomain convert'"
         )
         raise TableError(message)
     if kind != "vtk":
         require_same_kind(source, target)
     elif Path(target).suffix.lower() != ".vtu":
-        message = f"{target}: cells of several sizes are written as .vtu; end the output in it"
+        message = f"{target}: blocks of several sizes need .vtu: end the output in .vtu"
         raise TableError(message)
     if target == STANDARD:
         return []
@@ -174,12 +174,12 @@ def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
 
 
 def rewritable(model: BlockFile) -> Rewritable:
-    """Give the model as one whose blocks can be replaced; refuse one without sizes."""
-    if not isinstance(model, Rewritable):  # kinds were looked at before
+    """Return the model as `Rewritable`; refuse a model without sizes."""
+    if not isinstance(model, Rewritable):  # `require_output` has checked the format
         raise TypeError(model.name)
     if model.centroid and not model.sizes:
         message = (
-            f"{model.name} has no block sizes: name their columns, or say the size of every block, "
+            f"{model.name} has no block sizes: name their columns, or give the size of all blocks, "
             "with dx=, dy= and dz="
         )
         raise TableError(message)
@@ -188,24 +188,25 @@ def rewritable(model: BlockFile) -> Rewritable:
         for name in SIZE_COLUMNS:
             if plain_name(name) in plain:
                 message = (
-                    f"{model.name} has a column {name!r}, where the sizes of sub-blocks would be"
+                    f"{model.name} already has a column {name!r}, which the sizes of sub-blocks "
+                    "need: rename it"
                 )
                 raise TableError(message)
     return model
 
 
 def refuse_new(model: BlockFile, *added: tuple[str, str]) -> None:
-    """Refuse names that columns have already."""
+    """Refuse new columns whose names are empty, equal or already used."""
     plain = [plain_name(name) for name in model.columns]
     names = [plain_name(name) for name, _ in added]
-    for (name, keyword), own in zip(added, names, strict=True):
-        if not own:
+    for (name, keyword), plain_added in zip(added, names, strict=True):
+        if not plain_added:
             message = f"{keyword} needs a name"
             raise ValueError(message)
-        if names.count(own) > 1:
+        if names.count(plain_added) > 1:
             message = f"two new columns are called {name!r}: choose another name with {keyword}"
             raise ValueError(message)
-        if own in plain:
+        if plain_added in plain:
             message = (
                 f"{model.name} already has a column {name!r}: choose another name for the new one "
                 f"with {keyword}"
@@ -214,29 +215,29 @@ def refuse_new(model: BlockFile, *added: tuple[str, str]) -> None:
 
 
 def parent_column(model: BlockFile, parent: str) -> int:
-    """Find the column of the parents."""
+    """Find the parent column."""
     try:
-        found = find_column(model.columns, parent, model.name)
+        field = find_column(model.columns, parent, model.name)
     except TableError as error:
-        message = f"{error} Name the column that says which blocks belong together with parent=."
+        message = f"{error} Name the column that identifies the parent of each block with parent=."
         raise TableError(message) from None
-    if model.columns[found] in (*model.centroid, *model.sizes):
-        message = f"{model.name}: {parent!r} holds coordinates or sizes, not numbers of parents"
+    if model.columns[field] in (*model.centroid, *model.sizes):
+        message = f"{model.name}: {parent!r} holds coordinates or sizes, not parent numbers"
         raise TableError(message)
-    return found
+    return field
 
 
 def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int]:
-    """Find the columns of amounts."""
-    wanted = [extensive] if isinstance(extensive, str) else list(extensive)
-    found = [find_column(model.columns, name, model.name) for name in dict.fromkeys(wanted)]
-    for field in found:
+    """Find the columns of amounts; refuse coordinates and sizes."""
+    names = [extensive] if isinstance(extensive, str) else list(extensive)
+    fields = [find_column(model.columns, name, model.name) for name in dict.fromkeys(names)]
+    for field in fields:
         if model.columns[field] in (*model.centroid, *model.sizes):
             message = (
                 f"{model.name}: {model.columns[field]!r} is a coordinate or a size, not an amount"
             )
             raise TableError(message)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(fields))
 
 
 # Results of splitting and joining: values, JSON, text.
@@ -244,20 +245,20 @@ def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int
 
 @dataclass(frozen=True)
 class SubblockSummary:
-    """What `subblock_file` did.
+    """The result of `subblock_file`.
 
     Attributes
     ----------
     scheme : str
     parents, split, missing : int
-        Blocks of the model; those that were split; those without coordinates or sizes, which are
-        as they were.
+        Number of blocks in the model, of blocks that were split, and of blocks without coordinates
+        or sizes, which stay as they are.
     subblocks, written : int
-        Blocks after splitting, and after joining: the same where nothing is joined.
+        Number of blocks after splitting, and after joining.
     dropped : int
-        Cuts of a seam that were too near to a face or to another cut.
+        Number of cuts of a seam that were too near to a face or another cut.
     labels : Summary
-        The labels of the sub-blocks, before any are joined.
+        Labels of the sub-blocks before joining.
     """
 
     scheme: str
@@ -274,7 +275,7 @@ class SubblockSummary:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return everything as lines of text."""
+        """Return the result as lines of text."""
         lines = [
             f"{counted(self.parents, 'block')}, of which {self.split:,} split by {self.scheme}: "
             f"{counted(self.subblocks, 'sub-block')}"
@@ -288,14 +289,14 @@ class SubblockSummary:
 
 @dataclass(frozen=True)
 class MergeSummary:
-    """What `merge_file` did.
+    """The result of `merge_file`.
 
     Attributes
     ----------
     parents : int
-        Blocks that others were sub-blocks of.
+        Number of parents.
     before, after : int
-        Blocks that were read, and that were written.
+        Number of blocks read and written.
     seconds : float
     output : str
     warnings : tuple of str
@@ -313,7 +314,7 @@ class MergeSummary:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return everything as a line of text."""
+        """Return the result as a line of text."""
         return (
             f"{counted(self.before, 'block')} of {counted(self.parents, 'parent')} joined into "
             f"{self.after:,} in {self.seconds:.2f} s"

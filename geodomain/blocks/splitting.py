@@ -1,4 +1,4 @@
-"""Split the blocks of a model at wireframes: label, join and write the parts."""
+"""Split the blocks of a model at wireframes, and label, join and write the parts."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from geodomain.tables.options import options_among
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
 from geodomain.tables.settings import TableKeywords
 
-# About so many sub-blocks are made at a time.
+# Approximate number of sub-blocks made at a time.
 _TOGETHER = 1 << 19
 
 
 class Splitting:
-    """What is done to the blocks, and what is counted.
+    """Splits and labels blocks, and counts them.
 
     Parameters
     ----------
@@ -60,23 +60,23 @@ class Splitting:
     space : Space
         The frame of the blocks.
     resolution : Resolution
-    asked : mapping of str to int
-        The columns of conditions.
+    conditions : mapping of str to int
+        Columns of conditions.
     constants : mapping of int to float
-        Columns that say what the coordinates stand for.
+        Columns that must hold one value, such as the rotation.
     names : sequence of str
-        Of all columns.
+        Names of all columns.
     join : bool
-        Whether parts of a block with the same label are joined.
+        Whether to join parts of a block with the same label.
     threads : int, optional
 
     Attributes
     ----------
     tally : Tally
-        Of the parts before they are joined.
+        Counts of labels before joining.
     parents, split, written, dropped, missing : int
-        Blocks; those that were split; blocks that are written; cuts that were dropped; blocks
-        without coordinates or sizes, which are as they were.
+        Number of blocks, of split blocks, of blocks written, of dropped cuts, and of blocks
+        without coordinates or sizes, which stay as they are.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Splitting:
         labeller: Labeller,
         space: Space,
         resolution: Resolution,
-        asked: Mapping[str, int],
+        conditions: Mapping[str, int],
         constants: Mapping[int, float],
         names: Sequence[str],
         *,
@@ -93,7 +93,7 @@ class Splitting:
         threads: int | None,
     ) -> None:
         self._splitter, self._labeller, self._space = splitter, labeller, space
-        self._resolution, self._asked, self._constants = resolution, asked, constants
+        self._resolution, self._conditions, self._constants = resolution, conditions, constants
         self._names, self._join, self._threads = names, join, threads
         self.tally = Tally(labeller.targets)
         self.parents = self.split = self.written = self.dropped = self.missing = 0
@@ -101,12 +101,12 @@ class Splitting:
         self.first_unsized: int | None = None
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Give the parts of some blocks, some blocks at a time."""
+        """Yield the parts of a chunk of blocks, in smaller chunks."""
         require_constants(
             self._constants, rows.column, self._names, self._splitter.name, rows.first
         )
         if not rows.first:
-            self._require_known_frame(rows)
+            self._require_frame(rows)
         coordinates = self._space.local(rows.coordinates)
         parents = Parents(coordinates, rows.sizes, self._space.at_corner, self._resolution)
         entered = self._entered(parents)
@@ -114,7 +114,7 @@ class Splitting:
         parts[~entered] = 1
         seen = ConditionCounts()
         allowed = allowed_rows(
-            self._labeller.domains, lambda named: rows.column(self._asked[named]), seen
+            self._labeller.domains, lambda name: rows.column(self._conditions[name]), seen
         )
         self.tally.conditions.merge(seen, rows.first)
         self.parents += len(rows)
@@ -125,10 +125,10 @@ class Splitting:
         self.missing += int(rows.missing.sum())
         expected = np.cumsum(self._splitter.expected(parts, entered)) // _TOGETHER
         for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(expected)) + 1):
-            yield self._made(rows, parents, some, parts[some], entered[some], allowed)
+            yield self._pieces(rows, parents, some, parts[some], entered[some], allowed)
 
-    def _require_known_frame(self, rows: BlockRows) -> None:
-        """Refuse blocks that are turned where nothing says so, or otherwise than is said."""
+    def _require_frame(self, rows: BlockRows) -> None:
+        """Refuse blocks whose rotation is not stated, or differs from the stated one."""
         frame, name = self._space.frame, self._splitter.name
         usable = ~rows.missing
         points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]
@@ -137,14 +137,14 @@ class Splitting:
             require_known_turn(points, sizes, frame, name, "split")
 
     def _entered(self, parents: Parents) -> Bools:
-        """Tell the blocks that any triangle enters."""
+        """Return which blocks a triangle enters."""
         lows, highs = np.empty((2, len(parents), 3))
         for axis, size in enumerate(parents.sizes):
             lows[:, axis] = parents.face(axis, size - size)
             highs[:, axis] = parents.face(axis, size)
         return self._splitter.boundaries.entered(lows, highs)
 
-    def _made(
+    def _pieces(
         self,
         rows: BlockRows,
         parents: Parents,
@@ -153,7 +153,7 @@ class Splitting:
         entered: Bools,
         allowed: Sequence[Bools | None] | None,
     ) -> NewRows:
-        """Split some blocks."""
+        """Split, label and join the chosen blocks."""
         own = parents.take(some)
         pieces = self._splitter.split(own, parts, entered)
         boxes = pieces.boxes(own)
@@ -185,7 +185,7 @@ class Splitting:
         boxes: Boxes,
         allowed: Sequence[Bools | None] | None,
     ) -> NDArray[np.int32]:
-        """Label parts by their centroids, as they will be read."""
+        """Label parts by their centroids, as a reader of the output will see them."""
         sizes = _stacked(boxes.sizes)
         points = self._space.world(_stacked(boxes.coordinates), sizes)
         points[alone] = rows.points[row[alone]]
@@ -193,7 +193,9 @@ class Splitting:
         try:
             verdict = self._labeller.judge(np.asfortranarray(points), met)
         except PointError as error:
-            message = f"{self._splitter.name}, in block {rows.first + int(row[0]) + 1} on: {error}"
+            message = (
+                f"{self._splitter.name}, from block {rows.first + int(row[0]) + 1} on: {error}"
+            )
             raise PointError(message) from None
         axes = self._space.axes if self._space.is_turned else None
         self.tally.add(points, sizes, verdict, met, axes)
@@ -211,8 +213,8 @@ class Splitting:
 
 
 def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
-    """Give three columns as rows of float64."""
-    return np.column_stack([each.doubles() for each in numbers])
+    """Return three columns as rows of float64."""
+    return np.column_stack([column.doubles() for column in numbers])
 
 
 # Split the blocks of a model file.
@@ -236,34 +238,34 @@ def subblock_file(
 ) -> SubblockSummary:
     r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
 
-    A block is split while a triangle of a domain has a point strictly inside of it, and it is
-    larger than the smallest size. Its parts have its other columns byte for byte, coordinates and
-    sizes of their own, and two columns more: the row of their parent, from 0, and their domain,
-    which is that of their centroid. A block that is not split keeps its row as it is.
+    A block is split while a triangle of a domain has a point strictly inside it, and it is larger
+    than the smallest size. The parts keep the other columns byte for byte, and get their own
+    coordinates and sizes and two new columns: the row of the parent, from 0, and the domain of
+    the part's centroid. The row of a block that is not split stays as it is.
 
     Parameters
     ----------
     model : path
-        Text, Parquet or VTK with block sizes, in the world or rotated.
+        Text, Parquet or VTK with block sizes, in world coordinates or rotated.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     output : path
-        The file to write, of the model's kind; a VTK data set becomes .vtu.
+        The file to write, in the format of the model; a VTK data set becomes .vtu.
     scheme : {"octree", "grid", "seam"}
-        "octree" halves a block along each axis along which it may be halved, and again those of
-        its parts that are entered. "grid" cuts it into equal cells at once. "seam" cuts it into
-        equal cells in plan, and each of them along z where a wireframe crosses its centre line: at
-        the mean height of the sheet that spans the cell, else at the crossing. Cuts nearer than
-        the smallest size to a face or to another cut are dropped and counted.
+        "octree" halves a block along each axis that allows it, then halves the parts that a
+        triangle enters, and so on. "grid" cuts it into equal cells at once. "seam" cuts it into
+        equal cells in plan, and each cell along z where a wireframe crosses its centre line: at
+        the mean height of a sheet that spans the cell, otherwise at the crossing. Cuts nearer than
+        the smallest size to a face or another cut are dropped and counted.
     minimum : float or three of them
         The smallest size along x, y and z, in the unit of the model.
     merge : bool
         Join parts of a block with the same domain, as `merge_file` does.
     resolution : float
-        Text: cuts that do not end, such as thirds, are multiples of it. The cuts of a seam always
-        are.
+        In text, cuts with endless decimals, such as thirds, are rounded to multiples of this. Cuts
+        of a seam always are.
     extensive : str or sequence of str
-        Columns of amounts, such as a block's volume or tonnes, which its parts share by volume.
+        Columns of amounts, such as volume or tonnes, to share among the parts by volume.
     parent : str
         Name of the new column with the row of the parent.
     overwrite, progress, **table
@@ -273,22 +275,22 @@ def subblock_file(
     Returns
     -------
     SubblockSummary
-        ``print`` it. In text coordinates and sizes are exact decimals, and the volumes of the
-        parts add up to the block's exactly; in binary files they are float64, and add up to within
-        4 units in the last place. With ``frame`` the coordinates of parts are turned into the
-        world, and rounded to 6 decimals in text.
+        ``print`` it. In text, coordinates and sizes are exact decimals, and the volumes of the
+        parts add up to that of the block exactly. In binary files they are float64, and add up to
+        within 4 units in the last place. With ``frame``, the coordinates of parts are rotated into
+        the world, and rounded to 6 decimals in text.
 
     Raises
     ------
     TableError, MeshError, DomainError, OSError
-        As `label_file`, and for a model without sizes; nothing is left behind.
+        As `label_file`; also if the model has no sizes. No output is left behind.
     ValueError
-        For a smallest size or a resolution that cannot be.
+        If the smallest size or the resolution is invalid.
 
     Warns
     -----
     GeodomainWarning
-        As `label_file`; for columns that look like amounts and are not shared; for numbers of
+        As `label_file`; also for columns that look like amounts but are not shared, and numbers in
         Parquet that are written as float64.
 
     Examples
@@ -301,7 +303,7 @@ def subblock_file(
     >>> faces = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
     >>> ore = {"ORE": geodomain.Mesh(corners, faces)}
     >>> out = folder / "sub.csv"
-    >>> found = geodomain.subblock_file(
+    >>> summary = geodomain.subblock_file(
     ...     folder / "blocks.csv", ore, out, scheme="octree", minimum=5, merge=True
     ... )
     >>> print(out.read_text())
@@ -317,25 +319,25 @@ def subblock_file(
     options, source = options_among(keywords), model_path(model, IN_MEMORY)
     target = os.fspath(output)
     outputs = require_output(source, target, overwrite=overwrite)
-    with collect_warnings() as warned, show_progress(progress, "splitting") as told:
-        given = domains_to_label(domains, weld=asked.weld)
-        refuse_inputs(outputs, given.files)
-        for domain in given.domains:
+    with collect_warnings() as warned, show_progress(progress, "splitting") as report:
+        sources = domains_to_label(domains, weld=asked.weld)
+        refuse_inputs(outputs, sources.files)
+        for domain in sources.domains:
             if domain.within is not None or domain.beyond is not None:
                 warn(
-                    f"{domain.name} has within or beyond: blocks are split at wireframes only, and "
-                    "not at that distance from them, where they stay as large as they are"
+                    f"{domain.name} has within or beyond: blocks are split only at wireframes, "
+                    "not at that distance from them, where they stay whole"
                 )
-        labeller = Labeller(given.domains, asked)
-        settings = with_labels(asked, given.domains)
+        labeller = Labeller(sources.domains, asked)
+        settings = with_labels(asked, sources.domains)
         (labelled,) = new_columns(settings, labeller.targets)
         with open_model(source, options) as opened:
             file = rewritable(opened)
             refuse_new(opened, (parent, "parent="), (asked.column, "column="))
-            conditions = condition_columns(given.domains, opened.columns, opened.name)
+            conditions = condition_columns(sources.domains, opened.columns, opened.name)
             shares = amount_columns(opened, extensive)
             negative = NegativeAmounts([opened.columns[field] for field in shares])
-            boundaries = Boundaries(given.domains.meshes, file.space, asked.threads)
+            boundaries = Boundaries(sources.domains.meshes, file.space, asked.threads)
             work = Splitting(
                 Splitter(scheme, smallest, boundaries, opened.name),
                 labeller,
@@ -351,7 +353,7 @@ def subblock_file(
             def before_commit() -> None:
                 if not asked.allow_disjoint:
                     refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
-                # Blocks without a size are told as blocks of the model, not as sub-blocks.
+                # Report blocks without a size as blocks of the model, not as sub-blocks.
                 work.tally.unsized, work.tally.first_unsized = 0, None
                 if work.first_unsized is not None:
                     warn(
@@ -376,7 +378,7 @@ def subblock_file(
                     amounts=shares,
                     also=[*conditions.values(), *opened.constants],
                     threads=asked.threads,
-                    progress=told,
+                    progress=report,
                     before_commit=before_commit,
                 )
             )
@@ -395,7 +397,7 @@ def subblock_file(
             seconds=time.perf_counter() - began,
             columns=[parent, asked.column],
             output=target,
-            welds=given.welds,
+            welds=sources.welds,
             warnings=warned,
         ),
     )

@@ -1,4 +1,4 @@
-"""Label a dataset part by part, in this process or by workers of Dask."""
+"""Label a dataset part by part, in this process or on Dask workers."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartLabeller:
-    """Labels part after part.
+    """Labels one part at a time.
 
     Attributes
     ----------
     ready : Prepared
-        Domains, index, new columns.
+        Domains, index and new columns.
     options : TableOptions
-        How parts are read.
+        Options for reading parts.
     states : States
-        Where labelled parts and their states go.
+        Store of labelled parts and of their states.
     hashed : bool
-        Hash each part's bytes, in and out, as they go by.
+        Whether to hash the input and output of each part while reading and writing.
     """
 
     ready: Prepared
@@ -86,12 +86,12 @@ class PartLabeller:
     hashed: bool
 
     def label(self, part: PartFile, progress: Progress | None = None) -> None:
-        """Label a part, put the output in its place, and then store that it is done.
+        """Label a part, put its output in place, and then mark it as done.
 
         Raises
         ------
         GeodomainError, OSError
-            As `label_file`, with the part's name. Nothing of the part is left behind.
+            As `label_file`, with the name of the part. No output of the part is left behind.
         """
         source, target = (Digest() if self.hashed else None for _ in range(2))
         counts = Counts.empty(self.ready.labeller.targets)
@@ -99,13 +99,13 @@ class PartLabeller:
 
         def before_commit() -> None:
             if part.store.mark(part.name) != part.mark:
-                message = "it has changed since the dataset was listed: run the command again"
+                message = "the file has changed since the dataset was listed: run the command again"
                 raise OSError(errno.EBUSY, message, f"{part.store}/{part.name}")
             self.states.require_own()
 
         with (
             blaming(part),
-            _kept_warnings() as said,
+            _stored_warnings() as part_warnings,
             part.store.fetched(part.name) as place,
             self._destination(part, target) as destination,
             open_model(str(place), self.options, digest=source) as model,
@@ -120,11 +120,11 @@ class PartLabeller:
                 before_commit=before_commit,
             )
         hashes = [file_hash_of(digest) for digest in (source, target) if digest is not None]
-        self.states.write(part, DonePart(counts, tuple(said), tuple(hashes)))
+        self.states.write(part, DonePart(counts, tuple(part_warnings), tuple(hashes)))
 
     @contextmanager
     def _destination(self, part: PartFile, digest: Digest | None) -> Iterator[Destination | None]:
-        """Give where a part goes; it is there, whole, only after the block."""
+        """Yield the destination of a part; the file appears, whole, after the block."""
         if self.states.output is None:
             yield None
             return
@@ -133,35 +133,35 @@ class PartLabeller:
 
 
 @contextmanager
-def _kept_warnings() -> Iterator[list[str]]:
-    """Keep warnings, to be said once all parts are known, whoever labelled them."""
-    with warnings.catch_warnings(), collect_warnings() as said:
+def _stored_warnings() -> Iterator[list[str]]:
+    """Collect warnings without showing them: they are stored, and shown once all parts are done."""
+    with warnings.catch_warnings(), collect_warnings() as collected:
         warnings.simplefilter("ignore", GeodomainWarning)
-        yield said
+        yield collected
 
 
-# Label the parts by workers of Dask.
+# Label the parts on Dask workers.
 
 _LOCAL = re.compile(r"local:([1-9]\d{0,3})")
-_SECONDS = 30  # to wait for a scheduler, and for its first worker
+_SECONDS = 30  # time to wait for a scheduler, and for its first worker
 _ADDRESS = re.compile(r"(tcp|tls)://[^/\s]+:\d+")
 
 
 @dataclass
 class SharedJob:
-    """What a worker needs for every part; it is sent to each of them once.
+    """The data that a worker needs for every part, sent once to each worker.
 
     Attributes
     ----------
     domains : Domains
-        Read and welded already.
+        Domains with their meshes, already welded.
     settings : LabelSettings
     options : TableOptions
     states : States
-        With paths that every worker has.
+        States with paths that are valid on every worker.
     hashed : bool
     version : str
-        Of the geodomain that began the job.
+        Version of geodomain that started the job.
     """
 
     domains: Domains
@@ -173,18 +173,18 @@ class SharedJob:
 
     @cached_property
     def labeller(self) -> PartLabeller:
-        """Build the index, once on each worker."""
+        """The labeller, with the index built once on each worker."""
         _require_version(version("geodomain"), self.version, "a worker")
         ready = prepare(self.domains, self.settings)
         return PartLabeller(ready, self.options, self.states, self.hashed)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the index behind, which is in this process's memory."""
+        """Return the state without the index, which each worker builds."""
         return {name: value for name, value in vars(self).items() if name != "labeller"}
 
 
 def require_scheduler(scheduler: str) -> None:
-    """Refuse what is neither a number of local workers nor an address.
+    """Refuse a scheduler that is neither a number of local workers nor an address.
 
     Raises
     ------
@@ -192,14 +192,14 @@ def require_scheduler(scheduler: str) -> None:
     """
     if not (_LOCAL.fullmatch(scheduler) or _ADDRESS.fullmatch(scheduler)):
         message = (
-            f"{scheduler!r} is no scheduler: it is 'local:4' for four processes here, or the "
-            "address of one of Dask, such as 'tcp://host:8786'"
+            f"{scheduler!r} is not a scheduler: give 'local:4' for four processes on this machine, "
+            "or the address of a Dask scheduler, such as 'tcp://host:8786'"
         )
         raise ValueError(message)
 
 
 def threads_of(scheduler: str, threads: int | None) -> int | None:
-    """Return the threads of each worker: local ones share the cores."""
+    """Return the number of threads of each worker; local workers share the cores."""
     local = _LOCAL.fullmatch(scheduler)
     if threads is not None or local is None:
         return threads
@@ -209,25 +209,24 @@ def threads_of(scheduler: str, threads: int | None) -> int | None:
 def label_by_workers(
     job: SharedJob, parts: Sequence[PartFile], scheduler: str, finished: Callable[[PartFile], None]
 ) -> None:
-    """Label parts by the workers of a scheduler; those of a worker that dies go to another.
+    """Label parts on the workers of a scheduler; parts of a worker that dies go to another.
 
     Parameters
     ----------
     job : SharedJob
-        What all parts have in common.
+        Data for all parts.
     parts : sequence of PartFile
-        With paths that every worker has.
+        Parts with paths that are valid on every worker.
     scheduler : str
         See `require_scheduler`.
     finished : callable
-        Told of each part that is done.
+        Called with each finished part.
 
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`; and where no scheduler answers, it has no workers or one without
-        this geodomain, the connection to it or all of its workers are lost, or a part ends its
-        workers.
+        As `PartLabeller.label`; also if the scheduler does not answer, has no workers or one with
+        another geodomain, the connection or all workers are lost, or a part kills its workers.
     """
     import distributed
     from distributed.client import FutureCancelledError
@@ -242,14 +241,14 @@ def label_by_workers(
                 future.result()
             except distributed.KilledWorker as error:
                 message = (
-                    f"{part.name} ended each worker that labelled it: is there enough memory? The "
-                    "same command again goes on with it"
+                    f"{part.name} killed each worker that labelled it: is there enough memory? Run "
+                    "the same command again to resume"
                 )
                 raise OSError(message) from error
             except FutureCancelledError as error:
                 message = (
-                    f"{scheduler} lost its workers, or the connection to it: the same command "
-                    "again goes on with the parts that are missing"
+                    f"{scheduler} lost its workers, or the connection to it failed: run the same "
+                    "command again to resume"
                 )
                 raise OSError(message) from error
             finished(part)
@@ -261,33 +260,36 @@ def _label(job: SharedJob, part: PartFile) -> None:
 
 
 def _require_reachable(client: distributed.Client, scheduler: str, wanted: str) -> None:
-    """Refuse a scheduler without workers, and one of whose workers has not the same geodomain.
+    """Refuse a scheduler without workers, or with a worker that has another geodomain.
 
-    They are asked by a function of Python's own: one of geodomain would not arrive.
+    The check sends a function of the standard library: a worker without geodomain could not load
+    a function of ours.
     """
     try:
         client.wait_for_workers(1, timeout=_SECONDS)
     except TimeoutError as error:
         message = (
-            f"{scheduler} has no workers: start some with 'dask worker {scheduler}', and the same "
-            "command again"
+            f"{scheduler} has no workers: start some with 'dask worker {scheduler}', and run the "
+            "same command again"
         )
         raise OSError(message) from error
-    for worker, there in client.run(version, "geodomain", on_error="return").items():
-        _require_version(there, wanted, f"the worker {worker}")
+    for worker, installed in client.run(version, "geodomain", on_error="return").items():
+        _require_version(installed, wanted, f"the worker {worker}")
 
 
-def _require_version(there: object, wanted: str, worker: str) -> None:
-    """Refuse another version than that which began the job, or what a worker says without any."""
-    if there != wanted:
-        found = f"geodomain {there}, not {wanted}" if isinstance(there, str) else "no geodomain"
-        message = f"{worker} has {found}: install geodomain {wanted} there"
+def _require_version(installed: object, wanted: str, worker: str) -> None:
+    """Require the version that started the job; a worker without geodomain returns an error."""
+    if installed != wanted:
+        text = (
+            f"geodomain {installed}, not {wanted}" if isinstance(installed, str) else "no geodomain"
+        )
+        message = f"{worker} has {text}: install geodomain {wanted} there"
         raise GeodomainError(message)
 
 
 @contextmanager
 def _client(scheduler: str) -> Iterator[distributed.Client]:
-    """Connect to a scheduler, or start workers here for as long as they are needed."""
+    """Connect to a scheduler, or start local workers for the duration of the block."""
     import distributed
 
     local = _LOCAL.fullmatch(scheduler)
@@ -302,10 +304,10 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
         )
-    except RuntimeError as error:  # as it calls a process that ends before it is ready
+    except RuntimeError as error:  # Dask's error if a process ends before it is ready
         message = (
             f"not all processes of {scheduler} have started ({error}): is there enough memory? "
-            "Start fewer, or try the same command again"
+            "Start fewer, or run the same command again"
         )
         raise OSError(message) from error
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
@@ -328,71 +330,70 @@ def label_dataset(
     progress: Progress | bool = False,
     **keywords: Unpack[DatasetKeywords],
 ) -> Summary:
-    r"""Label a block model in many files by the domains that its blocks are in, file by file.
+    r"""Label a block model in many files, one file at a time.
 
-    Each part becomes a file of the same name in the output folder, as by `label_file`: folders
-    such as ``zone=A`` stay, and so do columns, types and bytes. A run that is killed leaves whole
-    parts alone, and the same call again labels what is missing. A part is not labelled again
-    where size and time of its input and of its output are as they were, and the job is the same:
-    domains, options and version.
+    Each part becomes a file of the same name in the output folder, written as by `label_file`.
+    Folders such as ``zone=A``, columns, types and bytes stay. A run that is killed leaves only
+    whole parts, and the same call labels the rest. A part is not labelled again if the size and
+    time of its input and output, and the job (domains, options and version), are unchanged.
 
     Parameters
     ----------
     dataset : path
-        A folder of Parquet files or of text (.csv, .csv.gz, ..), or a pattern such as
-        ``blocks/*/*.parquet``, or a URL of one (``s3://``, ``gs://``, ``az://``). Names that begin
-        with a dot or an underscore are passed over.
+        A folder of Parquet or text files (.csv, .csv.gz, ..), a pattern such as
+        ``blocks/*/*.parquet``, or a URL of either (``s3://``, ``gs://``, ``az://``). Names that
+        begin with a dot or an underscore are skipped.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     output : path or None
-        The folder to write, or its URL, outside of the dataset's: new, empty, or begun by the same
-        job. Its folder ``_geodomain`` says which parts are done. None labels and reports without
-        writing.
+        The folder to write, or its URL, outside the dataset: new, empty, or begun by the same
+        job. Its folder ``_geodomain`` records which parts are done. None labels and reports
+        without writing.
     overwrite : bool
-        Remove the parts that another job has written to the output, and replace a record.
+        Remove the parts that another job wrote to the output, and replace a record.
     take_over : bool
-        Go on in an output that another run has locked. A run that was killed on this machine is
-        known to have ended; of one on another machine only the caller knows. A run that is not
-        dead ends with an error before its next part.
+        Continue in an output that another run has locked. On this machine a run that was killed is
+        recognised; for a run on another machine, make sure that it has ended. If it has not, it
+        stops with an error before its next part.
     record : path, optional
-        Where to write a record of the run as JSON, with the SHA-256 of each part, in and out.
+        Path of a JSON record of the run, with the SHA-256 of each part's input and output.
     scheduler : str, optional
-        Label by Dask: "local:4" by four processes, which share the cores, "tcp://host:8786" by the
-        workers of a scheduler, which have the same folders. Files and summary are the same. A
-        script that asks for local ones does so under ``if __name__ == "__main__"``.
+        Label with Dask: "local:4" starts four processes, which share the cores; "tcp://host:8786"
+        uses the workers of a scheduler, which must see the same folders. Files and summary are the
+        same. A script that starts local processes must do so under ``if __name__ == "__main__"``.
     progress : bool or callable
-        True shows progress on stderr. A function is called with the bytes of the parts done and
-        those of all.
+        True shows progress on stderr. A function is called with the bytes of finished parts and
+        of all parts.
     **settings
     **table
-        As for `label_file`. That no domain meets the blocks is an error once all parts are
-        labelled, which leaves them in the output.
+        As for `label_file`. If no domain meets the blocks, this is an error after all parts are
+        labelled, and the parts stay in the output.
 
     Returns
     -------
     Summary
-        Of all parts, whichever run has labelled them. Neighbours that overlap are looked for
-        within each part, centroids that repeat over all of them.
+        Summary of all parts, whichever run labelled them. Overlapping neighbours are searched for
+        within each part, repeated centroids over all parts.
 
     Raises
     ------
     FileExistsError
-        If the record is there already; see ``overwrite``.
+        If the record exists; see ``overwrite``.
     OSError
-        If a file cannot be read or written, changes meanwhile, or another run is writing the
-        output.
+        If a file cannot be read or written or changes during the run, or another run is writing
+        the output.
     MeshError, DomainError, TableError, PointError
-        For bad data; for a part that is unlike the others; for an output inside the dataset, or
-        of another job. Parts that are done stay.
+        If data are bad, a part differs from the others, or the output is inside the dataset or
+        belongs to another job. Finished parts stay.
     DeviceError
         If the backend cannot be used.
     ValueError
-        For options that contradict each other.
+        If options contradict each other.
 
     Warns
     -----
     GeodomainWarning
-        For each warning of the summary, once all parts are labelled.
+        For each warning of the summary, after all parts are labelled.
 
     Examples
     --------
@@ -414,31 +415,31 @@ def label_dataset(
     asked = read_keywords(LabelSettings, keywords, DatasetKeywords)
     if scheduler is not None:
         _require_workers(scheduler, output)
-    said = among(TableKeywords, keywords)
-    table = read_keywords(TableSettings, said, TableKeywords)
+    given = among(TableKeywords, keywords)
+    table = read_keywords(TableSettings, given, TableKeywords)
     options = options_of(table)
-    found = find_parts(dataset)
-    target = _require_target(found, output, run, overwrite=overwrite)
+    source = find_parts(dataset)
+    target = _require_target(source, output, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
         ready = prepare(domains, asked)
         _refuse_shares(ready)
         if run.path is not None:
             refuse_inputs([run.path], ready.source.files)
         run.inputs.extend(ready.source.files)
-        require_one_schema(found.parts, options, ready.columns)
+        require_one_schema(source.parts, options, ready.columns)
         with _open_states(
-            found, target, ready, table, overwrite=overwrite, take_over=take_over
+            source, target, ready, table, overwrite=overwrite, take_over=take_over
         ) as states:
-            missing = states.missing(found.parts)
+            missing = states.missing(source.parts)
             hashed = run.source is not None
             if scheduler is None:
                 labeller = PartLabeller(ready, options, states, hashed)
-                _label_all(labeller, found.parts, missing, report)
+                _label_all(labeller, source.parts, missing, report)
             elif missing:
                 job = _shared(ready, asked, options, states, hashed, scheduler)
-                finished = _counting(report, found.parts, missing)
+                finished = _counting(report, source.parts, missing)
                 label_by_workers(job, [part.absolute() for part in missing], scheduler, finished)
-            counts = _merged(states, found.parts, ready, run)
+            counts = _merged(states, source.parts, ready, run)
             states.require_own()
         conclude(counts, ready.labeller, ready.settings, os.fspath(dataset))
     summary = summarise(
@@ -450,28 +451,28 @@ def label_dataset(
         output=None if target is None else str(target),
         welds=ready.source.welds,
         warnings=warned,
-        earlier=[*ready.source.notes, *_earlier(len(found.parts), len(missing))],
+        earlier=[*ready.source.notes, *_earlier(len(source.parts), len(missing))],
     )
     run.write(os.fspath(dataset), summary, overwrite=overwrite)
     return summary
 
 
 def _require_target(
-    found: Dataset, output: PathGiven | None, run: RunRecord, *, overwrite: bool
+    source: Dataset, output: PathGiven | None, run: RunRecord, *, overwrite: bool
 ) -> Store | None:
     """Return the folder to write; refuse places that cannot be used."""
     if output is not None and os.fspath(output) == STANDARD:
-        message = "a labelled dataset is a folder of files: name one as the output, not -"
+        message = "a labelled dataset is a folder of files: name a folder as the output, not -"
         raise TableError(message)
     target = None if output is None else store_of(output)
     if target is not None:
-        require_output_folder(found, target)
+        require_output_folder(source, target)
     if run.path is not None:
         require_record_name(str(run.path))
-        if isinstance(found.base, LocalStore):
-            refuse_inputs([run.path], [found.base.path / part.name for part in found.parts])
+        if isinstance(source.base, LocalStore):
+            refuse_inputs([run.path], [source.base.path / part.name for part in source.parts])
         if target is not None and Path(run.path).resolve().is_relative_to(target.place):
-            message = f"the record {run.path} would be inside the output {target}: put it beside it"
+            message = f"the record {run.path} would be inside the output {target}: write it outside"
             raise TableError(message)
         require_places([run.path], overwrite=overwrite)
     return target
@@ -479,7 +480,7 @@ def _require_target(
 
 @contextmanager
 def _open_states(
-    found: Dataset,
+    source: Dataset,
     target: Store | None,
     ready: Prepared,
     table: TableSettings,
@@ -487,11 +488,11 @@ def _open_states(
     overwrite: bool,
     take_over: bool,
 ) -> Iterator[States]:
-    """Open what is known of the parts, in the output or for this run alone."""
-    job = describe_job(found.base, ready, table)
+    """Open the states of the parts, in the output or in a temporary folder."""
+    job = describe_job(source.base, ready, table)
     if target is not None:
         with open_output(
-            target, job, found.parts, overwrite=overwrite, take_over=take_over
+            target, job, source.parts, overwrite=overwrite, take_over=take_over
         ) as states:
             yield states
         return
@@ -505,7 +506,7 @@ def _label_all(
     missing: Sequence[PartFile],
     progress: Progress | None,
 ) -> None:
-    """Label the parts that are missing, one after another."""
+    """Label the missing parts, one after another."""
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
     for part in missing:
@@ -514,20 +515,20 @@ def _label_all(
 
 
 def _refuse_shares(ready: Prepared) -> None:
-    """Refuse domains that ask for shares of blocks, which are not added up over parts."""
+    """Refuse domains with shares of blocks, which are not added up over parts."""
     if ready.settings.measures:
         message = (
-            "the domains ask for shares of blocks (proportions, or by = 'majority'), which are "
-            "measured in single files only: label the parts one by one, or leave these keys away"
+            "the domains ask for shares of blocks (proportions, or by = 'majority'), which work "
+            "only in single files: label the parts one by one, or remove these keys"
         )
         raise DomainError(message)
 
 
 def _require_workers(scheduler: str, output: PathGiven | None) -> None:
-    """Refuse a scheduler that cannot be, or whose workers would have nowhere to write."""
+    """Refuse an invalid scheduler, or one without an output for its workers."""
     require_scheduler(scheduler)
     if output is None:
-        message = "scheduler= has workers write the parts: it needs an output"
+        message = "scheduler= needs an output, which its workers write"
         raise ValueError(message)
 
 
@@ -539,16 +540,16 @@ def _shared(
     hashed: bool,
     scheduler: str,
 ) -> SharedJob:
-    """Return what workers need for every part."""
-    told = replace(asked, weld=None, threads=threads_of(scheduler, asked.threads))
-    domains, here = ready.source.domains, version("geodomain")
-    return SharedJob(domains, told, options, states.absolute(), hashed, here)
+    """Return the data that workers need for every part."""
+    settings = replace(asked, weld=None, threads=threads_of(scheduler, asked.threads))
+    domains, this_version = ready.source.domains, version("geodomain")
+    return SharedJob(domains, settings, options, states.absolute(), hashed, this_version)
 
 
 def _counting(
     progress: Progress | None, parts: Sequence[PartFile], missing: Sequence[PartFile]
 ) -> Callable[[PartFile], None]:
-    """Return what is told of each part that is done, and tells the bytes of all."""
+    """Return a callback for finished parts that reports their bytes."""
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
 
@@ -562,7 +563,7 @@ def _counting(
 
 
 def _within(progress: Progress | None, done: int, size: int, total: int) -> Progress | None:
-    """Return what tells the progress of a part as that of the whole, in bytes."""
+    """Return a callback that converts the progress of a part to bytes of the whole dataset."""
     if progress is None:
         return None
 
@@ -573,9 +574,9 @@ def _within(progress: Progress | None, done: int, size: int, total: int) -> Prog
 
 
 def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: RunRecord) -> Counts:
-    """Add up what is known of the parts, in their order, and say what their reading warned of.
+    """Add up the counts of the parts in order, and repeat their warnings.
 
-    The order makes the sums of volumes the same bits, whichever run or worker did a part.
+    The fixed order gives the same bits in sums of volumes, whichever run or worker did a part.
     """
     counts = Counts.empty(ready.labeller.targets)
     for part in parts:
@@ -589,7 +590,7 @@ def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: Run
 
 
 def _facts(part: PartFile, done: DonePart, target: Store | None) -> PartFacts:
-    """Return what a record says of a part; one that an earlier run did not hash is read again."""
+    """Return the entry of a part in the record; hash its files if an earlier run did not."""
     stores = [part.store] if target is None else [part.store, target]
     hashes = list(done.hashes[: len(stores)]) or [_hash(store, part.name) for store in stores]
     return {
@@ -601,15 +602,15 @@ def _facts(part: PartFile, done: DonePart, target: Store | None) -> PartFacts:
 
 
 def _hash(store: Store, name: str) -> FileHash:
-    """Hash a file, wherever it is."""
+    """Hash a file in any store."""
     with store.fetched(name) as place:
         return hash_of_file(place)
 
 
 def _earlier(parts: int, missing: int) -> list[str]:
-    """Say how many parts this run has not labelled, since they were."""
+    """Return a note on the parts that an earlier run labelled."""
     if missing == parts:
         return []
-    there = parts - missing
-    were = "was" if there == 1 else "were"
-    return [f"{there:,} of {counted(parts, 'part')} {were} labelled by an earlier run"]
+    done = parts - missing
+    were = "was" if done == 1 else "were"
+    return [f"{done:,} of {counted(parts, 'part')} {were} labelled by an earlier run"]

@@ -18,7 +18,7 @@ from geodomain.formats.blocks import BlockFile, kind_of, open_model
 from geodomain.tables.frames import Frame
 from geodomain.tables.options import TableOptions
 
-# What parts of a dataset are called; other tables are labelled one by one.
+# Extensions of parts; tables in other formats are labelled one by one.
 _ENDINGS = (
     *(".parquet", ".pq", ".csv", ".tsv", ".txt", ".dat", ".asc"),
     *(".csv.gz", ".tsv.gz", ".txt.gz", ".dat.gz", ".asc.gz"),
@@ -33,10 +33,9 @@ class PartFile(NamedTuple):
     store : Store
         The folder of the dataset.
     name : str
-        Its path within the dataset, with slashes: where it goes in the output, and what
-        messages call it.
+        Path within the dataset, with slashes, also used for the output and in messages.
     mark : FileMark
-        Its size, and its time or tag, when the dataset was listed.
+        Size and time or tag of the file when the dataset was listed.
     """
 
     store: Store
@@ -44,24 +43,24 @@ class PartFile(NamedTuple):
     mark: FileMark
 
     def absolute(self) -> PartFile:
-        """Return the part with a path that holds in any folder."""
+        """Return the part with an absolute path."""
         return self._replace(store=self.store.absolute())
 
     @property
     def keys(self) -> list[str]:
-        """Return the names of the columns that its folders stand for, as in zone=A/part.csv."""
+        """The names of columns that its folders represent, as in zone=A/part.csv."""
         return [folder.partition("=")[0] for folder in self.name.split("/")[:-1] if "=" in folder]
 
 
 class Dataset(NamedTuple):
-    """A folder, and the files in it that are parts, sorted by name.
+    """A folder and its parts, sorted by name.
 
     Attributes
     ----------
     base : Store
-        The folder; with a pattern, the last one before its first wildcard.
+        The folder; for a pattern, the last folder before the first wildcard.
     pattern : str
-        The rest of the pattern, empty for a whole folder.
+        The rest of the pattern; empty for a whole folder.
     parts : tuple of PartFile
     """
 
@@ -84,14 +83,14 @@ def is_dataset(model: str | os.PathLike[str]) -> bool:
 def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     """List the parts of a dataset.
 
-    Files and folders whose name begins with a dot or an underscore are no parts, as for Spark,
-    Arrow and DuckDB.
+    Files and folders whose name begins with a dot or an underscore are skipped, as by Spark, Arrow
+    and DuckDB.
 
     Parameters
     ----------
     dataset : path
-        A folder, with all in it, or a pattern with ``*``, ``?``, ``[..]`` or ``**``; or a URL of
-        one, such as ``s3://bucket/blocks``.
+        A folder, with all files below it, or a pattern with ``*``, ``?``, ``[..]`` or ``**``, or a
+        URL of either, such as ``s3://bucket/blocks``.
 
     Returns
     -------
@@ -100,21 +99,21 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     Raises
     ------
     TableError
-        If there is no part, or a file in a folder that is none.
+        If there is no part, or the folder holds another file.
     FileNotFoundError
-        If there is no such folder.
+        If the folder does not exist.
     """
     text = os.fspath(dataset)
     base, pattern = _split_url(text) if is_url(text) else _split_path(text)
     store = store_of(base)
     if not is_url(text) and not Path(base).is_dir():
         raise FileNotFoundError(2, "the folder is not there", base)
-    found = store.matching(pattern)
-    files = [PartFile(store, name, mark) for name, mark in sorted(found.items())]
+    marks = store.matching(pattern)
+    files = [PartFile(store, name, mark) for name, mark in sorted(marks.items())]
     for part in files:
         _require_ending(text, part)
     if not files:
-        message = f"{text} has no Parquet or CSV files: name a folder or a pattern that has some"
+        message = f"{text} has no Parquet or CSV files: name a folder or a pattern with such files"
         raise TableError(message)
     return Dataset(store, pattern, tuple(files))
 
@@ -136,12 +135,12 @@ def _split_url(url: str) -> tuple[str, str]:
 
 
 def _first_wildcard(names: Sequence[str]) -> int:
-    """Return the place of the first name that is a pattern."""
+    """Return the index of the first name with a wildcard."""
     return next((at for at, name in enumerate(names) if _has_wildcard(name)), len(names))
 
 
 def _has_wildcard(text: str) -> bool:
-    """Return whether a text is a pattern."""
+    """Return whether a text has a wildcard."""
     return any(mark in text for mark in "*?[")
 
 
@@ -151,18 +150,18 @@ def is_part(name: str) -> bool:
 
 
 def _require_ending(dataset: str, part: PartFile) -> None:
-    """Refuse a file that may have rows which nobody would miss."""
+    """Refuse another file in the dataset: skipping it could lose rows unnoticed."""
     if not is_part(part.name):
         message = (
-            f"{part.name} in {dataset} is no Parquet or CSV file by its name: name the parts by a "
-            "pattern, such as 'blocks/**/*.parquet'"
+            f"{part.name} in {dataset} is not a Parquet or CSV file by its extension: name the "
+            "parts by a pattern, such as 'blocks/**/*.parquet'"
         )
         raise TableError(message)
 
 
 @contextmanager
 def blaming(part: PartFile) -> Iterator[None]:
-    """Have errors name the part by its path in the dataset; several may have one file's name."""
+    """Put the path of the part within the dataset into errors, as file names may repeat."""
     try:
         yield
     except GeodomainError as error:
@@ -172,14 +171,14 @@ def blaming(part: PartFile) -> Iterator[None]:
         raise type(error)(message) from None
 
 
-# Checks that the parts form one table: the same columns with the same meaning.
+# Check that the parts form one table: the same columns with the same meaning.
 
 _KINDS = {"parquet": "Parquet", "text": "text"}
 
 
 @dataclass(frozen=True)
 class PartSchema:
-    """What the columns of a part are, and which of them matter."""
+    """The columns of a part, with its centroid, sizes and frame."""
 
     kind: str
     columns: tuple[str, ...]
@@ -191,43 +190,46 @@ class PartSchema:
 def require_one_schema(
     parts: Sequence[PartFile], options: TableOptions, added: Sequence[str]
 ) -> None:
-    """Refuse parts that differ from the first one, by name, before any work starts.
+    """Refuse parts that differ from the first part, before any work starts.
 
     Parameters
     ----------
     parts : sequence of PartFile
-        All the parts.
+        All parts.
     options : TableOptions
-        What the user says of them.
+        The user's options for the parts.
     added : sequence of str
-        The names of new columns, which must not be those of folders such as zone=A.
+        Names of new columns, which must differ from those of folders such as zone=A.
 
     Raises
     ------
     TableError
-        For a part of another kind or with other columns, and for one that cannot be understood.
+        If a part has another format or other columns, or cannot be understood.
     """
     first = schema_of(parts[0], options)
     for part in parts:
         for key in part.keys:
             if key in added:
-                message = f"{key!r} is a folder's column, in {part.name}: choose another column="
+                message = (
+                    f"{key!r} is the column of a folder, in {part.name}: choose another column="
+                )
                 raise TableError(message)
         difference = _difference(schema_of(part, options), first)
         if difference:
             message = (
-                f"{part.name} {difference}, unlike {parts[0].name}: the parts of a dataset are one "
-                "table; label them one by one, or name those that belong together by a pattern"
+                f"{part.name} {difference}, unlike {parts[0].name}: the parts of a dataset must "
+                "form one table; label them one by one, or name parts that belong together by a "
+                "pattern"
             )
             raise TableError(message)
 
 
 def schema_of(part: PartFile, options: TableOptions) -> PartSchema:
-    """Read the head of a part."""
+    """Read the schema of a part from its head."""
     with blaming(part), part.store.head(part.name) as head:
         kind = kind_of(str(head))
         if kind not in _KINDS:
-            message = f"{part.name} holds {kind}: the parts of a dataset are text or Parquet"
+            message = f"{part.name} holds {kind}: the parts of a dataset must be text or Parquet"
             raise TableError(message)
         if kind == "parquet":
             return _of_parquet(part, options)
@@ -236,25 +238,28 @@ def schema_of(part: PartFile, options: TableOptions) -> PartSchema:
 
 
 def _of_parquet(part: PartFile, options: TableOptions) -> PartSchema:
-    """Read the schema and the first rows, which are at the end and the beginning of the file."""
-    with part.store.opened(part.name) as file, parquet.open_stream(file, part.name, options) as one:
-        return _schema("parquet", one.typed_columns, one)
+    """Read the schema and the first rows, at the end and the beginning of the file."""
+    with (
+        part.store.opened(part.name) as file,
+        parquet.open_stream(file, part.name, options) as model,
+    ):
+        return _schema("parquet", model.typed_columns, model)
 
 
 def _schema(kind: str, columns: tuple[str, ...], model: BlockFile) -> PartSchema:
     return PartSchema(_KINDS[kind], columns, model.centroid, model.sizes, model.frame)
 
 
-def _difference(one: PartSchema, first: PartSchema) -> str:
-    """Say how a part differs from the first; nothing where it does not."""
-    if one.kind != first.kind:
-        return f"is {one.kind}"
-    for number, (ours, theirs) in enumerate(zip_longest(one.columns, first.columns), 1):
+def _difference(part: PartSchema, first: PartSchema) -> str:
+    """Describe how a part differs from the first; "" if it does not."""
+    if part.kind != first.kind:
+        return f"is {part.kind}"
+    for number, (ours, theirs) in enumerate(zip_longest(part.columns, first.columns), 1):
         if ours is None:
             return f"has no column {theirs!r}"
         if ours != theirs:
             return f"has {ours!r} as column {number}" + (f", not {theirs!r}" if theirs else "")
-    if (one.centroid, one.sizes) != (first.centroid, first.sizes):
-        ours, theirs = (", ".join([*each.centroid, *each.sizes]) for each in (one, first))
+    if (part.centroid, part.sizes) != (first.centroid, first.sizes):
+        ours, theirs = (", ".join([*each.centroid, *each.sizes]) for each in (part, first))
         return f"has its coordinates in {ours}, not in {theirs}"
-    return "" if one.frame == first.frame else "has another position or rotation of its blocks"
+    return "" if part.frame == first.frame else "has another position or rotation of its blocks"

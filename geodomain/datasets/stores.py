@@ -1,4 +1,4 @@
-"""Folders of a dataset on disk or on an object store, with one interface."""
+"""Access the folders of a dataset, on disk or in an object store, through one interface."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from geodomain.files.streams import replaced
 
 
 class FileMark(NamedTuple):
-    """What tells whether a file is the same as before.
+    """The size and time or tag of a file, which change when the file does.
 
     Attributes
     ----------
     size : int
-        In bytes.
+        Size in bytes.
     time : int
-        When it was last changed, in nanoseconds; 0 on an object store.
+        Time of the last change, in nanoseconds; 0 in an object store.
     tag : str
-        The ETag of an object, or what its store has instead; empty on disk.
+        ETag of an object, or the equivalent of its store; empty on disk.
     """
 
     size: int
@@ -35,7 +35,7 @@ class FileMark(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> FileMark:
-        """Look at a file on disk."""
+        """Return the mark of a file on disk."""
         status = path.stat()
         return cls(status.st_size, status.st_mtime_ns)
 
@@ -45,46 +45,46 @@ class Store(Protocol):
 
     @property
     def place(self) -> str:
-        """Name the folder so that it is the same name wherever it is asked from."""
+        """The name of the folder, the same from any working folder."""
 
     def absolute(self) -> Store:
-        """Return the folder by a path that holds in any working folder."""
+        """Return the folder with an absolute path."""
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that a pattern names; all that are below for an empty one."""
+        """Return the files that match a pattern; all files for an empty pattern."""
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below one of its folders, by their paths below that."""
+        """Return all files below a subfolder, by their paths in it."""
 
     def is_bare(self, but: str) -> bool:
-        """Return whether nothing is there, but perhaps for one of its folders."""
+        """Return whether the folder is empty, apart from the subfolder `but`."""
 
     def mark(self, name: str) -> FileMark:
-        """Look at a file; OSError where there is none."""
+        """Return the mark of a file; raise OSError if it does not exist."""
 
     def read(self, name: str) -> bytes:
-        """Return what is in a file; OSError where there is none."""
+        """Return the contents of a file; raise OSError if it does not exist."""
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Put a file in its place, whole."""
+        """Write a whole file in one step, replacing an existing one."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put a file where none is, in one step for all that do so; False where there is one."""
+        """Create a file atomically; return False if it exists."""
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
     def head(self, name: str) -> AbstractContextManager[Path]:
-        """Give a file on disk with the first bytes of a file, enough to understand text by."""
+        """Yield a local file with the first bytes of a file, enough to understand text."""
 
     def opened(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Open a file to be read here and there."""
+        """Open a file for random access."""
 
     def fetched(self, name: str) -> AbstractContextManager[Path]:
-        """Give a file on disk with all that is in a file."""
+        """Yield a local file with the contents of a file."""
 
     def placed(self, name: str) -> AbstractContextManager[Path]:
-        """Give where on disk to write what shall be in a file once the block ends well."""
+        """Yield a local path to write; its file is stored if the block succeeds."""
 
 
 @dataclass(frozen=True)
@@ -94,49 +94,49 @@ class LocalStore:
     path: Path
 
     def __str__(self) -> str:
-        """Give the path as it was given."""
+        """Return the path as the user wrote it."""
         return str(self.path)
 
     @property
     def place(self) -> str:
-        """Give the path with all links resolved."""
+        """The path with all links resolved."""
         return self.path.resolve().as_posix()
 
     def absolute(self) -> LocalStore:
-        """Return the folder by a path that holds in any working folder."""
+        """Return the folder with an absolute path."""
         return LocalStore(self.path.absolute())
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that a pattern names; all that are below for an empty one."""
-        found = self._matching(pattern) if pattern else self._below()
-        return {path.relative_to(self.path).as_posix(): FileMark.of(path) for path in found}
+        """Return the files that match a pattern; all files for an empty pattern."""
+        paths = self._matching(pattern) if pattern else self._below()
+        return {path.relative_to(self.path).as_posix(): FileMark.of(path) for path in paths}
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below one of its folders, by their paths below that."""
+        """Return all files below a subfolder, by their paths in it."""
         top = self.path / folder
         return [path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()]
 
     def is_bare(self, but: str) -> bool:
-        """Return whether nothing is there, but perhaps for one of its folders."""
+        """Return whether the folder is empty, apart from the subfolder `but`."""
         return not self.path.is_dir() or all(path.name == but for path in self.path.iterdir())
 
     def mark(self, name: str) -> FileMark:
-        """Look at a file."""
+        """Return the mark of a file."""
         return FileMark.of(self.path / name)
 
     def read(self, name: str) -> bytes:
-        """Return what is in a file."""
+        """Return the contents of a file."""
         return (self.path / name).read_bytes()
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Put a file in its place, whole."""
+        """Write a whole file in one step, replacing an existing one."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         with replaced(place) as file:
             file.write(data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put a file where none is; False where there is one."""
+        """Create a file atomically; return False if it exists."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -147,36 +147,36 @@ class LocalStore:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there, and the folders in this one that it leaves empty."""
+        """Remove a file, if it exists, and the subfolders that become empty."""
         place = self.path / name
         place.unlink(missing_ok=True)
         self._prune(place)
 
     def _prune(self, place: Path) -> None:
-        """Remove the folders of a file, the innermost first, up to one that holds something."""
+        """Remove the empty folders of a file, starting with the innermost."""
         with suppress(OSError):
             while (place := place.parent) != self.path:
                 place.rmdir()
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
-        """Give the file itself."""
+        """Yield the file itself."""
         yield self.path / name
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file to be read here and there."""
+        """Open a file for random access."""
         with (self.path / name).open("rb") as file:
             yield file
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """Give the file itself."""
+        """Yield the file itself."""
         yield self.path / name
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """Give the place itself; who writes there does so by `open_target`, whole or not at all."""
+        """Yield the final path; the caller writes it atomically with `open_target`."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -186,14 +186,14 @@ class LocalStore:
             raise
 
     def _matching(self, pattern: str) -> Iterator[Path]:
-        """Yield the files that a pattern names, but for hidden ones."""
+        """Yield the files that match a pattern, except hidden ones."""
         # Path.glob raises for `a**` and does not follow links to folders.
         for name in glob.glob(pattern, root_dir=self.path, recursive=True):  # noqa: PTH207
             if (self.path / name).is_file() and not is_hidden(name):
                 yield self.path / name
 
     def _below(self) -> Iterator[Path]:
-        """Yield all files in a folder and its folders, but for hidden ones."""
+        """Yield all files in the folder and its subfolders, except hidden ones."""
         for folder, folders, files in os.walk(self.path, onerror=_raise, followlinks=True):
             folders[:] = [name for name in folders if not is_hidden(name)]
             yield from (_regular(Path(folder, name)) for name in files if not is_hidden(name))
@@ -202,41 +202,41 @@ class LocalStore:
 def _regular(path: Path) -> Path:
     """Refuse a pipe or a device, which may never end."""
     if path.exists() and not path.is_file():
-        message = f"{path} is no regular file: take it out of the dataset"
+        message = f"{path} is not a regular file: remove it from the dataset"
         raise TableError(message)
     return path
 
 
 def _raise(error: OSError) -> None:
-    """Raise what `os.walk` would pass over, and its rows with it."""
+    """Raise an error that `os.walk` would ignore, losing rows."""
     raise error
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a path has a name that readers of datasets pass over."""
+    """Return whether a path has a part that readers of datasets skip."""
     return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
-# Object stores, by fsspec: files are copied to disk, and uploaded whole.
+# Object stores, through fsspec: files are copied to disk, and uploaded whole.
 
-# What reads each scheme, and how that is installed.
+# The library for each scheme, and the package to install.
 _LIBRARIES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs", "'geodomain[remote]'")),
     **dict.fromkeys(("gs", "gcs"), ("gcsfs", "gcsfs")),
     **dict.fromkeys(("az", "abfs", "abfss"), ("adlfs", "adlfs")),
 }
-# Two names of one scheme.
+# Second names of schemes.
 _SAME = {"s3a": "s3", "gcs": "gs"}
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)", re.DOTALL)
-# What stores call that which changes with an object, the surest first.
+# Keys under which stores list a tag or time of an object, the most reliable first.
 _TAGS = ("ETag", "etag", "generation", "md5Hash", "LastModified", "last_modified", "mtime")
-# A head of text is understood by its first MiB; twice that, since it may be compressed.
+# The head of a text needs its first MiB; twice that, in case it is compressed.
 _HEAD_BYTES = 2 << 20
 _BLOCK_BYTES = 1 << 20
 
 
 class _FileSystem(Protocol):
-    """A file system of fsspec, as far as it is used."""
+    """The part of a file system of fsspec that we use."""
 
     def find(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
     def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
@@ -252,27 +252,27 @@ class _FileSystem(Protocol):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a text names something by a scheme, such as s3://bucket/blocks."""
+    """Return whether a text is a URL, such as s3://bucket/blocks."""
     return _URL.fullmatch(text) is not None
 
 
 def store_of(place: str | os.PathLike[str]) -> Store:
-    """Return the folder that a path or a URL names.
+    """Return the folder of a path or a URL.
 
     Raises
     ------
     TableError
-        For another scheme, or where the library for it is not installed.
+        If the scheme is not supported, or its library is not installed.
     """
     text = os.fspath(place)
-    found = _URL.fullmatch(text)
-    if found is None:
+    url = _URL.fullmatch(text)
+    if url is None:
         return LocalStore(Path(text))
-    scheme = found[1].lower()
+    scheme = url[1].lower()
     if scheme not in _LIBRARIES:
-        message = f"{text}: {scheme}:// is not read; s3://, gs:// and az:// are, and folders"
+        message = f"{text}: {scheme}:// is not supported; use s3://, gs:// or az://, or a folder"
         raise TableError(message)
-    store = ObjectStore(f"{_SAME.get(scheme, scheme)}://{found[2].strip('/')}")
+    store = ObjectStore(f"{_SAME.get(scheme, scheme)}://{url[2].strip('/')}")
     store.require_library()
     return store
 
@@ -281,91 +281,91 @@ def store_of(place: str | os.PathLike[str]) -> Store:
 class ObjectStore:
     """A prefix of a bucket.
 
-    Credentials, regions and endpoints come from the environment, as the store's library has them.
+    Credentials, regions and endpoints come from the environment, through the store's library.
     """
 
     url: str
 
     def __str__(self) -> str:
-        """Give the URL."""
+        """Return the URL."""
         return self.url
 
     @property
     def place(self) -> str:
-        """Give the URL."""
+        """The URL."""
         return self.url
 
     def absolute(self) -> ObjectStore:
-        """Return the same: a URL holds in any working folder."""
+        """Return the folder itself: a URL is absolute."""
         return self
 
     def require_library(self) -> None:
         """Refuse a scheme whose library is not installed."""
-        library, wanted = _LIBRARIES[self.url.partition(":")[0]]
+        library, package = _LIBRARIES[self.url.partition(":")[0]]
         try:
             _ = self._system
         except ImportError as error:
-            message = f"{self.url} needs {library}, which is not installed: pip install {wanted}"
+            message = f"{self.url} needs {library}, which is not installed: pip install {package}"
             raise TableError(message) from error
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that a pattern names; all that are below for an empty one."""
-        with self._told():
+        """Return the files that match a pattern; all files for an empty pattern."""
+        with self._explained():
             if pattern:
-                found = self._system.glob(f"{self._root}/{pattern}", detail=True)
+                listing = self._system.glob(f"{self._root}/{pattern}", detail=True)
             else:
-                found = self._system.find(self._root, detail=True)
-        names = {self._name(path): facts for path, facts in found.items() if _is_object(facts)}
+                listing = self._system.find(self._root, detail=True)
+        names = {self._name(path): facts for path, facts in listing.items() if _is_object(facts)}
         for name in names:
             if not name:
-                message = f"{self.url} is one object: name its folder, or a pattern of several"
+                message = f"{self.url} is a single object: name its folder, or a pattern of several"
                 raise TableError(message)
             if "" in name.split("/"):
-                message = f"{self.url}/{name} has a folder without a name: call it something"
+                message = f"{self.url}/{name} has a folder without a name: rename it"
                 raise TableError(message)
         return {
             name: self._marked(name, facts) for name, facts in names.items() if not is_hidden(name)
         }
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below one of its folders, by their paths below that."""
+        """Return all files below a subfolder, by their paths in it."""
         top = f"{self._root}/{folder}"
-        with self._told():
-            found = self._system.find(top, detail=True)
-        return [path[len(top) + 1 :] for path, facts in found.items() if _is_object(facts)]
+        with self._explained():
+            listing = self._system.find(top, detail=True)
+        return [path[len(top) + 1 :] for path, facts in listing.items() if _is_object(facts)]
 
     def is_bare(self, but: str) -> bool:
-        """Return whether nothing is there, but perhaps for one of its folders."""
-        with self._told():
+        """Return whether the folder is empty, apart from the subfolder `but`."""
+        with self._explained():
             try:
-                found = self._system.ls(self._root, detail=False)
+                paths = self._system.ls(self._root, detail=False)
             except FileNotFoundError:
                 return True
-        names = {self._name(path).strip("/").partition("/")[0] for path in found}
+        names = {self._name(path).strip("/").partition("/")[0] for path in paths}
         return names <= {but, ""}
 
     def mark(self, name: str) -> FileMark:
-        """Look at a file."""
-        with self._told(name):
+        """Return the mark of a file."""
+        with self._explained(name):
             return self._marked(name, self._system.info(self._path(name)))
 
     def read(self, name: str) -> bytes:
-        """Return what is in a file."""
-        with self._told(name):
+        """Return the contents of a file."""
+        with self._explained(name):
             return self._system.cat_file(self._path(name))
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Put a file in its place, whole."""
-        with self._told(name):
+        """Write a whole file in one step, replacing an existing one."""
+        with self._explained(name):
             self._system.pipe_file(self._path(name), bytes(data))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put a file where none is, by a condition that the store keeps; False where there is one.
+        """Create a file by a conditional write; return False if it exists.
 
-        S3 answers two at the same moment by a conflict, where the other is first.
+        S3 answers a conflict if another write of the same moment came first.
         """
         try:
-            with self._told(name):
+            with self._explained(name):
                 self._system.pipe_file(self._path(name), data, mode="create")
         except OSError as error:
             reason = str(error)
@@ -375,25 +375,25 @@ class ObjectStore:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with self._told(name), suppress(FileNotFoundError):
+        """Remove a file, if it exists."""
+        with self._explained(name), suppress(FileNotFoundError):
             self._system.rm_file(self._path(name))
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
-        """Give a file on disk with the first bytes of a file."""
+        """Yield a local file with the first bytes of a file."""
         with _scratch(name) as place:
-            # An empty object has no range of bytes.
+            # Stores refuse a range of bytes of an empty object.
             size = self.mark(name).size
-            with self._told(name):
+            with self._explained(name):
                 path, end = self._path(name), min(size, _HEAD_BYTES)
                 place.write_bytes(self._system.cat_file(path, start=0, end=end) if size else b"")
             yield place
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file to be read here and there; each step reads a MiB."""
-        with self._told(name):
+        """Open a file for random access, with reads of a MiB."""
+        with self._explained(name):
             file = self._system.open(
                 self._path(name), "rb", block_size=_BLOCK_BYTES, cache_type="readahead"
             )
@@ -402,26 +402,26 @@ class ObjectStore:
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """Copy a file to disk for as long as it is needed."""
+        """Copy a file to disk for the duration of the block."""
         with _scratch(name) as place:
-            with self._told(name):
+            with self._explained(name):
                 self._system.get_file(self._path(name), str(place))
             yield place
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """Give a place on disk, and upload what is there if the block ends well."""
+        """Yield a local path, and upload its file if the block succeeds."""
         with _scratch(name) as place:
             yield place
-            with self._told(name):
+            with self._explained(name):
                 self._system.put_file(str(place), self._path(name))
 
     @property
     def _system(self) -> _FileSystem:
-        """Connect, or give the connection that this process has; forget what was listed before."""
+        """The connection of this process, with its cache of listings cleared."""
         from fsspec.core import url_to_fs
 
-        with self._told():
+        with self._explained():
             system = cast(_FileSystem, url_to_fs(self.url)[0])
             system.invalidate_cache()
         return system
@@ -430,7 +430,7 @@ class ObjectStore:
     def _root(self) -> str:
         from fsspec.core import url_to_fs
 
-        with self._told():
+        with self._explained():
             return str(url_to_fs(self.url)[1]).rstrip("/")
 
     def _path(self, name: str) -> str:
@@ -440,7 +440,7 @@ class ObjectStore:
         return path[len(self._root) + 1 :]
 
     def _marked(self, name: str, facts: Mapping[str, object]) -> FileMark:
-        """Return what tells whether an object is the same; refuse a store that tells nothing."""
+        """Return the mark of an object; refuse a store without a tag or time."""
         tag = next((str(facts[key]) for key in _TAGS if facts.get(key)), "")
         if not tag:
             message = f"{self.url}/{name} has neither an ETag nor a time: copy the dataset to disk"
@@ -448,8 +448,8 @@ class ObjectStore:
         return FileMark(int(str(facts["size"])), 0, tag)
 
     @contextmanager
-    def _told(self, name: str = "") -> Iterator[None]:
-        """Say in one sentence what a store answers; its library has errors of many kinds."""
+    def _explained(self, name: str = "") -> Iterator[None]:
+        """Turn the many errors of a store's library into OSError with one sentence."""
         place = f"{self.url}/{name}".rstrip("/")
         try:
             yield
@@ -466,7 +466,7 @@ class ObjectStore:
 
 @contextmanager
 def _scratch(name: str) -> Iterator[Path]:
-    """Give a place on disk for a file of this name."""
+    """Yield a temporary local path for a file of this name."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="geodomain-") as folder:
@@ -474,10 +474,10 @@ def _scratch(name: str) -> Iterator[Path]:
 
 
 def _is_object(facts: Mapping[str, object]) -> bool:
-    """Return whether something listed is a file, not a folder or what marks one."""
+    """Return whether an entry of a listing is a file, not a folder or its marker."""
     return facts.get("type") == "file" and not str(facts.get("name", "")).endswith("/")
 
 
 def _reason(error: BaseException) -> str:
-    """Return what an error says, short."""
+    """Return the message of an error, shortened."""
     return " ".join(str(error).split())[:200] or type(error).__name__

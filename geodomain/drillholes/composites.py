@@ -1,4 +1,4 @@
-"""Composites of drillholes: their rows, and their summary by domain."""
+"""Average samples of drillholes into composites within domains, and summarise them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GradeTotals(TypedDict):
 
 
 class DomainTotals(TypedDict):
-    """What the composites of one domain add up to."""
+    """Totals of the composites of one domain."""
 
     name: str
     composites: int
@@ -48,34 +48,35 @@ class DomainTotals(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Composites:
-    """Composites of drillholes, a row of each array to a composite, by hole, then by depth.
+    """Composites of drillholes, one row each, by hole, then by depth.
 
     Attributes
     ----------
     holes : (k,) intp
-        Places among `names`.
+        Indices into `names`.
     names : tuple of str
-        Of the holes.
+        Names of the holes.
     domains : (k,) intp
-        Places among `labels`.
+        Indices into `labels`.
     labels : tuple of str
-        The domains in their order, then the label of what is in none.
+        Domains in order, then the background label.
     begins, ends : (k,) float64
-        Along the hole.
+        FROM and TO depths.
     middles : (k, 3) float64
+        Middle points.
     grades : dict of str to (k,) float64
-        Means, weighted by length, over what has a value; NaN where nothing has one.
+        Means weighted by length, over the length with a value; NaN without any.
     missing : dict of str to (k,) float64
-        Of each grade, the length of a composite without a value: not sampled, not assayed, or
-        below detection by a policy that says so. A grade of 0 is a value.
+        For each grade, the length without a value: not sampled, not assayed, or missing by the
+        policy for values below detection. A grade of 0 is a value.
     length : float
-        As it was asked for.
+        Nominal length of a composite.
     dropped : int
-        Short pieces that were dropped.
+        Number of short pieces dropped.
     negative : dict of str to int
-        Of each grade, the values below 0.
+        For each grade, the number of values below 0.
     findings : tuple of Finding
-        Of the tables of holes.
+        Findings about the tables of holes.
     dips : str
         Which dips point down, and how that was decided.
     """
@@ -96,11 +97,11 @@ class Composites:
     dips: str = ""
 
     def __len__(self) -> int:
-        """Count the composites."""
+        """Return the number of composites."""
         return len(self.holes)
 
     def __repr__(self) -> str:
-        """Say how many there are."""
+        """Return the number of composites, their length and the number of domains."""
         return f"<Composites: {len(self):,} of {self.length:g} in {len(self.labels)} domains>"
 
     @property
@@ -110,7 +111,7 @@ class Composites:
         return ("hole", "from", "to", "length", "x", "y", "z", "domain", *grades)
 
     def rows(self) -> Iterable[tuple[object, ...]]:
-        """Give the composites as rows under `headings`; depths have 3 decimals, means 10 digits."""
+        """Return the composites as rows under `headings`; depths to 3 decimals, means 10 digits."""
         begins, ends = self.begins.round(3), self.ends.round(3)
         numbers = [begins, ends, (ends - begins).round(3), *self.middles.round(6).T]
         values = [
@@ -127,7 +128,7 @@ class Composites:
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the composites as a table, numbers with all their digits."""
+        """Return the composites as a DataFrame, numbers with all their digits."""
         import pandas
 
         columns: dict[str, object] = {
@@ -143,7 +144,7 @@ class Composites:
         return pandas.DataFrame(columns)
 
     def as_dict(self) -> dict[str, object]:
-        """Give the summary as plain values, ready for JSON."""
+        """Return the summary as plain values, ready for JSON."""
         return {
             "composites": len(self),
             "length": self.length,
@@ -155,92 +156,92 @@ class Composites:
         }
 
     def _domain(self, place: int) -> DomainTotals:
-        """Add up one domain."""
-        mine = self.domains == place
-        lengths = (self.ends - self.begins)[mine]
-        found: DomainTotals = {
+        """Return the totals of one domain."""
+        in_domain = self.domains == place
+        lengths = (self.ends - self.begins)[in_domain]
+        totals: DomainTotals = {
             "name": self.labels[place],
-            "composites": int(mine.sum()),
+            "composites": int(in_domain.sum()),
             "length": math.fsum(lengths.tolist()),
             "grades": {},
         }
         for grade, values in self.grades.items():
-            weights = lengths - self.missing[grade][mine]
+            weights = lengths - self.missing[grade][in_domain]
             total = math.fsum(weights.tolist())
-            sums = math.fsum(np.nan_to_num(values[mine] * weights).tolist())
-            found["grades"][grade] = {
+            sums = math.fsum(np.nan_to_num(values[in_domain] * weights).tolist())
+            totals["grades"][grade] = {
                 "mean": sums / total if total > 0 else None,
-                "missing": math.fsum(self.missing[grade][mine].tolist()),
+                "missing": math.fsum(self.missing[grade][in_domain].tolist()),
             }
-        return found
+        return totals
 
     def __str__(self) -> str:
-        """Lay the summary out as lines to read."""
+        """Return the summary as a text table."""
         return in_lines([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
-        """Give the summary as a table for a notebook."""
+        """Return the summary as a table for a notebook."""
         headings, *rows = self._rows()
         return html_table(repr(self)[1:-1], rows, headings=headings, notes=self._notes())
 
     def _rows(self) -> list[list[str]]:
-        """Give the cells of the summary, headings first."""
+        """Return the cells of the summary, headings first."""
         rows = [["domain", "composites", "length"]]
         for grade in self.grades:
             rows[0] += [grade, f"without {grade}"]
         for place in range(len(self.labels)):
-            one = self._domain(place)
-            if not one["composites"]:
+            totals = self._domain(place)
+            if not totals["composites"]:
                 continue
-            name = one["name"] or "(background)"
-            row = [name, f"{one['composites']:,}", f"{one['length']:,.2f}"]
-            for found in one["grades"].values():
-                row += ["" if found["mean"] is None else f"{found['mean']:.4g}"]
-                row += [f"{found['missing']:,.2f}"]
+            name = totals["name"] or "(background)"
+            row = [name, f"{totals['composites']:,}", f"{totals['length']:,.2f}"]
+            for grade_totals in totals["grades"].values():
+                row += ["" if grade_totals["mean"] is None else f"{grade_totals['mean']:.4g}"]
+                row += [f"{grade_totals['missing']:,.2f}"]
             rows.append(row)
         return rows
 
     def _notes(self) -> list[str]:
-        """Give the lines below the table."""
+        """Return the lines below the table."""
         dropped = [f"{self.dropped:,} short pieces were dropped"] if self.dropped else []
         return [*dropped, *notes_of(self.findings, self.dips)]
 
 
 def _shortest(value: float) -> str:
-    """Return a number as text, a whole one without a point."""
+    """Format a number with its shortest digits, and whole numbers without a point."""
     return repr(value).removesuffix(".0")
 
 
 def _digits(value: float) -> str:
-    """Return a number with 10 digits, NaN as nothing."""
+    """Format a number with 10 digits; "" for NaN."""
     return "" if math.isnan(value) else f"{value:.10g}"
 
 
-# --- Runs of holes in one domain, cut into composites, and the means of samples over them.
+# --- Runs of holes within one domain, composites of them, and means of samples.
 
 Short = Literal["keep", "merge", "drop"]
 SHORT: tuple[Short, ...] = ("keep", "merge", "drop")
-# Part of a composite's length that rounding may leave over at the end of a run.
+# Share of a composite's length that rounding may leave at the end of a run.
 _CRUMB = 1e-9
 _MOST = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Stretches of holes in one domain each, by hole, then by depth."""
+    """Stretches of holes, each within one domain, by hole, then by depth."""
 
     holes: NDArray[np.intp]
     codes: NDArray[np.intp]
     begins: Floats
     ends: Floats
 
-    def only(self, which: NDArray[np.bool_]) -> Stretches:
-        """Return some of them."""
-        return Stretches(self.holes[which], self.codes[which], self.begins[which], self.ends[which])
+    def only(self, mask: NDArray[np.bool_]) -> Stretches:
+        """Return the chosen stretches."""
+        return Stretches(self.holes[mask], self.codes[mask], self.begins[mask], self.ends[mask])
 
 
 def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
-    """Join parts of samples, and of what lies between them, to runs in one domain."""
+    """Join the parts of samples and of gaps between them into runs within one domain."""
     gap_holes, between = gaps
     holes = np.concatenate([rows.holes[parts.rows], gap_holes[between.rows]])
     codes = np.concatenate([parts.codes, between.codes])
@@ -256,7 +257,7 @@ def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts])
 
 
 def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tuple[Stretches, int]:
-    """Cut runs into composites from the top down; return them, and how many were dropped."""
+    """Cut runs into composites from the top down; return them and the number of dropped pieces."""
     expected = float(((runs.ends - runs.begins) / length).sum())
     if expected > _MOST:
         message = (
@@ -282,48 +283,50 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
 
 
 def averages(
-    made: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
+    composites: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Return the sampled length of each composite, and of each grade the mean and what lacks."""
+    """Return the sampled length of each composite, and the mean and missing length by grade."""
     holes = rows.holes[parts.rows]
-    edges = np.concatenate([made.begins, made.ends])
-    owners = np.concatenate([made.holes, made.holes])
+    edges = np.concatenate([composites.begins, composites.ends])
+    owners = np.concatenate([composites.holes, composites.holes])
     order = np.lexsort((edges, owners))
     pieces, begins, ends = cut_at(holes, parts.begins, parts.ends, owners[order], edges[order])
     middles, lengths = 0.5 * (begins + ends), ends - begins
-    place = _stretch_at(made, holes[pieces], middles)
+    place = _stretch_at(composites, holes[pieces], middles)
     inside = place >= 0
     place, pieces, lengths = place[inside], pieces[inside], lengths[inside]
-    count = len(made.holes)
+    count = len(composites.holes)
     sampled = np.asarray(np.bincount(place, weights=lengths, minlength=count), np.float64)
     means: dict[str, Floats] = {}
     missing: dict[str, Floats] = {}
     for name, column in values.items():
         grade = column[parts.rows[pieces]]
-        known = ~np.isnan(grade)
-        weights = np.bincount(place[known], weights=lengths[known], minlength=count)
-        sums = np.bincount(place[known], weights=(lengths * grade)[known], minlength=count)
+        valid = ~np.isnan(grade)
+        weights = np.bincount(place[valid], weights=lengths[valid], minlength=count)
+        sums = np.bincount(place[valid], weights=(lengths * grade)[valid], minlength=count)
         means[name] = np.divide(sums, weights, out=np.full(count, np.nan), where=weights > 0)
-        lacking = made.ends - made.begins - weights
-        missing[name] = np.where(lacking > _CRUMB * np.maximum(made.ends, 1.0), lacking, 0.0)
+        lacking = composites.ends - composites.begins - weights
+        missing[name] = np.where(lacking > _CRUMB * np.maximum(composites.ends, 1.0), lacking, 0.0)
     return sampled, means, missing
 
 
-def _stretch_at(made: Stretches, holes: NDArray[np.intp], depths: Floats) -> NDArray[np.intp]:
-    """Return the stretch that each depth of a hole is in, or -1."""
-    keys = np.lexsort((np.concatenate([np.zeros(len(made.holes)), np.ones(len(holes))]),
-                       np.concatenate([made.begins, depths]),
-                       np.concatenate([made.holes, holes])))  # fmt: skip
-    is_stretch = keys < len(made.holes)
+def _stretch_at(stretches: Stretches, holes: NDArray[np.intp], depths: Floats) -> NDArray[np.intp]:
+    """Return the stretch that contains each depth of a hole, or -1."""
+    keys = np.lexsort((np.concatenate([np.zeros(len(stretches.holes)), np.ones(len(holes))]),
+                       np.concatenate([stretches.begins, depths]),
+                       np.concatenate([stretches.holes, holes])))  # fmt: skip
+    is_stretch = keys < len(stretches.holes)
     latest = np.cumsum(is_stretch) - 1
-    found = np.empty(len(holes), np.intp)
-    found[keys[~is_stretch] - len(made.holes)] = latest[~is_stretch]
-    ok = found >= 0
-    ok[ok] &= (made.holes[found[ok]] == holes[ok]) & (depths[ok] < made.ends[found[ok]])
-    return np.where(ok, found, -1)
+    latest_stretch = np.empty(len(holes), np.intp)
+    latest_stretch[keys[~is_stretch] - len(stretches.holes)] = latest[~is_stretch]
+    within = latest_stretch >= 0
+    within[within] &= (stretches.holes[latest_stretch[within]] == holes[within]) & (
+        depths[within] < stretches.ends[latest_stretch[within]]
+    )
+    return np.where(within, latest_stretch, -1)
 
 
-# --- Average samples of drillholes over equal lengths, each within one domain.
+# --- Composites of samples.
 
 
 def composite(
@@ -353,33 +356,33 @@ def composite(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     length : float
-        Of a composite, in the unit of the file.
+        Length of a composite, in the unit of the file.
     grade : str or sequence of str
-        Columns that are averaged, weighted by length. Missing values are left out, and their
-        length is reported beside the mean. Negative ones count as they are, with a warning, or as
-        the keyword ``below_detection`` of `holes` says.
+        Columns to average, weighted by length. Missing values are left out, and their length is
+        reported beside the mean. Negative values follow the keyword ``below_detection`` of
+        `holes`; without it they count as they are, with a warning.
     short : {"keep", "merge", "drop"}
-        What becomes of a last piece shorter than `min_length`, where a hole leaves a domain:
-        a composite of its own, part of the one before, or nothing.
+        What to do with a last piece shorter than `min_length`, where a hole leaves a domain: keep
+        it as a composite, merge it into the one above, or drop it.
     min_length : float, optional
-        Half of `length`, if not given.
+        By default half of `length`.
     background : str, optional
-        The label of what is in no domain; that of `domains` otherwise.
+        Label of samples outside every domain; by default that of `domains`.
     rule, allow_open, weld, backend, threads
         As for `label_file`.
 
     Returns
     -------
     Composites
-        From where a hole enters a domain down to where it leaves it; none lies in two domains. A
-        composite of which nothing is sampled is left out. ``print`` it for a summary.
+        Composites start where a hole enters a domain and end where it leaves it; each lies in one
+        domain. Composites without any sample are left out. ``print`` it for a summary.
 
     Raises
     ------
     TableError
-        For samples that overlap, and columns that are not there.
+        If samples overlap, or a column is missing.
     ValueError
-        For a length that is none.
+        If a length is not positive.
     DomainError, MeshError, OSError
         As `label_file`.
 
@@ -397,21 +400,21 @@ def composite(
     >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
     >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
-    >>> found = geodomain.composite(samples, holes, {"ORE": ore}, length=2, grade="AU")
-    >>> [row[:4] + row[7:] for row in found.rows()][-1]
+    >>> composites = geodomain.composite(samples, holes, {"ORE": ore}, length=2, grade="AU")
+    >>> [row[:4] + row[7:] for row in composites.rows()][-1]
     ('A', '7', '9', '2', 'ORE', '2', '1')
     """
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
     least = 0.5 * length if min_length is None else min_length
     _require_lengths(length, least, short)
-    given = domains_to_label(domains, weld=weld).domains
-    names = [target.name for target in given.targets]
+    listed = domains_to_label(domains, weld=weld).domains
+    names = [target.name for target in listed.targets]
     settings = LabelSettings(
         background=background, rule=rule, allow_open=allow_open, backend=backend, threads=threads
     )
-    rest, _ = rest_labels(given, names, settings)
-    labeller = Labeller(given, settings)
-    conditions = [one.column for _, some in given.conditions for one in some]
+    rest, _ = rest_labels(listed, names, settings)
+    labeller = Labeller(listed, settings)
+    conditions = [one.column for _, group in listed.conditions for one in group]
     rows = holes.match(intervals, also=[*grades, *conditions])
     refuse_overlaps(rows)
     parts = flag_parts(holes.paths, rows, labeller)
@@ -419,29 +422,29 @@ def composite(
     runs = runs_of(rows, parts, gaps)
     lost = len(labeller.targets) + LOST
     runs = runs.only(runs.codes < lost)
-    made, dropped = cut_runs(runs, length, short, least)
+    composites, dropped = cut_runs(runs, length, short, least)
     values: dict[str, Floats] = {}
     negative: dict[str, int] = {}
     for name in grades:
-        column = with_policy(rows.table.column(name), given.below_detection)
+        column = with_policy(rows.table.column(name), listed.below_detection)
         below = NegativeGrades(name, column.rule.below)
         values[name], negative[name] = below.take(column.numbers()), below.count
         for sentence in below.warnings("sample"):
             warn(sentence)
-    sampled, means, missing = averages(made, rows, parts, values)
-    some = sampled > 0
-    made = made.only(some)
-    middles = 0.5 * (made.begins + made.ends)
+    sampled, means, missing = averages(composites, rows, parts, values)
+    is_sampled = sampled > 0
+    composites = composites.only(is_sampled)
+    middles = 0.5 * (composites.begins + composites.ends)
     return Composites(
-        made.holes,
+        composites.holes,
         holes.names,
-        made.codes,
+        composites.codes,
         (*names, rest),
-        made.begins,
-        made.ends,
-        holes.points_at(made.holes, middles),
-        {name: column[some] for name, column in means.items()},
-        {name: column[some] for name, column in missing.items()},
+        composites.begins,
+        composites.ends,
+        holes.points_at(composites.holes, middles),
+        {name: column[is_sampled] for name, column in means.items()},
+        {name: column[is_sampled] for name, column in missing.items()},
         length,
         dropped,
         negative,
@@ -451,19 +454,19 @@ def composite(
 
 
 def refuse_overlaps(rows: Intervals) -> None:
-    """Raise TableError where samples overlap: the correct sample is ambiguous."""
+    """Raise TableError if samples overlap, as it is unclear which one counts."""
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
         message = (
             f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} with the "
             f"interval before, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
-            "remove what is there twice before compositing"
+            "remove the duplicate samples before compositing"
         )
         raise TableError(message)
 
 
 def _require_lengths(length: float, least: float, short: str) -> None:
-    """Refuse lengths that are none."""
+    """Require a positive length, a shortest length within it, and a known `short`."""
     if not 0 < length < math.inf:
         message = f"length is {length}; it must be above 0"
         raise ValueError(message)

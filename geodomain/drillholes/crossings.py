@@ -1,13 +1,13 @@
-"""Where the curves of holes cross a mesh: on the arcs, not on their chords.
+"""Find where drillholes cross meshes: stays in solids, and pierce points of surfaces.
 
-An arc is halved until the chord of a part is no farther than `SAGITTA` from it; parts that keep
-clear of the mesh are dropped on the way, those whose ball about the middle of the arc has no point
-of the mesh. The chords that are left join where arcs do, so exact predicates decide on a chain
-without a gap: a chain that begins inside and ends outside crosses a closed mesh an odd number of
-times, always. Depths are then moved from the chord to the arc.
+Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
+within `SAGITTA` of it. Parts away from the mesh are dropped on the way: those with no point of the
+mesh in the ball around the middle of the arc. The remaining chords join where arcs do, so that
+exact predicates work on a chain without gaps: a chain that begins inside and ends outside always
+crosses a closed mesh an odd number of times. Depths then move from the chord to the arc.
 
-A hole that passes through a wall and back again is found if it goes deeper than `SAGITTA`; parity
-alone would not tell of such pairs.
+A hole that passes through a wall and back is detected if it goes deeper than `SAGITTA`; parity
+alone would miss such pairs.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from geodomain.query.segments import SegmentIntersector
 if TYPE_CHECKING:
     import pandas
 
-# How far a chord may be from its arc, in the unit of the coordinates.
+# Greatest distance of a chord from its arc, in the unit of the coordinates.
 SAGITTA = 1e-7
 _NEWTON = 4
-# Rounding of points and distances, for coordinates of any size: far more than either.
+# Relative bound on the rounding of points and distances, with ample margin.
 _SLACK = 1e-12
 
 
@@ -51,13 +51,13 @@ class WallCrossings:
     Attributes
     ----------
     holes : (k,) int64
-        Which hole.
+        Index of the hole.
     depths : (k,) float64
-        Along it, on the arc.
+        Depth along the arc.
     pieces : (k,) int64
-        The piece of the curve.
+        Piece of the curve.
     triangles : (k,) int32
-        Of the mesh.
+        Triangle of the mesh.
     """
 
     holes: Ints
@@ -66,13 +66,13 @@ class WallCrossings:
     triangles: NDArray[np.int32]
 
     def __len__(self) -> int:
-        """Count the crossings."""
+        """Return the number of crossings."""
         return len(self.holes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parts of pieces: from where to where along the hole."""
+    """Parts of curve pieces, with the depths at which they begin and end."""
 
     pieces: Ints
     begins: Floats
@@ -81,12 +81,12 @@ class _Parts:
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def only(self, which: NDArray[np.bool_]) -> _Parts:
-        """Return some of them."""
-        return _Parts(self.pieces[which], self.begins[which], self.ends[which])
+    def only(self, mask: NDArray[np.bool_]) -> _Parts:
+        """Return the chosen parts."""
+        return _Parts(self.pieces[mask], self.begins[mask], self.ends[mask])
 
     def halved(self) -> _Parts:
-        """Return two for each; the middle is one number for both."""
+        """Return both halves of each part; they share the number of the middle."""
         middles = 0.5 * (self.begins + self.ends)
         return _Parts(
             np.concatenate([self.pieces, self.pieces]),
@@ -103,20 +103,20 @@ def cross_walls(
     Parameters
     ----------
     curves : Curves
-        Of the holes.
+        Curves of the holes.
     ends : (h,) float64
-        Where they end.
+        Depths of the ends of holes.
     mesh : Mesh
-        The wall.
+        The mesh to cross.
     backend, threads
         As for `SegmentIntersector`; the answer is the same for any.
 
     Returns
     -------
     WallCrossings
-        Whether there is a crossing is exact for the chords that are within `SAGITTA` of the arcs,
-        ends displaced as `geodomain.contains` displaces points. Depths are those of the arc and
-        the triangle's plane, to a few units in the last place of the coordinates, divided by the
+        Whether there is a crossing is exact for the chords within `SAGITTA` of the arcs, with ends
+        displaced as `geodomain.contains` displaces points. Depths are where the arc meets the
+        plane of the triangle, to a few units in the last place of the coordinates divided by the
         sine of the angle between the hole and the plane.
     """
     if not len(mesh.triangles):
@@ -135,7 +135,7 @@ def cross_walls(
 
 
 def _whole(curves: Curves, ends: Floats) -> _Parts:
-    """Return the pieces as far as their holes go."""
+    """Return all pieces, cut off at the ends of holes."""
     stops = np.append(curves.depths[1:], 0.0)
     stops[curves.offsets[1:] - 1] = np.inf
     stops = np.minimum(stops, ends[curves.owners])
@@ -144,7 +144,7 @@ def _whole(curves: Curves, ends: Floats) -> _Parts:
 
 
 def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None) -> _Parts:
-    """Halve what is bent until it is straight enough; drop what keeps clear of the mesh."""
+    """Halve bent parts until they are straight enough, and drop parts away from the mesh."""
     parts = parts.only(_near_box(curves, parts, mesh))
     straight = _sagittas(curves, parts) <= SAGITTA
     done, bent = [parts.only(straight)], parts.only(~straight)
@@ -157,19 +157,19 @@ def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None
         straight = _sagittas(curves, bent) <= SAGITTA
         done.append(bent.only(straight))
         bent = bent.only(~straight).halved()
-    return _Parts(*(np.concatenate([getattr(one, name) for one in done])
+    return _Parts(*(np.concatenate([getattr(part, name) for part in done])
                     for name in ("pieces", "begins", "ends")))  # fmt: skip
 
 
 def _sagittas(curves: Curves, parts: _Parts) -> Floats:
-    """Return bounds on how far arcs are from their chords: s^2 k / 8, and 0 for straight ones."""
+    """Return bounds on the distance of arcs from their chords: s^2 k / 8."""
     lengths = parts.ends - parts.begins
-    found: Floats = lengths * (lengths * curves.curvatures[parts.pieces]) / 8.0
-    return found
+    bounds: Floats = lengths * (lengths * curves.curvatures[parts.pieces]) / 8.0
+    return bounds
 
 
 def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
-    """Tell the parts whose chord's box, inflated by the sagitta, meets the mesh's."""
+    """Return which parts have a chord box, inflated by the sagitta, that meets the mesh's box."""
     starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
     slack = (1.1 * _sagittas(curves, parts) + _slack(mesh))[:, None]
     low, high = np.minimum(starts, stops) - slack, np.maximum(starts, stops) + slack
@@ -182,7 +182,7 @@ def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
 def _near(
     curves: Curves, parts: _Parts, index: NearestIndex, threads: int, mesh: Mesh
 ) -> NDArray[np.bool_]:
-    """Tell the parts with a point of the mesh in the ball about the middle of the arc."""
+    """Return which parts have a point of the mesh in the ball around the middle of the arc."""
     middles = curves.at(parts.pieces, 0.5 * (parts.begins + parts.ends))
     distances = np.empty(len(parts))
     index.nearest((middles[:, 0], middles[:, 1], middles[:, 2]), distances, threads)
@@ -192,12 +192,12 @@ def _near(
 
 
 def _slack(mesh: Mesh) -> float:
-    """Return more than what rounding does to a coordinate near a mesh."""
+    """Return a bound on the rounding of coordinates near a mesh, plus the sagitta."""
     return _SLACK * float(np.abs(mesh.bounds).max()) + SAGITTA
 
 
 def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
-    """Return points at depths on pieces, exactly the piece's own where it begins."""
+    """Return points at depths on pieces; at the start of a piece, exactly its start point."""
     points = curves.at(pieces, depths)
     first = depths == curves.depths[pieces]
     points[first] = curves.points[pieces[first]]
@@ -205,7 +205,7 @@ def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
 
 
 def _ends(curves: Curves, parts: _Parts) -> Floats:
-    """Return where parts end: exactly where the next piece of the hole begins."""
+    """Return the end points of parts; at the end of a piece, exactly the next start point."""
     points = _vertices(curves, parts.pieces, parts.ends)
     later = np.minimum(parts.pieces + 1, len(curves.depths) - 1)
     last = np.zeros(len(curves.depths), np.bool_)
@@ -224,25 +224,25 @@ def _on_arcs(
     begins: Floats,
     ends: Floats,
 ) -> Floats:
-    """Move depths from chords to arcs: Newton's steps to the triangle's plane, within the part."""
+    """Move depths from chords to arcs by Newton steps to the plane, within the part."""
     bent = np.flatnonzero(curves.curvatures[pieces] > 0)
     corners = mesh.vertices[mesh.triangles[triangles[bent]]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    found, some = depths[bent], pieces[bent]
+    on_arc, bent_pieces = depths[bent], pieces[bent]
     for _ in range(_NEWTON):
-        heights = np.einsum("ij,ij->i", normals, curves.at(some, found) - corners[:, 0])
-        slopes = np.einsum("ij,ij->i", normals, curves.along(some, found))
+        heights = np.einsum("ij,ij->i", normals, curves.at(bent_pieces, on_arc) - corners[:, 0])
+        slopes = np.einsum("ij,ij->i", normals, curves.along(bent_pieces, on_arc))
         steps = np.divide(heights, slopes, out=np.zeros_like(heights), where=slopes != 0)
-        found = np.clip(found - steps, begins[bent], ends[bent])
+        on_arc = np.clip(on_arc - steps, begins[bent], ends[bent])
     moved = depths.copy()
-    moved[bent] = found
+    moved[bent] = on_arc
     return moved
 
 
 def turns_of(curves: Curves, mesh: Mesh, crossings: WallCrossings) -> NDArray[np.bool_]:
-    """Return whether each crossing goes down through the surface, whatever way its triangles face.
+    """Return whether each crossing goes down through the surface, whichever way triangles face.
 
-    Through a vertical triangle a hole goes down if it does so itself.
+    At a vertical triangle the direction of the hole itself decides.
     """
     corners = mesh.vertices[mesh.triangles[crossings.triangles]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -265,21 +265,21 @@ PIERCES = ("hole", "domain", "depth", "x", "y", "z", "direction")
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """Where holes are inside domains, a row of each array to a stay.
+    """Stays of holes inside domains, one row each.
 
     Attributes
     ----------
     holes : (k,) intp
-        Places among the names of the holes.
+        Indices into the names of holes.
     domains : (k,) intp
-        Places among the names of the domains.
+        Indices into the names of domains.
     begins, ends : (k,) float64
-        Depths along the hole.
+        Depths of entry and exit.
     entries, exits : (k, 3) float64
-        The points there.
+        Points of entry and exit.
     starts_inside, ends_inside : (k,) bool
-        Whether the collar, and the end of the hole, are inside, as `contains` says: then the stay
-        is cut short by the hole.
+        Whether the collar, or the end of the hole, is inside by `contains`, so that the hole cuts
+        the stay short.
     """
 
     holes: NDArray[np.intp]
@@ -292,13 +292,13 @@ class Stays:
     ends_inside: Bools
 
     def __len__(self) -> int:
-        """Count the stays."""
+        """Return the number of stays."""
         return len(self.holes)
 
 
 @dataclass(frozen=True, eq=False)
 class Pierces:
-    """Where holes go through surfaces, a row of each array to a point.
+    """Points where holes go through surfaces, one row each.
 
     Attributes
     ----------
@@ -317,12 +317,12 @@ class Pierces:
     down: Bools
 
     def __len__(self) -> int:
-        """Count the points."""
+        """Return the number of points."""
         return len(self.holes)
 
 
 class SolidTotals(TypedDict):
-    """What the stays in one solid add up to; see `HoleCrossings` for the last two."""
+    """Totals of the stays in one solid; see `HoleCrossings` for the last two."""
 
     name: str
     stays: int
@@ -334,25 +334,25 @@ class SolidTotals(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HoleCrossings:
-    """What holes pass through; ``print`` it for a summary by domain.
+    """Crossings of holes with domains; ``print`` it for a summary by domain.
 
     Attributes
     ----------
     names : tuple of str
-        Of the holes.
+        Names of the holes.
     solids, surfaces : tuple of str
-        Names of the domains that `stays` and `pierces` are of.
+        Names of the domains of `stays` and of `pierces`.
     stays : Stays
     pierces : Pierces
     crossings : tuple of int
-        Of each solid: how often its walls are crossed.
+        For each solid, the number of crossings of its walls.
     parity : tuple of int
-        Of each solid: in how many holes "inside at the collar" and the crossings make "inside at
-        the end", for each of its closed wireframes.
+        For each solid, the number of holes in which "inside at the collar" and the crossings give
+        "inside at the end", for each of its closed wireframes.
     hole_count : int
-        How many holes there are.
+        Number of holes.
     findings : tuple of Finding
-        Of the tables of holes.
+        Findings about the tables of holes.
     dips : str
         Which dips point down, and how that was decided.
     """
@@ -369,27 +369,27 @@ class HoleCrossings:
 
     @property
     def hole_count(self) -> int:
-        """Count the holes, those that meet nothing included."""
+        """The number of holes, including holes without crossings."""
         return len(self.names)
 
     def __repr__(self) -> str:
-        """Count what was found."""
+        """Return the number of stays and of pierce points."""
         return (
             f"<HoleCrossings: {counted(len(self.stays), 'stay')}, "
             f"{counted(len(self.pierces), 'pierce point')}>"
         )
 
     def __str__(self) -> str:
-        """Lay the summary out as lines to read."""
+        """Return the summary as a text table."""
         return in_lines([*text_table(self._rows()), *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
-        """Give the summary as a table for a notebook."""
+        """Return the summary as a table for a notebook."""
         headings, *rows = self._rows()
         return html_table(repr(self)[1:-1], rows, headings=headings)
 
     def as_dict(self) -> dict[str, object]:
-        """Give the summary as plain values, ready for JSON."""
+        """Return the summary as plain values, ready for JSON."""
         return {
             "holes": self.hole_count,
             "method": f"arcs, halved until within {SAGITTA:g} of their chords; depths on the arc",
@@ -415,14 +415,15 @@ class HoleCrossings:
         }
 
     def _rows(self) -> list[list[str]]:
-        """Give the cells of the summary, headings first."""
+        """Return the cells of the summary, headings first."""
         rows = [["domain", "stays", "holes", "length", "crossings", "parity holds in"]]
         for place in range(len(self.solids)):
-            one = self._solid(place)
+            totals = self._solid(place)
             rows.append([
-                one["name"], f"{one['stays']:,}", f"{one['holes']:,}", f"{one['length']:,.2f}",
-                f"{one['crossings']:,}",
-                f"{one['parity_holds']:,} of {counted(self.hole_count, 'hole')}",
+                totals["name"],
+                f"{totals['stays']:,}", f"{totals['holes']:,}", f"{totals['length']:,.2f}",
+                f"{totals['crossings']:,}",
+                f"{totals['parity_holds']:,} of {counted(self.hole_count, 'hole')}",
             ])  # fmt: skip
         for place, name in enumerate(self.surfaces):
             mine = self.pierces.domains == place
@@ -431,7 +432,7 @@ class HoleCrossings:
         return rows
 
     def stay_rows(self) -> Iterable[tuple[object, ...]]:
-        """Give the stays as rows under the headings `STAYS`."""
+        """Return the stays as rows under the headings `STAYS`."""
         stays = self.stays
         columns = (
             stays.begins, stays.ends, stays.ends - stays.begins, *stays.entries.T, *stays.exits.T,
@@ -446,14 +447,14 @@ class HoleCrossings:
         )
 
     def pierce_rows(self) -> Iterable[tuple[object, ...]]:
-        """Give the pierce points as rows under the headings `PIERCES`."""
-        some = self.pierces
+        """Return the pierce points as rows under the headings `PIERCES`."""
+        points = self.pierces
         return zip(
-            (self.names[hole] for hole in some.holes.tolist()),
-            (self.surfaces[domain] for domain in some.domains.tolist()),
-            some.depths.tolist(),
-            *(column.tolist() for column in some.points.T),
-            ("down" if down else "up" for down in some.down.tolist()),
+            (self.names[hole] for hole in points.holes.tolist()),
+            (self.surfaces[domain] for domain in points.domains.tolist()),
+            points.depths.tolist(),
+            *(column.tolist() for column in points.points.T),
+            ("down" if down else "up" for down in points.down.tolist()),
             strict=True,
         )
 
@@ -467,7 +468,7 @@ class HoleCrossings:
         )
 
 
-# --- Walks down holes: where they are inside solids, and where they go through surfaces.
+# --- Walk down holes to find stays in solids and pierce points of surfaces.
 
 Value = TypeVar("Value", bound=np.generic)
 
@@ -481,41 +482,41 @@ def find_crossings(
     threads: int | None = None,
     allow_open: bool = False,
 ) -> HoleCrossings:
-    """Find what holes pass through; see `Drillholes.crossings`."""
+    """Find crossings of holes with domains; see `Drillholes.crossings`."""
     check_rule(rule)
     walker = _Walker(holes, backend, threads)
-    solids = [one for one in domains if _has_stays(one)]
-    found = [walker.stays(domain, rule, allow_open) for domain in solids]
-    tiles = [(one.name, one.meshes) for one in domains if one.is_surface]
-    tiles += [(some[0].name, some) for stack in domains.stacks for some in stack.surfaces]
+    solids = [domain for domain in domains if _has_stays(domain)]
+    results = [walker.stays(domain, rule, allow_open) for domain in solids]
+    tiles = [(domain.name, domain.meshes) for domain in domains if domain.is_surface]
+    tiles += [(group[0].name, group) for stack in domains.stacks for group in stack.surfaces]
     pierced = [walker.pierces(meshes) for _, meshes in tiles]
     return HoleCrossings(
         holes.names,
         tuple(domain.name for domain in solids),
         tuple(name for name, _ in tiles),
-        walker.joined_stays([one for one, _, _ in found]),
+        walker.joined_stays([stretches for stretches, _, _ in results]),
         walker.joined_pierces(pierced),
-        tuple(count for _, count, _ in found),
-        tuple(parity for _, _, parity in found),
+        tuple(count for _, count, _ in results),
+        tuple(parity for _, _, parity in results),
     )
 
 
 def _has_stays(domain: Domain) -> bool:
-    """Return whether a domain is a solid that holes stay in; warn of one that is left out."""
+    """Return whether holes can stay in a domain; warn if a domain is left out."""
     if domain.is_skin:
-        warn(f"{domain.name} has limits of distance, which are no walls: it is left out")
+        warn(f"{domain.name} has limits of distance, which are not walls: it is left out")
     elif domain.kind == "solid" and domain.only_if:
-        warn(f"{domain.name} has conditions on columns, which holes have not: it is left out")
+        warn(f"{domain.name} has conditions on columns, which holes lack: it is left out")
     return domain.kind == "solid" and not domain.is_skin and not domain.only_if
 
 
-# Holes, begins and ends of stays in one domain, and whether they start and end inside.
+# Stays in one domain: holes, begins, ends, and whether they start and end inside.
 Stretches = tuple[NDArray[np.intp], Floats, Floats, Bools, Bools]
 
 
 @dataclass(frozen=True, eq=False)
 class _Walker:
-    """Walks down holes, with the walls that were found."""
+    """Walks down holes from wall to wall."""
 
     holes: HolePaths
     backend: str
@@ -527,11 +528,11 @@ class _Walker:
         )
 
     def stays(self, domain: Domain, rule: Rule, allow_open: bool) -> tuple[Stretches, int, int]:
-        """Return the stays; how many crossings there are; in how many holes parity holds."""
-        asked: Rule = domain.rule or rule
+        """Return the stays, the number of crossings, and of holes in which parity holds."""
+        domain_rule: Rule = domain.rule or rule
         for mesh in domain.meshes:
-            require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=asked)
-            if asked == "winding" and mesh.is_closed:
+            require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=domain_rule)
+            if domain_rule == "winding" and mesh.is_closed:
                 require_balanced(mesh)
         walls = [self.cross(mesh) for mesh in domain.meshes]
         pieces = _Pieces.of(walls, self.holes.ends)
@@ -540,19 +541,19 @@ class _Walker:
         parity = np.ones(len(self.holes), np.bool_)
         for number, mesh in enumerate(domain.meshes):
             locator = locate(mesh, backend=self.backend, threads=self.threads, allow_open=True)
-            mine, holds = self._inside(locator, asked, pieces, number)
-            inside |= mine
+            inside_mesh, holds = self._inside(locator, domain_rule, pieces, number)
+            inside |= inside_mesh
             parity &= holds
-            at_top |= contains_by(locator, asked, self.holes.collars)
-            at_end |= contains_by(locator, asked, self._bottoms)
+            at_top |= contains_by(locator, domain_rule, self.holes.collars)
+            at_end |= contains_by(locator, domain_rule, self._bottoms)
         if domain.invert:
             inside, at_top, at_end = ~inside, ~at_top, ~at_end
-        # A stay that begins or ends on a wall reaches the end of its hole, but not from inside.
+        # A stay from the collar or to the end counts as inside only if that point is inside.
         holes, begins, ends = pieces.runs(inside)
         starts_inside = (begins == 0.0) & at_top[holes]
         ends_inside = (ends == self.holes.ends[holes]) & at_end[holes]
-        found = holes, begins, ends, starts_inside, ends_inside
-        return found, sum(map(len, walls)), int(parity.sum())
+        stretches = holes, begins, ends, starts_inside, ends_inside
+        return stretches, sum(map(len, walls)), int(parity.sum())
 
     @property
     def _bottoms(self) -> Floats:
@@ -561,7 +562,7 @@ class _Walker:
     def _inside(
         self, locator: PointLocator, rule: Rule, pieces: _Pieces, wall: int
     ) -> tuple[Bools, Bools]:
-        """Tell the pieces inside one mesh, and the holes whose crossings agree with both ends."""
+        """Return which pieces are inside a mesh, and the holes whose crossings fit both ends."""
         crossed = pieces.crossed(wall)
         last = np.append(pieces.firsts[1:], len(pieces)) - 1
         first = locator.contains(self.holes.collars)
@@ -576,20 +577,22 @@ class _Walker:
         """Return holes, depths and directions of pierce points of a surface's tiles."""
         parts = []
         for mesh in meshes:
-            found = self.cross(mesh)
-            parts.append((found.holes, found.depths, turns_of(self.holes.curves, mesh, found)))
+            crossings = self.cross(mesh)
+            parts.append(
+                (crossings.holes, crossings.depths, turns_of(self.holes.curves, mesh, crossings))
+            )
         holes, depths, down = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((depths, holes))
         return holes[order], depths[order], down[order]
 
-    def joined_stays(self, found: Sequence[Stretches]) -> Stays:
-        """Return the stays of all domains, by hole, by depth, by domain."""
-        domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
-        holes = _joined([one[0] for one in found], np.intp)
-        begins = _joined([one[1] for one in found], np.float64)
+    def joined_stays(self, stretches: Sequence[Stretches]) -> Stays:
+        """Join the stays of all domains, by hole, by depth, by domain."""
+        domains = np.repeat(np.arange(len(stretches)), [len(each[0]) for each in stretches])
+        holes = _joined([each[0] for each in stretches], np.intp)
+        begins = _joined([each[1] for each in stretches], np.float64)
         order = np.lexsort((domains, begins, holes))
         holes, begins = holes[order], begins[order]
-        ends = _joined([one[2] for one in found], np.float64)[order]
+        ends = _joined([each[2] for each in stretches], np.float64)[order]
         return Stays(
             holes,
             domains[order],
@@ -597,16 +600,16 @@ class _Walker:
             ends,
             self.holes.points_at(holes, begins),
             self.holes.points_at(holes, ends),
-            _joined([one[3] for one in found], np.bool_)[order],
-            _joined([one[4] for one in found], np.bool_)[order],
+            _joined([each[3] for each in stretches], np.bool_)[order],
+            _joined([each[4] for each in stretches], np.bool_)[order],
         )
 
-    def joined_pierces(self, found: Sequence[tuple[NDArray[np.intp], Floats, Bools]]) -> Pierces:
-        """Return the pierce points of all surfaces, by hole, by depth, by surface."""
-        domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
-        holes = _joined([one[0] for one in found], np.intp)
-        depths = _joined([one[1] for one in found], np.float64)
-        down = _joined([one[2] for one in found], np.bool_)
+    def joined_pierces(self, pierced: Sequence[tuple[NDArray[np.intp], Floats, Bools]]) -> Pierces:
+        """Join the pierce points of all surfaces, by hole, by depth, by surface."""
+        domains = np.repeat(np.arange(len(pierced)), [len(each[0]) for each in pierced])
+        holes = _joined([each[0] for each in pierced], np.intp)
+        depths = _joined([each[1] for each in pierced], np.float64)
+        down = _joined([each[2] for each in pierced], np.bool_)
         order = np.lexsort((domains, depths, holes))
         holes, depths = holes[order], depths[order]
         points = self.holes.points_at(holes, depths)
@@ -614,22 +617,22 @@ class _Walker:
 
 
 def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value]:
-    """Join columns, of which there may be none."""
+    """Concatenate columns; the list may be empty."""
     return np.concatenate([np.empty(0, kind), *parts])
 
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """Parts of all the holes between walls, hole by hole, one at least in each.
+    """Pieces of all holes between walls, hole by hole, at least one for each.
 
     Attributes
     ----------
     holes : (p,) intp
     begins, ends : (p,) float64
     walls : (p,) intp
-        Which of the meshes is crossed at the beginning; -1 at a collar.
+        Index of the mesh crossed at the start of the piece; -1 at a collar.
     firsts : (h,) intp
-        The first piece of each hole.
+        First piece of each hole.
     """
 
     holes: NDArray[np.intp]
@@ -643,7 +646,7 @@ class _Pieces:
 
     @staticmethod
     def of(walls: Sequence[WallCrossings], ends: Floats) -> _Pieces:
-        """Cut holes at the crossings of some meshes."""
+        """Cut holes at their crossings with meshes."""
         count = len(ends)
         holes = np.concatenate([np.arange(count), *(wall.holes for wall in walls)])
         begins = np.concatenate([np.zeros(count), *(wall.depths for wall in walls)])
@@ -656,14 +659,14 @@ class _Pieces:
         return _Pieces(holes, begins, stops, owners[order], firsts)
 
     def crossed(self, wall: int) -> NDArray[np.int64]:
-        """Count, for each piece, the crossings of one mesh from the collar to it."""
+        """Count, for each piece, the crossings of one mesh between the collar and the piece."""
         total = np.cumsum(self.walls == wall)
         before = np.append(0, total)[self.firsts]
-        found: NDArray[np.int64] = total - before[self.holes]
-        return found
+        counts: NDArray[np.int64] = total - before[self.holes]
+        return counts
 
     def runs(self, inside: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return holes, begins and ends of runs of pieces inside; runs without length are none."""
+        """Return holes, begins and ends of runs of inside pieces; zero-length runs are dropped."""
         use = self.ends > self.begins
         holes, begins, ends = self.holes[use], self.begins[use], self.ends[use]
         state = inside[use]

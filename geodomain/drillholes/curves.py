@@ -1,4 +1,4 @@
-"""The curves of drillholes: arcs and straight pieces from their stations, and points on them.
+"""Desurvey drillholes: make curves from their stations, and compute points on them.
 
 Between stations with unit tangents t0 and t1, a length s apart along the hole, b the angle between
 the tangents:
@@ -9,8 +9,8 @@ the tangents:
 - balanced: the first half along t0, the second along t1.
 - tangent: all of it along t0.
 
-Everything is float64 and done hole by hole in the order of depth, so that a hole's points do not
-depend on other holes.
+All numbers are float64, and sums run hole by hole in the order of depth, so that the points of a
+hole do not depend on other holes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from geodomain.compute.data import Floats, Ints
 
 Method = Literal["minimum curvature", "balanced", "tangent"]
 METHODS: tuple[Method, ...] = ("minimum curvature", "balanced", "tangent")
-# Rows that are computed at a time, so that what is in between stays in a core's cache.
+# Number of rows computed at a time, so that intermediate arrays stay in the cache.
 _BLOCK = 1 << 14
 # Below this angle (b/2) / tan(b/2) is 1 - b^2/12 to the last place.
 _SMALL = 1e-4
@@ -35,20 +35,20 @@ _HOLES = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Pieces of all the holes, one hole after another, each piece an arc or straight.
+    """Curves of all holes, one after another, as pieces that are arcs or straight lines.
 
     Attributes
     ----------
     offsets : (h + 1,) int64
-        Hole i has the pieces offsets[i] to offsets[i + 1]; the last one has no end.
+        Hole i has the pieces offsets[i] to offsets[i + 1]; the last piece has no end.
     depths : (p,) float64
-        Where each piece begins, along the hole.
+        Depth at the start of each piece.
     points : (p, 3) float64
-        The same in space.
+        Start point of each piece.
     tangents : (p, 3) float64
-        Unit vectors there.
+        Unit tangent at the start.
     normals : (p, 3) float64
-        Unit vectors towards which it bends; 0 where it is straight.
+        Unit vector in the direction of the bend; 0 for a straight piece.
     curvatures : (p,) float64
         Radians for each unit of length.
     """
@@ -66,7 +66,7 @@ class Curves:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
-        """Return the piece that each depth of each hole is on: the last that begins there."""
+        """Return the piece at each depth of each hole: the last that starts at or above it."""
         low, high = self.offsets[holes], self.offsets[holes + 1]
         while True:
             apart = high - low > 1
@@ -79,23 +79,23 @@ class Curves:
 
     def at(self, pieces: Ints, depths: Floats) -> Floats:
         """Return the points at depths on pieces, (n, 3)."""
-        found = np.empty((len(pieces), 3))
+        points = np.empty((len(pieces), 3))
         for rows in _blocks(len(pieces)):
-            found[rows] = self._at(pieces[rows], depths[rows])
-        return found
+            points[rows] = self._at(pieces[rows], depths[rows])
+        return points
 
     def _at(self, pieces: Ints, depths: Floats) -> Floats:
-        """Return the points of some rows."""
+        """Return the points of one block of rows."""
         along = depths - self.depths[pieces]
         half = 0.5 * along * self.curvatures[pieces]
-        # sin(a)/a and (1 - cos a)/a with a = 2 half, which are 1 and 0 for a straight piece.
+        # sin(a)/a and (1 - cos a)/a for a = 2 half; 1 and 0 for a straight piece.
         bent = half != 0
         sine, cosine = np.sin(half), np.cos(half)
         ratio = np.divide(sine, half, out=np.ones_like(half), where=bent)
-        found = self.points[pieces]
-        found += (along * ratio * cosine)[:, None] * self.tangents[pieces]
-        found += (along * ratio * sine)[:, None] * self.normals[pieces]
-        return found
+        points = self.points[pieces]
+        points += (along * ratio * cosine)[:, None] * self.tangents[pieces]
+        points += (along * ratio * sine)[:, None] * self.normals[pieces]
+        return points
 
     def along(self, pieces: Ints, depths: Floats) -> Floats:
         """Return the unit tangents at depths on pieces, (n, 3)."""
@@ -104,7 +104,7 @@ class Curves:
 
 
 def _blocks(count: int) -> list[slice]:
-    """Return the rows as blocks."""
+    """Split rows into blocks."""
     return [slice(begin, begin + _BLOCK) for begin in range(0, count, _BLOCK)]
 
 
@@ -116,22 +116,22 @@ def make_curves(
     Parameters
     ----------
     offsets : (h + 1,) int64
-        Hole i has the stations offsets[i] to offsets[i + 1], one at least.
+        Hole i has the stations offsets[i] to offsets[i + 1], at least one.
     depths : (m,) float64
-        Along the hole, ascending within each, the first of each 0.
+        Depths of stations, ascending within each hole from 0.
     tangents : (m, 3) float64
-        Unit vectors.
+        Unit tangents at the stations.
     collars : (h, 3) float64
-        Where the holes begin.
+        Collars of the holes.
     method : {"minimum curvature", "balanced", "tangent"}
-        What is between stations.
+        Shape of the curve between stations.
 
     Returns
     -------
     Curves
     """
     lengths = np.diff(depths, append=0.0)
-    lengths[offsets[1:] - 1] = 0.0  # after the last station there is no leg
+    lengths[offsets[1:] - 1] = 0.0  # no leg follows the last station
     later = np.concatenate([tangents[1:], tangents[-1:]])
     later[offsets[1:] - 1] = tangents[offsets[1:] - 1]
     if method == "tangent":
@@ -157,7 +157,7 @@ def make_curves(
 def bends_between(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the angles between unit vectors, in radians, and the unit normals of the bends.
 
-    By the arc tangent of sine and cosine: the arc cosine loses the angle of small doglegs.
+    The arc tangent of sine and cosine keeps the angle of small doglegs, which the arc cosine loses.
     """
     dot = np.einsum("ij,ij->i", first, second)
     normals = second - dot[:, None] * first
@@ -174,7 +174,7 @@ def ratio_factors(bends: Floats) -> Floats:
 
 
 def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
-    """Return, hole by hole, the start plus the steps before each station, added in their order."""
+    """Return, for each station, the collar plus all steps before it, added in order."""
     points = np.empty_like(steps)
     for begin in range(0, len(starts), _HOLES):
         end = min(begin + _HOLES, len(starts))
@@ -185,7 +185,7 @@ def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
 
 
 def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> None:
-    """Write the running sums of some holes: station by station for all of them together."""
+    """Write the running sums of a group of holes, one station of all holes at a time."""
     points[offsets[:-1]] = starts
     order = np.argsort(-np.diff(offsets), kind="stable")
     counts, begins = np.diff(offsets)[order], offsets[:-1][order]
@@ -203,21 +203,21 @@ def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> Non
 def _halved(
     offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
 ) -> Curves:
-    """Return two straight pieces for each leg."""
+    """Return curves with two straight pieces for each leg."""
     half = (0.5 * lengths)[:, None]
     pairs = [np.stack(two, axis=1) for two in (
         (depths, depths + half[:, 0]), (points, points + half * first), (first, second),
     )]  # fmt: skip
-    kept = np.ones((len(depths), 2), np.bool_)
-    kept[offsets[1:] - 1, 1] = False
+    present = np.ones((len(depths), 2), np.bool_)
+    present[offsets[1:] - 1, 1] = False
     counts = 2 * np.diff(offsets) - 1
     return Curves(
         np.concatenate([[0], np.cumsum(counts)]),
-        pairs[0][kept],
-        pairs[1][kept],
-        pairs[2][kept],
-        np.zeros((int(kept.sum()), 3)),
-        np.zeros(int(kept.sum())),
+        pairs[0][present],
+        pairs[1][present],
+        pairs[2][present],
+        np.zeros((int(present.sum()), 3)),
+        np.zeros(int(present.sum())),
     )
 
 
@@ -235,33 +235,33 @@ def directions(azimuth: Floats, dip: Floats) -> Floats:
     azimuth : (n,) float64
         Degrees clockwise from north.
     dip : (n,) float64
-        Degrees down from the horizontal; up-holes have negative ones.
+        Degrees down from the horizontal; negative for up-holes.
 
     Returns
     -------
     (n, 3) float64
-        Multiples of 90 degrees are exact. Elsewhere each number is within 2 units in the last
-        place of the sine and cosine of the angle as the file says it, rounded to float64.
+        Exact for multiples of 90 degrees. Otherwise each number is within 2 units in the last
+        place of the sine and cosine of the angle in the file, rounded to float64.
 
     Examples
     --------
     >>> directions(np.array([90.0, 0.0]), np.array([0.0, 90.0])).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
     """
-    found = np.empty((len(dip), 3))
+    vectors = np.empty((len(dip), 3))
     for begin in range(0, len(dip), _BLOCK):
         rows = slice(begin, begin + _BLOCK)
         sin_azimuth, cos_azimuth = sine_cosine(azimuth[rows])
         sin_dip, cos_dip = sine_cosine(dip[rows])
-        np.multiply(sin_azimuth, cos_dip, out=found[rows, 0])
-        np.multiply(cos_azimuth, cos_dip, out=found[rows, 1])
-        np.subtract(0.0, sin_dip, out=found[rows, 2])
-    return found
+        np.multiply(sin_azimuth, cos_dip, out=vectors[rows, 0])
+        np.multiply(cos_azimuth, cos_dip, out=vectors[rows, 1])
+        np.subtract(0.0, sin_dip, out=vectors[rows, 2])
+    return vectors
 
 
 def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
-    """Return sines and cosines of degrees; the quadrant is taken off exactly, in degrees."""
-    # Beyond this a count of quadrants is no integer of 64 bits; the remainder is exact.
+    """Return sines and cosines of degrees, after an exact reduction to one quadrant."""
+    # For larger angles the count of quadrants may not fit int64; the remainder is exact.
     degrees = np.where(np.abs(degrees) > 1e9, np.fmod(degrees, 360.0), degrees)
     quadrant = np.rint(degrees / 90.0)
     rest = np.deg2rad(degrees - 90.0 * quadrant)
@@ -269,7 +269,7 @@ def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
     turns = np.nan_to_num(quadrant).astype(np.int64) & 3
     swap = (turns & 1).astype(np.bool_)
     one, other = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
-    # Adding 0.0 makes 0.0 of -0.0.
+    # Adding 0.0 turns -0.0 into 0.0.
     return (
         np.where(turns >= 2, -one, one) + 0.0,
         np.where((turns == 1) | (turns == 2), -other, other) + 0.0,
@@ -277,33 +277,33 @@ def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
 
 
 def sign_of_down(dips: Floats, wanted: DipDown, holes: NDArray[np.intp] | None = None) -> int:
-    """Return 1 where positive dips of a table point down, -1 where negative ones do.
+    """Return 1 if positive dips of a table point down, -1 if negative dips do.
 
-    Decided once for a table, by the sign of the sum of its dips; a table of level holes says
-    positive. The stations of one hole count together as the square root of their number: one long
-    hole with the wrong sign does not outvote many short ones, and a fan of short holes that go up
-    does not outvote the long ones that go down.
+    The sign of the sum of all dips decides for the whole table; level holes count as positive. The
+    stations of a hole together weigh as much as the square root of their number: one long hole
+    with the wrong sign does not outvote many short holes, and a fan of short up-holes does not
+    outvote long down-holes.
 
     Parameters
     ----------
     dips : (m,) float64
-        As the table has them; NaN is skipped.
+        Dips in the table; NaN is skipped.
     wanted : {"auto", "positive", "negative"}
-        Which dips point down, where the caller says it.
+        Which dips point down; "auto" infers it.
     holes : (m,) intp, optional
-        The hole of each dip, from 0; without it, each is of another hole.
+        Index of the hole of each dip, from 0; by default each dip has its own hole.
     """
     if wanted != "auto":
         return 1 if wanted == "positive" else -1
-    known = np.isfinite(dips)
-    votes = dips[known]
+    valid = np.isfinite(dips)
+    votes = dips[valid]
     if holes is not None:
-        rows = holes[known]
+        rows = holes[valid]
         votes = votes / np.sqrt(np.bincount(rows)[rows])
     return -1 if float(votes.sum()) < 0 else 1
 
 
-# --- Holes as named curves with an end: what is asked where they go.
+# --- Holes as named curves with an end.
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,9 +314,9 @@ class HolePaths:
     ----------
     names : tuple of str
     collars : (h, 3) float64
-        Where they begin.
+        Collars of the holes.
     ends : (h,) float64
-        How deep they are, along the hole.
+        Depths of their ends.
     curves : Curves
     """
 
@@ -326,9 +326,9 @@ class HolePaths:
     curves: Curves
 
     def __len__(self) -> int:
-        """Count the holes."""
+        """Return the number of holes."""
         return len(self.names)
 
     def points_at(self, rows: NDArray[np.intp], depths: Floats) -> Floats:
-        """Return points (n, 3) by places of holes; below its end a hole goes on straight."""
+        """Return points (n, 3) at depths of holes; a hole continues straight below its end."""
         return self.curves.at(self.curves.find(rows, depths), depths)

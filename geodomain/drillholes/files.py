@@ -1,4 +1,4 @@
-"""Rows as the bytes of a CSV."""
+"""Write crossings and composites of drillholes as CSV files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from geodomain.query.locator import Rule
 
 
 def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> bytes:
-    """Return rows as CSV in UTF-8; numbers have the fewest digits that say them."""
+    """Return rows as CSV in UTF-8, with the shortest digits of each number."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(headings)
@@ -38,7 +38,7 @@ def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> by
     return text.getvalue().encode()
 
 
-# --- Write what drillholes pass through as CSV.
+# --- Crossings of drillholes with solids and surfaces.
 
 
 def crossings_file(
@@ -72,10 +72,10 @@ def crossings_file(
     domains : optional
         Solids and surfaces as for `label_file`, besides or instead.
     output, pierce : path, optional
-        Get a row for each stay in a solid, and for each point at which a hole goes through a
-        surface; "-" is stdout for one of them. Depths and coordinates have all their digits.
+        Files for the stays in solids and for the points where holes go through surfaces, one row
+        each; one of them may be "-" for stdout. Depths and coordinates have all their digits.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether to replace existing files.
     rule, allow_open, weld, backend, threads
         As for `label_file`.
 
@@ -108,43 +108,48 @@ def crossings_file(
         *(intervals if isinstance(intervals, list | tuple) else [intervals]),
     ]
     places = require_outputs([output, pierce], tables, overwrite=overwrite)
-    given, files = _gathered(solids or {}, surfaces or {}, domains, weld)
+    targets, files = _crossing_targets(solids or {}, surfaces or {}, domains, weld)
     refuse_inputs(places, files)
-    made = Drillholes(collar, survey, intervals, threads=threads, **holes)
-    findings = made.tell(given)
-    found = find_crossings(
-        made.paths, given, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+    drillholes = Drillholes(collar, survey, intervals, threads=threads, **holes)
+    findings = drillholes.tell(targets)
+    crossings = find_crossings(
+        drillholes.paths,
+        targets,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
     )
-    found = replace(found, findings=findings, dips=made.report.dips)
-    if pierce is None and len(found.pierces):
-        warn(f"{len(found.pierces):,} pierce points of surfaces are not written: name a file")
+    crossings = replace(crossings, findings=findings, dips=drillholes.report.dips)
+    if pierce is None and len(crossings.pierces):
+        warn(f"{len(crossings.pierces):,} pierce points of surfaces are not written: name a file")
     for path, headings, rows in (
-        (output, STAYS, found.stay_rows()),
-        (pierce, PIERCES, found.pierce_rows()),
+        (output, STAYS, crossings.stay_rows()),
+        (pierce, PIERCES, crossings.pierce_rows()),
     ):
         if path is not None:
             with open_target(path, overwrite=overwrite) as target:
                 target.write(memoryview(csv_bytes(headings, rows)))
-    return found
+    return crossings
 
 
-def _gathered(
+def _crossing_targets(
     solids: Mapping[str, MeshesLike],
     surfaces: Mapping[str, MeshesLike],
     domains: DomainsGiven | None,
     weld: float | None,
 ) -> tuple[Domains, tuple[Path, ...]]:
-    """Return all that is to be crossed, and the files that were read for it."""
+    """Return all solids and surfaces to cross, and the files read for them."""
     none = DomainSource(Domains(), (), ())
     listed = none if domains is None else domains_to_label(domains, weld=weld)
     closed = domains_to_label(solids, weld=weld) if solids else none
     sheets, files = drawn_source(surfaces or None)
-    open_ones = tuple(Domain(one.name, one.meshes, kind="above") for one in sheets)
-    every = (*listed.domains.domains, *closed.domains.domains, *open_ones)
+    above = tuple(Domain(sheet.name, sheet.meshes, kind="above") for sheet in sheets)
+    every = (*listed.domains.domains, *closed.domains.domains, *above)
     return Domains(every, listed.domains.stacks), (*listed.files, *closed.files, *files)
 
 
-# --- Composite an interval table in a file, and write the composites as CSV.
+# --- Composites of an interval table.
 
 
 def composite_file(
@@ -177,12 +182,12 @@ def composite_file(
     domains, length, grade, short, min_length, background, rule, allow_open, weld, backend, threads
         As for `composite`.
     output : path or None
-        Gets the composites as CSV: hole, from, to, length, x, y and z of the middle, domain, and
-        of each grade its mean and the length without a value; "-" is stdout.
+        CSV file of the composites: hole, from, to, length, x, y and z of the middle, domain, and
+        for each grade its mean and the length without a value; "-" is stdout.
     collar, survey, **holes
         As for `Drillholes`.
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether to replace an existing output.
     strict : bool
         Raise TableError for every warning about the tables of holes.
 
@@ -214,17 +219,17 @@ def composite_file(
     """
     tables = [intervals, collar, survey, holes.get("topography")]
     places = require_outputs([output], tables, overwrite=overwrite)
-    given = domains_to_label(domains, weld=weld)
-    refuse_inputs(places, given.files)
+    sources = domains_to_label(domains, weld=weld)
+    refuse_inputs(places, sources.files)
     table = read_table(
         intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
     )
-    made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
-    findings = made.tell(given.domains)
-    found = composite(
+    drillholes = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
+    findings = drillholes.tell(sources.domains)
+    composites = composite(
         table,
-        made,
-        given.domains,
+        drillholes,
+        sources.domains,
         length=length,
         grade=grade,
         short=short,
@@ -235,8 +240,8 @@ def composite_file(
         backend=backend,
         threads=threads,
     )
-    found = replace(found, findings=findings)
+    composites = replace(composites, findings=findings)
     if output is not None:
         with open_target(output, overwrite=overwrite) as target:
-            target.write(memoryview(csv_bytes(found.headings, found.rows())))
-    return found
+            target.write(memoryview(csv_bytes(composites.headings, composites.rows())))
+    return composites

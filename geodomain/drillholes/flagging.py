@@ -1,4 +1,4 @@
-"""Domains of intervals along holes: by their middles, by the larger part, or cut at every wall."""
+"""Label intervals along holes by their middle or greatest part, or cut them at every wall."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _PART = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts of intervals between walls, interval by interval, one at least of each.
+    """Parts of intervals between walls, interval by interval, at least one for each.
 
     Attributes
     ----------
     rows : (p,) intp
-        The interval of each.
+        Row of the interval.
     begins, ends : (p,) float64
-        Along its hole; the interval's own FROM and TO at its ends.
+        Depths; the first begins at FROM of the interval, and the last ends at its TO.
     codes : (p,) intp
-        The domain of each, as a `Verdict`'s.
+        Domain codes, as in `Verdict`.
     """
 
     rows: NDArray[np.intp]
@@ -55,9 +55,9 @@ class Flags:
     Attributes
     ----------
     codes : (n,) intp
-        Of each interval, as a `Verdict`'s: k domains, then none, no coordinates, and so on.
+        Domain code of each interval, as in `Verdict`: k domains, background, no coordinates, ...
     middles : (n, 3) float64
-        Of each interval, on its hole; NaN for one that cannot be used.
+        Middle point of each interval; NaN if it cannot be used.
     """
 
     codes: NDArray[np.intp]
@@ -88,22 +88,22 @@ def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
     for begin in range(0, len(parts), _PART):
         some = slice(begin, begin + _PART)
         middles = holes.points_at(rows.holes[parts[some]], 0.5 * (begins[some] + ends[some]))
-        given = allowed and [None if one is None else one[parts[some]] for one in allowed]
-        codes[some] = labeller.judge(middles, given).codes
+        part_allowed = allowed and [None if mask is None else mask[parts[some]] for mask in allowed]
+        codes[some] = labeller.judge(middles, part_allowed).codes
     return Parts(parts, begins, ends, codes)
 
 
 def label_gaps(
     holes: HolePaths, rows: Intervals, labeller: Labeller
 ) -> tuple[NDArray[np.intp], Parts]:
-    """Cut at walls, and label, what lies above, between and below the intervals of each hole.
+    """Cut and label the gaps above, between and below the intervals of each hole.
 
     Returns
     -------
     holes : (g,) intp
-        The hole of each gap; only holes with an interval have gaps.
+        Hole of each gap; only holes with an interval have gaps.
     parts : Parts
-        Of gaps, whose rows count them. Conditions on columns are not met there.
+        Parts of gaps, with the index of the gap as row. Gaps meet no condition on columns.
     """
     order = rows.order
     owners, starts, ends = rows.holes[order], rows.starts[order], rows.ends[order]
@@ -120,35 +120,35 @@ def label_gaps(
     middles = holes.points_at(gap_holes[pieces], 0.5 * (begins + stops))
     never = np.zeros(len(pieces), np.bool_)
     allowed = [never if some else None for _, some in labeller.domains.conditions]
-    codes = _judged(labeller, middles, allowed if any(one is never for one in allowed) else None)
+    codes = _judged(labeller, middles, allowed if any(mask is never for mask in allowed) else None)
     return gap_holes, Parts(pieces, begins, stops, codes)
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
-    """Return the domain with the greatest length of each interval; of equal ones the first."""
+    """Return the domain with the greatest length in each interval; the first if equal."""
     width = len(labeller.targets) + 8
     keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
     lengths = np.bincount(where, weights=parts.ends - parts.begins)
     owners, codes = keys // width, keys % width
     order = np.lexsort((codes, -lengths, owners))
     first = order[np.flatnonzero(np.diff(owners[order], prepend=-1))]
-    found = np.full(len(rows.holes), len(labeller.targets) + LOST, np.intp)
-    found[owners[first]] = codes[first]
-    return found
+    winners = np.full(len(rows.holes), len(labeller.targets) + LOST, np.intp)
+    winners[owners[first]] = codes[first]
+    return winners
 
 
 def wall_depths(
     holes: HolePaths, labeller: Labeller, used: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the depths at which holes cross any wall of the domains: by hole, then by depth.
+    """Return the depths at which holes cross a wall of the domains, by hole, then by depth.
 
-    Where a surface ends, above or below its rim, a hole may change its domain too: a curtain
-    through the rim is a wall. Holes that are not used have no walls.
+    A hole may also change domain above or below the rim of a surface, so that a vertical curtain
+    through the rim counts as a wall. Unused holes have no walls.
 
     Raises
     ------
     DomainError
-        For a domain with limits of distance, which are no walls.
+        If a domain has limits of distance, which are not walls.
     """
     for domain in labeller.domains:
         if domain.is_skin:
@@ -161,18 +161,18 @@ def wall_depths(
     ends[used] = np.inf
     ends = np.minimum(ends, _reach(holes))
     settings = labeller.settings
-    found = [
+    crossings = [
         cross_walls(holes.curves, ends, mesh, backend=settings.backend, threads=settings.threads)
         for mesh in [*labeller.domains.meshes, *_curtains(labeller, holes, ends)]
     ]
-    owners = np.concatenate([np.empty(0, np.intp), *(one.holes for one in found)])
-    depths = np.concatenate([np.empty(0), *(one.depths for one in found)])
+    owners = np.concatenate([np.empty(0, np.intp), *(each.holes for each in crossings)])
+    depths = np.concatenate([np.empty(0), *(each.depths for each in crossings)])
     order = np.lexsort((depths, owners))
     return owners[order], depths[order]
 
 
 def _reach(holes: HolePaths) -> Floats:
-    """Return how far down intervals may go: one may run past the end of its hole."""
+    """Return the greatest depth of intervals: they may extend past the end of the hole."""
     return 2.0 * holes.ends + 1.0
 
 
@@ -211,12 +211,12 @@ def cut_at(
     holes, starts, ends : (n,) intp, float64, float64
         Intervals.
     wall_holes, wall_depths : (k,) intp, float64
-        By hole, then by depth.
+        Depths of walls, by hole, then by depth.
 
     Returns
     -------
     rows, begins, ends : (p,) intp, float64, float64
-        The interval of each part, and where it is. Neighbours share one number.
+        Interval and depths of each part. Neighbours share one number.
     """
     first = _place(wall_holes, wall_depths, holes, starts, side="right")
     last = _place(wall_holes, wall_depths, holes, ends, side="left")
@@ -240,7 +240,7 @@ def _place(
     *,
     side: Literal["left", "right"],
 ) -> NDArray[np.intp]:
-    """Return where depths of holes would be put among the walls of the same holes."""
+    """Return the insertion index of each depth among the walls of its hole."""
     low = np.searchsorted(wall_holes, holes, side="left")
     high = np.searchsorted(wall_holes, holes, side="right")
     while (open_rows := np.flatnonzero(low < high)).size:
@@ -254,49 +254,49 @@ def _place(
 
 
 def allowed_in(labeller: Labeller, rows: Intervals) -> list[Bools | None] | None:
-    """Tell, for each domain, the intervals that meet its conditions."""
+    """Return, for each domain, which intervals meet its conditions."""
     condition_columns(labeller.domains, rows.table.names, rows.table.name)
     return allowed_rows(labeller.domains, rows.table.column)
 
 
 def condition_names(labeller: Labeller) -> list[str]:
-    """Name the columns that conditions are about."""
-    return [one.column for _, some in labeller.domains.conditions for one in some]
+    """Return the columns that conditions use."""
+    return [each.column for _, group in labeller.domains.conditions for each in group]
 
 
 def _judged(
     labeller: Labeller, points: Floats, allowed: Sequence[Bools | None] | None
 ) -> NDArray[np.intp]:
-    """Label points, a part at a time."""
+    """Label points in chunks."""
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         some = slice(begin, begin + _PART)
-        given = allowed and [None if one is None else one[some] for one in allowed]
-        codes[some] = labeller.judge(points[some], given).codes
+        part_allowed = allowed and [None if mask is None else mask[some] for mask in allowed]
+        codes[some] = labeller.judge(points[some], part_allowed).codes
     return codes
 
 
-# --- Cuts of intervals as decimal text: lengths add up exactly, and slivers are not split off.
+# --- Cuts of intervals as decimals: lengths add up exactly, and slivers stay with a neighbour.
 
 _DECIMALS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Intervals as they are written: each whole, or in pieces that lie end to end.
+    """Intervals for output, each whole or in pieces that lie end to end.
 
     Attributes
     ----------
     rows : (p,) intp
-        The interval of each piece, ascending.
+        Interval of each piece, ascending.
     codes : (p,) intp
-        The domain of each.
+        Domain of each piece.
     begins, ends : dict of int to Decimal
-        By piece, where an interval is cut: the depths that are not its own FROM and TO.
+        Depths of cuts by piece, where they differ from FROM and TO of the interval.
     cut : int
-        How many intervals are cut.
+        Number of intervals that were cut.
     slivers : int
-        How many pieces were too short to be split off; each is left with its longer neighbour.
+        Number of pieces that were too short, and stay with their longer neighbour.
     """
 
     rows: NDArray[np.intp]
@@ -307,7 +307,7 @@ class Cuts:
     slivers: int
 
     def depths(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-        """Return where pieces begin and end, (p,) each, of FROM and TO of the intervals."""
+        """Return the depths of pieces, (p,) each, from FROM and TO of the intervals."""
         first, last = starts[self.rows], ends[self.rows]
         for values, cuts in ((first, self.begins), (last, self.ends)):
             for piece, depth in cuts.items():
@@ -316,7 +316,7 @@ class Cuts:
 
 
 def check_length(min_length: float) -> Decimal:
-    """Return a shortest length in decimals; ValueError where it is none."""
+    """Return a shortest length as a decimal; require a finite length of at least 0."""
     if not 0 <= min_length < math.inf:
         message = f"min_length is {min_length}; it must be a length, 0 or more"
         raise ValueError(message)
@@ -330,26 +330,25 @@ def make_cuts(
     spelled: Sequence[NDArray[np.object_]],
     min_length: Decimal,
 ) -> Cuts:
-    """Turn parts between walls into the pieces that are written.
+    """Turn parts between walls into pieces for output.
 
     Parameters
     ----------
     count : int
-        Intervals.
+        Number of intervals.
     parts : Parts
-        Of those that can be used.
+        Parts of the usable intervals.
     whole : (n,) intp
-        Codes of the intervals that have no parts.
+        Codes of intervals without parts.
     spelled : pair of (n,) object
-        FROM and TO of each interval as Decimal; only those of intervals with several parts are
-        read.
+        FROM and TO of each interval as Decimal; needed only for intervals with several parts.
     min_length : Decimal
-        What is shorter is not split off.
+        Shortest length of a piece.
 
     Returns
     -------
     Cuts
-        Depths of cuts are rounded to 3 decimals, or to those of `min_length` if they are more.
+        Depths of cuts are rounded to 3 decimals, or to more if `min_length` has more.
     """
     exponent = min_length.normalize().as_tuple().exponent
     step = Decimal(1).scaleb(-max(_DECIMALS, -int(exponent)))
@@ -386,7 +385,7 @@ def make_cuts(
 def _without_slivers(
     bounds: list[Decimal], labels: list[int], least: Decimal
 ) -> tuple[list[Decimal], list[int], int]:
-    """Join neighbours of one label, and each sliver, the shortest first, to its longer side."""
+    """Join neighbours with one label, then each sliver, shortest first, to its longer side."""
     slivers = 0
     bounds, labels = _joined(bounds, labels)
     while len(labels) > 1:
@@ -404,16 +403,16 @@ def _without_slivers(
 
 
 def _joined(bounds: list[Decimal], labels: list[int]) -> tuple[list[Decimal], list[int]]:
-    """Join neighbours of one label."""
-    kept = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1]]
+    """Join neighbours with one label."""
+    changes = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1]]
     return (
-        [bounds[0], *(bounds[place] for place in kept), bounds[-1]],
-        [labels[0], *(labels[place] for place in kept)],
+        [bounds[0], *(bounds[place] for place in changes), bounds[-1]],
+        [labels[0], *(labels[place] for place in changes)],
     )
 
 
 def spell(depth: Decimal, mark: str = ".") -> str:
-    """Return a depth as text, without zeros at its end.
+    """Format a depth without trailing zeros.
 
     Examples
     --------
@@ -429,9 +428,9 @@ def spell(depth: Decimal, mark: str = ".") -> str:
 
 
 def cut_rows(source: TextRows, rows: Intervals, cuts: Cuts) -> TextRows:
-    """Return a text in which intervals that are cut have a row for each piece.
+    """Return a text in which cut intervals have one row for each piece.
 
-    Their own text is copied but for FROM and TO; every other byte stays.
+    Each piece copies the row of its interval except FROM and TO; all other bytes stay.
     """
     body, layout = source.body, source.layout
     mark = layout.decimal.decode()

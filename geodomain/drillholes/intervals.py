@@ -1,4 +1,4 @@
-"""The rows of an interval table against the holes that they are of."""
+"""Match the rows of an interval table with their holes, and check their depths."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from geodomain.drillholes.tables import HoleTable
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The rows of a table: of which hole each is, from where to where, and whether it can be used.
+    """The rows of an interval table with their hole and depths.
 
     Attributes
     ----------
     table : HoleTable
     holes : (n,) intp
-        The hole of each row, -1 for one that is not there.
+        Index of the hole of each row, -1 if the hole is unknown.
     starts, ends : (n,) float64
         FROM and TO, NaN where missing.
     usable : (n,) bool
-        Rows of a hole that is there, with 0 <= FROM < TO, that begin above its end.
+        Rows of a known hole with 0 <= FROM < TO and FROM above its end.
     findings : list of Finding
-        What is wrong with the others, and what else is to be seen.
+        Faults of the other rows, and other findings.
     """
 
     table: HoleTable
@@ -49,7 +49,7 @@ class Intervals:
 
     @cached_property
     def overlapping(self) -> NDArray[np.intp]:
-        """The usable rows that begin above the end of the one before in their hole, by FROM."""
+        """The usable rows that overlap the previous row of their hole, by FROM."""
         rows = self.order
         holes, starts, ends = self.holes[rows], self.starts[rows], self.ends[rows]
         again = (holes[1:] == holes[:-1]) & (starts[1:] < ends[:-1])
@@ -57,11 +57,11 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """The usable rows that begin below all that begin before them in their hole."""
+        """The usable rows with a gap above them: no earlier row of the hole reaches their FROM."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)
-        # The hole weighs more than any rank: the largest so far is of the same hole, and exact.
+        # The hole outweighs every rank, so that a running maximum stays within the hole.
         weight = max(len(depths), 1)
         deepest = depths[np.maximum.accumulate(holes * weight + ranks) % weight]
         apart = (holes[1:] == holes[:-1]) & (starts[1:] > deepest[:-1])
@@ -76,13 +76,13 @@ def match_intervals(
     Parameters
     ----------
     table : HoleTable
-        Of intervals.
+        The interval table.
     index : dict of str to int
-        The holes.
+        Index of each hole by its id.
     ends : (h,) float64
-        Where they end.
+        Depths of the ends of holes.
     left_out : dict of str to str
-        Holes with a collar that cannot be used.
+        Holes whose collar cannot be used.
 
     Returns
     -------
@@ -91,44 +91,44 @@ def match_intervals(
     codes, ids = table.ids
     holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
     starts, stops = table.numbers("from"), table.numbers("to")
-    known = holes >= 0
+    matched = holes >= 0
     with np.errstate(invalid="ignore"):
         reasons = {
             "interval-no-depth": np.isnan(starts) | np.isnan(stops),
             "interval-reversed": stops <= starts,
             "interval-above": starts < 0,
-            "interval-below": known & (starts >= ends[holes]),
+            "interval-below": matched & (starts >= ends[holes]),
         }
-        past = known & (stops > ends[holes]) & (starts < ends[holes])
-    usable = known.copy()
-    found: list[Finding] = []
-    strange = ~known & ~np.array([text in left_out for text in ids], np.bool_)[codes]
+        past = matched & (stops > ends[holes]) & (starts < ends[holes])
+    usable = matched.copy()
+    findings: list[Finding] = []
+    strange = ~matched & ~np.array([text in left_out for text in ids], np.bool_)[codes]
     lost = np.unique(codes[strange])
     proposals = id_proposals([ids[code] for code in lost], [*index, *left_out])
     near = dict(zip(lost.tolist(), proposals, strict=True))
     alone = np.flatnonzero(strange)
-    note(found, "interval-no-collar", [ids[code] for code in codes[alone]],
+    note(findings, "interval-no-collar", [ids[code] for code in codes[alone]],
          lambda number: "" if ids[codes[alone[number]]] else table.where(int(alone[number])),
          lambda number: near[int(codes[alone[number]])])  # fmt: skip
-    note(found, "interval-left-out", [ids[code] for code in codes[~known & ~strange]])
+    note(findings, "interval-left-out", [ids[code] for code in codes[~matched & ~strange]])
 
     def of_rows(code: str, rows: NDArray[np.intp]) -> None:
-        note(found, code, [ids[each] for each in codes[rows].tolist()],
+        note(findings, code, [ids[each] for each in codes[rows].tolist()],
              lambda number: table.where(int(rows[number])))  # fmt: skip
 
     def at_depths(code: str, rows: NDArray[np.intp]) -> None:
-        note(found, code, [ids[each] for each in codes[rows].tolist()],
+        note(findings, code, [ids[each] for each in codes[rows].tolist()],
              lambda number: f"at {starts[rows[number]]:g}")  # fmt: skip
 
-    for code, which in reasons.items():
-        which = which & usable
-        usable &= ~which
-        of_rows(code, np.flatnonzero(which))
+    for code, faulty in reasons.items():
+        faulty = faulty & usable
+        usable &= ~faulty
+        of_rows(code, np.flatnonzero(faulty))
     of_rows("interval-past", np.flatnonzero(past & usable))
-    made = Intervals(table, holes, starts, stops, usable, found)
-    at_depths("interval-overlap", made.overlapping)
-    at_depths("interval-gap", made.after_gaps)
-    bare = sorted(set(index.values()) - set(np.unique(holes).tolist()))
+    intervals = Intervals(table, holes, starts, stops, usable, findings)
+    at_depths("interval-overlap", intervals.overlapping)
+    at_depths("interval-gap", intervals.after_gaps)
+    without = sorted(set(index.values()) - set(np.unique(holes).tolist()))
     names = list(index)
-    note(found, "hole-no-interval", [names[hole] for hole in bare])
-    return made
+    note(findings, "hole-no-interval", [names[hole] for hole in without])
+    return intervals

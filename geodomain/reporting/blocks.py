@@ -28,22 +28,22 @@ from geodomain.tables.vendors import find_column, plain_name
 
 @dataclass(frozen=True)
 class ShownLabel:
-    """What a code of blocks stands for.
+    """A label of the model and how the report shows it.
 
     Attributes
     ----------
     text : str
-        As the file has it.
+        The text in the file.
     name : str
-        As it is shown: the domain's, where the file has its code.
+        The text that the report shows: the name of the domain if the file holds its code.
     colour : str
-        As #rrggbb.
+        #rrggbb.
     order : int
-        Its place in the summary.
+        Position in the summary.
     ground : bool
-        Whether it is no domain.
+        Whether it is background, not a domain.
     hidden : bool
-        Whether the view leaves its blocks out at first.
+        Whether the view hides its blocks at first.
     """
 
     text: str
@@ -54,69 +54,69 @@ class ShownLabel:
     hidden: bool
 
 
-# Columns of shares, by domain.
+# Share columns of domains: how they are named, and the number that means all of a block.
 
 _WHOLES = {"prop_": 1.0, "pct_": 100.0}
 _SLACK = 1e-6
 
 
 class ShareColumns:
-    """Columns prop_<name> and pct_<name>, gathered chunk by chunk.
+    """Collects the columns prop_<name> and pct_<name>, chunk by chunk.
 
     Parameters
     ----------
     columns : sequence of str
-        All the columns of the model.
+        All columns of the model.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._found: dict[int, tuple[str, float]] = {}
+        self._columns: dict[int, tuple[str, float]] = {}
         for place, column in enumerate(columns):
             name = plain_name(column).lower()
             for start, whole in _WHOLES.items():
                 if name.startswith(start):
-                    self._found[place] = name.removeprefix(start), whole
-        self._parts: dict[int, list[Floats]] = {place: [] for place in self._found}
+                    self._columns[place] = name.removeprefix(start), whole
+        self._parts: dict[int, list[Floats]] = {place: [] for place in self._columns}
 
     def add(self, column: Callable[[int], Column]) -> None:
-        """Take a chunk."""
+        """Add a chunk."""
         for place, parts in self._parts.items():
-            asked = column(place)
-            numbers = asked.loose_numbers()
-            # A column of texts is no share; one of numbers is read by the rule for numbers.
-            parts.append(numbers if np.isnan(numbers).all() else asked.numbers(words=True))
+            cells = column(place)
+            numbers = cells.loose_numbers()
+            # A column of text holds no shares; a column of numbers is read strictly.
+            parts.append(numbers if np.isnan(numbers).all() else cells.numbers(words=True))
 
     def result(self) -> dict[str, Floats]:
-        """Return shares, 0 to 1, by the rest of the name; a column with other numbers is none."""
+        """Return shares, 0 to 1, by domain; skip columns with numbers outside that range."""
         shares = {}
-        for place, (name, whole) in self._found.items():
+        for place, (name, whole) in self._columns.items():
             numbers = np.concatenate([np.empty(0), *self._parts[place]]) / whole
-            known = numbers[~np.isnan(numbers)]
-            if known.size and known.min() >= -_SLACK and known.max() <= 1 + _SLACK:
+            valid = numbers[~np.isnan(numbers)]
+            if valid.size and valid.min() >= -_SLACK and valid.max() <= 1 + _SLACK:
                 shares[name] = numbers
         return shares
 
 
-# Texts of cells as codes into the distinct texts of a column.
+# Text columns, stored as codes into the distinct texts of each column.
 
-# A column with more different texts is left out: a report is to stay small.
+# Columns with more distinct texts than this are left out, to keep the report small.
 MOST_TEXTS = 400_000
 
 
 @dataclass(frozen=True)
 class TextColumns:
-    """Columns of a table as text.
+    """The columns of a table as text.
 
     Attributes
     ----------
     names : tuple of str
-        Of the columns that are kept, in the order of the file.
+        Columns in the report, in the order of the file.
     texts : tuple of list of str
-        The different texts of each.
+        Distinct texts of each column.
     codes : tuple of (n,) int32
-        The place of each row's text among them.
+        For each column and row, the index of its text in `texts`.
     left_out : tuple of str
-        Columns that have too many different texts.
+        Columns with too many distinct texts.
     """
 
     names: tuple[str, ...]
@@ -130,7 +130,7 @@ class TextColumns:
 
 
 class TextCollector:
-    """Gathers one column chunk by chunk; it gives up on one with too many different texts."""
+    """Collects one column chunk by chunk, and gives up if it has too many distinct texts."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -138,49 +138,48 @@ class TextCollector:
         self.is_full = False
 
     def add(self, texts: list[str], codes: NDArray[np.intp]) -> None:
-        """Take the different texts of a chunk, and the place of each row's among them."""
+        """Add the distinct texts of a chunk, and the index of each row's text in them."""
         places = self._places
-        here = [places.setdefault(text, len(places)) for text in texts]
-        self._codes.append(np.array(here, np.int32)[codes])
+        renumbered = [places.setdefault(text, len(places)) for text in texts]
+        self._codes.append(np.array(renumbered, np.int32)[codes])
         if len(places) > MOST_TEXTS:
             self._places, self._codes, self.is_full = {}, [], True
 
     def result(self) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the different texts, and the place of each row's among them."""
+        """Return the distinct texts, and the index of each row's text in them."""
         return list(self._places), np.concatenate([np.empty(0, np.int32), *self._codes])
 
 
-# Places and sizes of blocks as codes into their distinct numbers.
+# Positions and sizes of blocks, stored as codes into their distinct values.
 
 Codes = NDArray[np.int32]
 
-# Coordinates are told apart in so many parts of the smallest block: exports round.
+# Coordinates count as equal within this fraction of the smallest block, because exports round.
 _PARTS = 10_000
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The blocks that have a place and a size.
+    """Blocks with a centroid and a size.
 
     Attributes
     ----------
     rows : (n,) int64
         Their rows in the file, from 0.
     origin : (3,) float64
-        A point of the world near the middle.
+        A world point near the middle of the model.
     matrix : (3, 3) float64
-        From directions of the blocks to those of the world.
+        Rotation from block axes to world axes.
     centres : tuple of (k,) float64
-        The different coordinates of centroids along each axis of the blocks, from the origin,
-        ascending.
+        Distinct centroid coordinates along each block axis, from the origin, ascending.
     places : tuple of (n,) int32
-        The place of each block's coordinate among them.
+        For each axis and block, the index of its coordinate in `centres`.
     sizes : (m, 3) float64
-        The different sizes.
+        Distinct block sizes.
     kinds : (n,) int32
-        The place of each block's size among them.
+        Index of each block's size in `sizes`.
     codes : (n,) int32
-        The place of each block's label.
+        Index of each block's label.
     """
 
     rows: NDArray[np.int64]
@@ -194,12 +193,12 @@ class Geometry:
 
     @property
     def is_turned(self) -> bool:
-        """Whether the blocks are not along the axes of the world."""
+        """Whether the blocks are rotated against the world axes."""
         return not np.array_equal(self.matrix, np.eye(3))
 
     @cached_property
     def extent(self) -> Floats:
-        """Return the box, (2, 3), of the blocks in the world."""
+        """The bounding box of the blocks in world coordinates, (2, 3)."""
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         if not self.is_turned:
             for axis in range(3):
@@ -214,54 +213,54 @@ class Geometry:
         return np.stack([low, high]) + self.origin
 
     def local(self, which: NDArray[np.int64] | slice) -> Floats:
-        """Return centroids of some blocks along the blocks' axes, from the origin."""
+        """Return centroids of the chosen blocks along the block axes, from the origin."""
         columns = zip(self.centres, self.places, strict=True)
         return np.stack([centres[places[which]] for centres, places in columns], axis=1)
 
     def world(self, which: NDArray[np.int64] | slice) -> Floats:
-        """Return world centroids of some blocks."""
+        """Return world centroids of the chosen blocks."""
         local = self.local(which)
         return (local @ self.matrix.T if self.is_turned else local) + self.origin
 
 
 def geometry_of(blocks: Blocks) -> Geometry:
-    """Find the few numbers that places and sizes of blocks are made of."""
-    there = np.isfinite(blocks.points[:, 0]) & (blocks.sizes[:, 0] > 0)
-    whole = bool(there.all())
-    rows = np.flatnonzero(there)
-    points = blocks.points if whole else blocks.points[there]
-    sizes = blocks.sizes if whole else blocks.sizes[there]
+    """Reduce centroids and sizes to their few distinct values and a code for each block."""
+    usable = np.isfinite(blocks.points[:, 0]) & (blocks.sizes[:, 0] > 0)
+    whole = bool(usable.all())
+    rows = np.flatnonzero(usable)
+    points = blocks.points if whole else blocks.points[usable]
+    sizes = blocks.sizes if whole else blocks.sizes[usable]
     origin = np.floor((points.min(axis=0) + points.max(axis=0)) / 2)
     offsets = points - origin
     if not np.array_equal(blocks.matrix, np.eye(3)):
         offsets = np.asfortranarray(offsets @ blocks.matrix)
-    kinds, known = _kinds(sizes)
-    quantum = known.min(axis=0) / _PARTS
-    found = [_different(offsets[:, axis], quantum[axis]) for axis in range(3)]
+    kinds, distinct_sizes = _size_codes(sizes)
+    quantum = distinct_sizes.min(axis=0) / _PARTS
+    axes = [_distinct(offsets[:, axis], quantum[axis]) for axis in range(3)]
     return Geometry(
         rows=rows,
         origin=origin,
         matrix=blocks.matrix,
-        centres=(found[0][0], found[1][0], found[2][0]),
-        places=(found[0][1], found[1][1], found[2][1]),
-        sizes=known,
+        centres=(axes[0][0], axes[1][0], axes[2][0]),
+        places=(axes[0][1], axes[1][1], axes[2][1]),
+        sizes=distinct_sizes,
         kinds=kinds,
-        codes=blocks.codes if whole else blocks.codes[there],
+        codes=blocks.codes if whole else blocks.codes[usable],
     )
 
 
-def _different(values: Floats, quantum: float) -> tuple[Floats, Codes]:
-    """Return the different values, ascending, and the place of each among them."""
+def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
+    """Return the distinct values, ascending, and the index of each value in them."""
     import pandas
 
     codes, steps = pandas.factorize(np.round(values / quantum).astype(np.int64), sort=True)
     first = np.empty(len(steps))
-    first[codes[::-1]] = values[::-1]  # each as its first row has it
+    first[codes[::-1]] = values[::-1]  # keep the exact value of the first row
     return first, codes.astype(np.int32)
 
 
-def _kinds(sizes: Floats) -> tuple[Codes, Floats]:
-    """Return the place of each block's size among the different ones, and these."""
+def _size_codes(sizes: Floats) -> tuple[Codes, Floats]:
+    """Return the index of each block's size in the distinct sizes, and the distinct sizes."""
     import pandas
 
     if (sizes[0] == sizes).all():
@@ -277,9 +276,9 @@ def _kinds(sizes: Floats) -> tuple[Codes, Floats]:
 
 # Reading the model in one pass.
 
-# So many blocks are checked at a time.
+# Number of blocks checked at a time.
 _TOGETHER = 1 << 18
-# Blocks are held in memory, about 100 bytes each; a browser holds half of that.
+# A block takes about 100 bytes here, and half of that in the browser.
 MOST_BLOCKS = 20_000_000
 
 
@@ -290,26 +289,26 @@ class Blocks:
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     digest : Digest
-        Of its bytes.
+        Digest of its bytes.
     points, sizes : (n, 3) float64
-        World centroids, NaN where missing, and sizes along the blocks' own axes.
+        World centroids, NaN where missing, and sizes along the block axes.
     matrix : (3, 3) float64
-        From directions of the blocks to those of the world.
+        Rotation from block axes to world axes.
     labels : list of str
-        The different labels.
+        Distinct labels.
     codes : (n,) int32
-        The place of each block's label among them.
+        Index of each block's label in `labels`.
     texts : TextColumns
-        What the file says in each row.
+        All cells of the file as text.
     numbers : dict of str to (n,) float64
-        The columns that were asked for as numbers, NaN where there is none.
+        The numeric columns of the report, NaN where a cell is empty.
     proportions : dict of str to (n,) float64
-        By the name of a domain in small letters, its shares of blocks, 0 to 1, NaN where there is
-        none: the columns prop_<name> and pct_<name>.
+        Shares of blocks, 0 to 1, from the columns prop_<name> and pct_<name>, by the lower-case
+        name of the domain; NaN where a cell is empty.
     spacing : tuple of float, optional
-        The size of all blocks, where the file has none and their lattice shows it.
+        Size of all blocks, inferred from the lattice if the file has no sizes.
     """
 
     name: str
@@ -341,15 +340,15 @@ def read_blocks(
     path : str
         The file; it is read once.
     options : TableOptions
-        What the user says of it.
+        The user's options for the file.
     column : str
-        The column of labels.
+        Label column.
     numeric : sequence of str
-        Columns that are wanted as numbers.
+        Columns to read as numbers.
     density : str or float, optional
-        The column of densities, which must be no coordinate and no size.
+        Density column; it must not be a coordinate or a size.
     progress : callable, optional
-        Called with what is done and its total.
+        Called with the work done and the total.
 
     Returns
     -------
@@ -358,8 +357,8 @@ def read_blocks(
     Raises
     ------
     TableError
-        Where there is no such column, no label in it, no block with a place, too many blocks, or
-        sizes are neither there nor to be seen from the centroids.
+        If the column is missing or empty, no block has a centroid, there are too many blocks, or
+        the file has no sizes and the centroids form no lattice.
     """
     digest = Digest()
     with open_model(path, options, digest=digest) as model:
@@ -367,17 +366,17 @@ def read_blocks(
         if density is not None:
             refuse_geometry(density, model.centroid, model.sizes, model.name)
         reading = _Reading(model, label, numeric, density)
-        wanted = sorted({*range(len(model.columns)), *model.constants})
-        model.relabel(Relabelling(reading.add, also=wanted, progress=progress))
+        columns = sorted({*range(len(model.columns)), *model.constants})
+        model.relabel(Relabelling(reading.add, also=columns, progress=progress))
         return reading.blocks(model, digest)
 
 
 def _find_label(model: BlockFile, column: str) -> int:
-    """Find the column of labels, or say how to make it."""
+    """Find the label column, or explain how to make one."""
     if plain_name(column) not in map(plain_name, model.columns):
         message = (
-            f"{model.name} has no column {column!r}, so that it is not labelled: label it with "
-            "'geodomain label', or name the column of labels with column="
+            f"{model.name} has no column {column!r}: label the model with 'geodomain label', or "
+            "name its label column with column="
         )
         raise TableError(message)
     return find_column(model.columns, column, model.name)
@@ -407,14 +406,14 @@ class _Reading:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Take a chunk."""
+        """Add a chunk."""
         model = self._model
         require_constants(model.constants, column, model.columns, model.name, self.rows)
         self.rows += len(points)
         if self.rows > MOST_BLOCKS:
             message = (
-                f"{model.name} has more than {MOST_BLOCKS:,} blocks, the most that a report holds: "
-                "draw sections of it with 'geodomain plot'"
+                f"{model.name} has more than {MOST_BLOCKS:,} blocks, the most that a report can "
+                "hold: draw sections of it with 'geodomain plot'"
             )
             raise TableError(message)
         self._points.append(np.array(points))
@@ -427,10 +426,10 @@ class _Reading:
                 if number == self._label:
                     self._spelled.add(texts, codes, column(number).padded())
         for name, place in self._numeric.items():
-            asked = column(place)
-            numbers = asked.numbers()
+            cells = column(place)
+            numbers = cells.numbers()
             if name != self._density:
-                below = self._negative.setdefault(name, NegativeGrades(name, asked.rule.below))
+                below = self._negative.setdefault(name, NegativeGrades(name, cells.rule.below))
                 numbers = below.take(numbers, self.rows - len(points))
             self._numbers[name].append(numbers.copy())
         self._shares.add(column)
@@ -440,7 +439,7 @@ class _Reading:
         """Put the chunks together."""
         points = _stacked(self._points)
         if not np.isfinite(points).all(axis=1).any():
-            message = f"{model.name} has no block with a centroid: there is nothing to report"
+            message = f"{model.name} has no block with a centroid, so there is nothing to report"
             raise TableError(message)
         spacing = None if self._sizes else _spacing(model, points)
         sizes = np.broadcast_to(spacing, points.shape) if spacing else _stacked(self._sizes)
@@ -451,7 +450,9 @@ class _Reading:
         if not usable.all():
             sizes = np.where(usable[:, None], sizes, 0.0)
         if not usable.any():
-            message = f"{model.name} has no block with sizes above 0: correct them, or name others"
+            message = (
+                f"{model.name} has no block with sizes above 0: correct them, or name other columns"
+            )
             raise TableError(message)
         _warn_of_sizes(model.name, usable, points)
         for grade in self._negative.values():
@@ -477,10 +478,13 @@ class _Reading:
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the labels; refuse a column in which there is none, or that is something else."""
+        """Return the labels; refuse a column that is empty or holds no labels."""
         name = model.columns[self._label]
         if self._columns[self._label].is_full:
-            message = f"the column {name!r} of {model.name} holds no labels: nearly all differ"
+            message = (
+                f"the column {name!r} of {model.name} does not hold labels: nearly all its values "
+                "differ"
+            )
             raise TableError(message)
         labels, codes = self._columns[self._label].result()
         for sentence in self._spelled.notes():
@@ -494,14 +498,14 @@ class _Reading:
         return labels, codes
 
     def _texts(self) -> TextColumns:
-        """Return the columns that are kept."""
+        """Return the columns with few enough distinct texts."""
         names = self._model.columns
-        kept = [place for place, column in enumerate(self._columns) if not column.is_full]
-        found = [self._columns[place].result() for place in kept]
+        small = [place for place, column in enumerate(self._columns) if not column.is_full]
+        columns = [self._columns[place].result() for place in small]
         return TextColumns(
-            names=tuple(names[place] for place in kept),
-            texts=tuple(texts for texts, _ in found),
-            codes=tuple(codes for _, codes in found),
+            names=tuple(names[place] for place in small),
+            texts=tuple(texts for texts, _ in columns),
+            codes=tuple(codes for _, codes in columns),
             left_out=tuple(
                 name for name, column in zip(names, self._columns, strict=True) if column.is_full
             ),
@@ -509,21 +513,21 @@ class _Reading:
 
 
 def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None:
-    """Say how many blocks have no size, and where the first one is."""
+    """Warn of blocks without a size: how many there are, and where the first one is."""
     lacking = np.flatnonzero(~usable)
     if len(lacking):
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
-        has, those = ("has", "it") if len(lacking) == 1 else ("have", "them")
+        has, they = ("has", "it") if len(lacking) == 1 else ("have", "them")
         message = (
             f"{len(lacking):,} of {counted(len(usable), 'block')} of {name} {has} no size above "
             "0, the "
-            f"first at ({at}): the volume of {those} counts as 0, and the view leaves {those} out"
+            f"first at ({at}): the volume of {they} counts as 0, and the view leaves {they} out"
         )
         warn(message)
 
 
 def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> None:
-    """Make the checks of `label`: blocks that are there twice, sizes that do not fit."""
+    """Run the checks of `label`: duplicate blocks, and sizes that do not fit the lattice."""
     checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
     for start in range(0, len(points), _TOGETHER):
         rows = slice(start, start + _TOGETHER)
@@ -533,7 +537,7 @@ def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> N
 
 
 def _stacked(chunks: list[Floats]) -> Floats:
-    """Put chunks together, axis by axis in memory, and let go of them."""
+    """Concatenate chunks in Fortran order, freeing each as it is copied."""
     out, row = np.empty((sum(map(len, chunks)), 3), order="F"), 0
     chunks.reverse()
     while chunks:
@@ -544,14 +548,14 @@ def _stacked(chunks: list[Floats]) -> Floats:
 
 
 def _spacing(model: BlockFile, points: Floats) -> tuple[float, float, float]:
-    """Return the size of blocks without one: that of the lattice that their centroids lie on."""
+    """Infer the block size from the lattice of the centroids."""
     survey = Survey.of_model(model)
     survey.add(points, None)
     lattice = find_lattice(survey)
     if lattice is None:
         message = (
-            f"{model.name} has no block sizes, and its centroids lie on no lattice that would show "
-            "them: name the columns of sizes, or give the sizes, with dx=, dy= and dz="
+            f"{model.name} has no block sizes, and its centroids form no lattice that would show "
+            "them: name the size columns, or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
     x, y, z = (float(step) for step in lattice.spacing)

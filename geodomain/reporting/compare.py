@@ -27,16 +27,16 @@ _NO_LABEL = "(no label)"
 
 @dataclass(frozen=True)
 class Move:
-    """Blocks that have one label in one model and another in the other.
+    """The blocks that went from one label to another.
 
     Attributes
     ----------
     old, new : str
-        The labels; the same for blocks that stay.
+        The two labels; equal for blocks that did not change.
     blocks : int
-        How many.
+        Number of blocks.
     volume : float, optional
-        Theirs, in cubed units of the file, where sizes are known.
+        Their volume, in cubed units of the file; None without block sizes.
     """
 
     old: str
@@ -47,16 +47,16 @@ class Move:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Report how two labellings differ; `str` is a table to read, and a notebook shows one.
+    """The difference between two labellings; `str` and a notebook show it as a table.
 
     Attributes
     ----------
     rows : int
-        All the blocks.
+        Number of blocks.
     changed : int
-        Those with another label.
+        Number of blocks whose label changed.
     moves : tuple of Move
-        Blocks by old and new label, those that changed first, the most first.
+        Blocks by old and new label: changed labels first, and the largest count first.
     """
 
     rows: int
@@ -68,26 +68,26 @@ class Comparison:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay the moves out as lines to read."""
-        return in_lines([*text_table(self.cells(), names=2), self.said])
+        """Return the moves as a text table."""
+        return in_lines([*text_table(self.cells(), names=2), self.sentence])
 
     def __repr__(self) -> str:
-        """Say how many blocks changed."""
-        return f"<Comparison: {self.said}>"
+        """Return how many blocks changed."""
+        return f"<Comparison: {self.sentence}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         headings, *rows = self.cells()
-        return html_table("Moved blocks", rows, headings=headings, notes=[self.said])
+        return html_table("Moved blocks", rows, headings=headings, notes=[self.sentence])
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """How many blocks changed, as a sentence."""
         share = f" ({self.changed / self.rows:.2%})" if self.rows else ""
         return f"{self.changed:,} of {counted(self.rows, 'block')}{share} changed their label"
 
     def cells(self) -> list[list[str]]:
-        """Return the moves as cells to read, headings first."""
+        """Return the cells of the table of moves, headings first."""
         sized = any(move.volume is not None for move in self.moves)
         rows = [["old", "new", "blocks", *["volume"] * sized]]
         for move in self.moves:
@@ -110,16 +110,16 @@ def compare_files(
     Parameters
     ----------
     old, new : path
-        Labelled models of any kind of file, with the same blocks in the same order; the same
-        file twice where both labellings are columns of it.
+        Labelled models in any format, with the same blocks in the same order; name one file twice
+        to compare two of its columns.
     column : str
-        The column of labels.
+        Label column.
     new_column : str, optional
-        That of the new model, if it is called otherwise.
+        Label column of the new model, if its name differs.
     progress
         As for `label_file`.
     **table
-        What the files do not say, or not clearly; as for `label_file`.
+        Options for what the files leave open; as for `label_file`.
 
     Returns
     -------
@@ -129,9 +129,9 @@ def compare_files(
     Raises
     ------
     TableError
-        For a column that is not there, and for models with other blocks, or in another order.
+        If a column is missing, or the models differ in their blocks or the order of them.
     OSError
-        For a file that cannot be read.
+        If a file cannot be read.
 
     Examples
     --------
@@ -143,19 +143,19 @@ def compare_files(
     <Comparison: 1 of 2 blocks (50.00%) changed their label>
     """
     options = table_options(**table)
-    seen = LabelSpellings(column)
-    with show_progress(progress, "reading") as told:
-        before = _Labels.read(os.fspath(old), options, column, seen, told)
-        after = _Labels.read(os.fspath(new), options, new_column or column, seen, told)
+    spellings = LabelSpellings(column)
+    with show_progress(progress, "reading") as report:
+        before = _Labels.read(os.fspath(old), options, column, spellings, report)
+        after = _Labels.read(os.fspath(new), options, new_column or column, spellings, report)
     _require_same_blocks(before, after)
-    if said := _other_sizes(before, after):
-        warn(said)
-    for sentence in seen.notes():
+    if note := _size_note(before, after):
+        warn(note)
+    for sentence in spellings.notes():
         warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
     counts = np.bincount(pairs, minlength=len(before.labels) * len(after.labels))
-    own = None if after.sizes is None else after.sizes.prod(axis=1)
-    volumes = None if own is None else np.bincount(pairs, own, len(counts))
+    block_volumes = None if after.sizes is None else after.sizes.prod(axis=1)
+    volumes = None if block_volumes is None else np.bincount(pairs, block_volumes, len(counts))
     moves = [
         Move(
             before.labels[pair // len(after.labels)],
@@ -172,7 +172,7 @@ def compare_files(
 
 @dataclass(frozen=True)
 class _Labels:
-    """The labels of a model, and which blocks have them."""
+    """The blocks of a model and their labels."""
 
     name: str
     labels: list[str]
@@ -186,68 +186,66 @@ class _Labels:
         path: str,
         options: TableOptions,
         column: str,
-        seen: LabelSpellings,
+        spellings: LabelSpellings,
         progress: Progress | None,
     ) -> _Labels:
         """Read a model in one pass."""
-        known: dict[str, int] = {}
+        label_codes: dict[str, int] = {}
         codes: list[NDArray[np.int32]] = []
         points: list[Floats] = []
         lengths: list[Floats] = []
 
         def add(
-            here: Floats, sizes: Floats | None, cells: Callable[[int], Column]
+            centroids: Floats, sizes: Floats | None, cells: Callable[[int], Column]
         ) -> Sequence[NDArray[np.int32]]:
-            texts, places = seen.distinct(cells(which))
-            codes.append(
-                np.array([known.setdefault(text, len(known)) for text in texts], np.int32)[places]
-            )
-            points.append(np.array(here))
+            texts, places = spellings.distinct(cells(label))
+            chunk_codes = [label_codes.setdefault(text, len(label_codes)) for text in texts]
+            codes.append(np.array(chunk_codes, np.int32)[places])
+            points.append(np.array(centroids))
             if sizes is not None:
                 lengths.append(np.array(sizes))
             return []
 
         with open_model(path, options) as model:
-            which = find_column(model.columns, column, model.name)
-            model.relabel(Relabelling(add, also=[which], progress=progress))
+            label = find_column(model.columns, column, model.name)
+            model.relabel(Relabelling(add, also=[label], progress=progress))
             name = model.name
         return cls(
             name,
-            list(known),
+            list(label_codes),
             np.concatenate([np.empty(0, np.int32), *codes]),
             np.concatenate([np.empty((0, 3)), *points]),
             np.concatenate(lengths) if lengths else None,
         )
 
 
-def _other_sizes(old: _Labels, new: _Labels) -> str | None:
-    """Return a note where blocks have another size in the new model than in the old one."""
+def _size_note(old: _Labels, new: _Labels) -> str | None:
+    """Return a note if block sizes differ between the two models."""
     if old.sizes is None or new.sizes is None:
         return None
-    # Sizes of fewer digits or bits are no others.
+    # Rounding to fewer digits or bits does not count as a difference.
     same = np.isclose(old.sizes, new.sizes, rtol=1e-6, atol=0, equal_nan=True)
-    other = np.flatnonzero(~same.all(axis=1))
-    if not other.size:
+    different = np.flatnonzero(~same.all(axis=1))
+    if not different.size:
         return None
-    row = int(other[0])
-    one, another = (
+    row = int(different[0])
+    before, after = (
         " x ".join(f"{value:.10g}" for value in each.sizes[row]) if each.sizes is not None else ""
         for each in (old, new)
     )
     return (
-        f"{counted(len(other), 'block')} {'has' if len(other) == 1 else 'have'} another size in "
-        f"{new.name} than in {old.name}, the first is block {row + 1:,}, of {one} before and "
-        f"{another} now: volumes are those of {new.name}"
+        f"{counted(len(different), 'block')} {'has' if len(different) == 1 else 'have'} another "
+        f"size in {new.name} than in {old.name}; the first is block {row + 1:,}, {before} before "
+        f"and {after} now: volumes are from {new.name}"
     )
 
 
 def _require_same_blocks(old: _Labels, new: _Labels) -> None:
-    """Refuse models of which one has other blocks than the other, or in another order."""
+    """Refuse models that differ in their blocks or in the order of them."""
     if len(old.codes) != len(new.codes):
         message = (
             f"{old.name} has {counted(len(old.codes), 'block')} and {new.name} "
-            f"{len(new.codes):,}: compare "
-            "two labellings of one model"
+            f"{len(new.codes):,}: compare two labellings of one model"
         )
         raise TableError(message)
     same = (old.points == new.points) | (np.isnan(old.points) & np.isnan(new.points))

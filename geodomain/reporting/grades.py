@@ -18,13 +18,13 @@ from geodomain.reporting.tables import table, volume
 from geodomain.volumes.tonnage import Tonnage, Wanted
 from geodomain.volumes.tonnes_table import Tonnes, TonnesRow, report, tonnage_warnings
 
-# So many blocks at a time.
+# Number of blocks added up at a time.
 _TOGETHER = 1 << 18
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some rows of a model."""
+    """A range of rows of a model."""
 
     blocks: Blocks
     rows: slice
@@ -34,7 +34,7 @@ class _Part:
         return self.blocks.numbers[name][self.rows]
 
     def labels(self, _: list[str]) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the different labels, and the place of each row's among them."""
+        """Return the distinct labels, and the index of each row's label in them."""
         return self.blocks.labels, self.blocks.codes[self.rows].astype(np.intp)
 
 
@@ -46,7 +46,7 @@ def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
     blocks : Blocks
         The model, with the grades and the density among its numbers.
     wanted : Wanted
-        What is to be added up, by labels; it warns of what is missing.
+        The grades and cut-offs to add up by label.
     """
     tonnage = Tonnage(wanted)
     for start in range(0, len(blocks.codes), _TOGETHER):
@@ -59,24 +59,24 @@ def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
 
 # Histograms, tonnes and mean grades.
 
-# Of histograms and of cut-offs; values above this share are left to the last bar.
+# Number of bars and of cut-offs; the last bar takes all values above this quantile.
 _BARS, _CUTOFFS, _SHARE = 30, 24, 0.99
-# Domains that are drawn, the largest first.
+# Number of domains drawn, the largest first.
 _MOST = 12
 
 
 @dataclass(frozen=True)
 class GradesAsked:
-    """Which grades a report shows, and how heavy blocks are.
+    """The grade columns of a report, and the density of blocks.
 
     Attributes
     ----------
     names : tuple of str
-        Columns of grades.
+        Grade columns.
     density : str or float, optional
         A column, or one number for all blocks; without it there are no tonnes.
     unit : DensityUnit, optional
-        Of the densities.
+        Unit of the density.
     """
 
     names: tuple[str, ...] = ()
@@ -85,13 +85,13 @@ class GradesAsked:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Name the columns that are wanted as numbers."""
+        """The columns to read as numbers."""
         density = (self.density,) if isinstance(self.density, str) else ()
         return tuple(dict.fromkeys([*self.names, *density]))
 
 
 def grades_html(
-    blocks: Blocks, asked: GradesAsked, labels: Sequence[ShownLabel], column: str
+    blocks: Blocks, grades: GradesAsked, labels: Sequence[ShownLabel], column: str
 ) -> str:
     """Return tables and drawings of grades by domain.
 
@@ -99,18 +99,18 @@ def grades_html(
     ----------
     blocks : Blocks
         The model, with the grades and the density among its numbers.
-    asked : GradesAsked
-        What is to be shown.
+    grades : GradesAsked
+        Grades and density to show.
     labels : sequence of ShownLabel
-        What the codes of blocks stand for.
+        The label of each code.
     column : str
-        The column of labels.
+        Label column.
     """
-    tops = {name: _top(blocks, name, labels) for name in asked.names}
-    sums = _sums(blocks, asked, tops, column)
+    tops = {name: _top(blocks, name, labels) for name in grades.names}
+    sums = _sums(blocks, grades, tops, column)
     parts = []
     for whole in list(sums.values())[:1]:
-        parts.append(_tonnes(whole, asked.names, labels))
+        parts.append(_tonnes(whole, grades.names, labels))
         parts += [f'<p class="hint">{escape(note)}</p>' for note in whole.notes]
     for number, (name, top) in enumerate(tops.items()):
         if top is None:
@@ -124,42 +124,42 @@ def grades_html(
 
 
 def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | None:
-    """Return where the axis of a grade ends; None where no block has the grade."""
-    known = blocks.numbers[name]
-    finite = np.isfinite(known)
+    """Return the upper end of a grade's axis, or None if no block has the grade."""
+    values = blocks.numbers[name]
+    finite = np.isfinite(values)
     if not finite.any():
         return None
     is_domain = np.array([not label.ground for label in labels])[blocks.codes]
-    typical = known[is_domain & finite]
+    typical = values[is_domain & finite]
     top = float(np.quantile(typical, _SHARE)) if len(typical) else 0.0
     return top if top > 0 else 1.0
 
 
 def _sums(
-    blocks: Blocks, asked: GradesAsked, tops: Mapping[str, float | None], column: str
+    blocks: Blocks, options: GradesAsked, tops: Mapping[str, float | None], column: str
 ) -> dict[str, Tonnes]:
-    """Return sums above the cut-offs of each grade; the first of them hold every grade."""
-    found: dict[str, Tonnes] = {}
-    if asked.density is None:
-        return found
+    """Return sums above the cut-offs of each grade; the first sums hold all grades."""
+    sums: dict[str, Tonnes] = {}
+    if options.density is None:
+        return sums
     for name, top in [one for one in tops.items() if one[1] is not None] or [("", None)]:
         cutoffs = () if top is None else tuple(ticks(0.0, top, _CUTOFFS))
-        grades = (name,) if found else asked.names
+        grades = (name,) if sums else options.names
         wanted = Wanted(
-            column, asked.density, grades, cut=name, cutoffs=cutoffs, density_unit=asked.unit
+            column, options.density, grades, cut=name, cutoffs=cutoffs, density_unit=options.unit
         )
-        found[name] = add_up(blocks, wanted)
-    return found
+        sums[name] = add_up(blocks, wanted)
+    return sums
 
 
-def _tonnes(found: Tonnes, names: Sequence[str], labels: Sequence[ShownLabel]) -> str:
+def _tonnes(sums: Tonnes, names: Sequence[str], labels: Sequence[ShownLabel]) -> str:
     """Return volume, tonnes, mean grades and metal by domain."""
     headings = ["domain", "blocks", "volume", "tonnes"]
     headings += [word for name in names for word in (f"mean {name}", f"{name} metal")]
-    rows = {row.domain: row for row in found.rows if row.cutoff is None}
+    rows = {row.domain: row for row in sums.rows if row.cutoff is None}
     order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
     lines = [(label.name, rows[label.text]) for label in order]
-    lines += [("total", row) for row in found.totals if row.cutoff is None]
+    lines += [("total", row) for row in sums.totals if row.cutoff is None]
     cells = [[escape(name), *_tonnes_cells(row)] for name, row in lines]
     return table("Tonnes and grade by domain", headings, cells, name="tonnes")
 
@@ -175,10 +175,10 @@ def _histograms(
     name: str, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
 ) -> str:
     """Return a histogram of a grade for each domain, by volume."""
-    known = blocks.numbers[name]
-    edges = np.linspace(min(0.0, float(np.nanmin(known))), top, _BARS + 1)
-    finite = np.isfinite(known)
-    places = np.clip(np.searchsorted(edges, known[finite], side="right") - 1, 0, _BARS - 1)
+    values = blocks.numbers[name]
+    edges = np.linspace(min(0.0, float(np.nanmin(values))), top, _BARS + 1)
+    finite = np.isfinite(values)
+    places = np.clip(np.searchsorted(edges, values[finite], side="right") - 1, 0, _BARS - 1)
     weights = blocks.sizes[finite].prod(axis=1)
     sums = np.bincount(blocks.codes[finite] * _BARS + places, weights, len(labels) * _BARS).reshape(
         -1, _BARS
@@ -196,15 +196,15 @@ def _histograms(
         )
         for code in shown
     ]
-    said = f"Share of each domain's volume by {name}; the last bar holds all above {top:.4g}."
-    return f'<p class="hint">{escape(said)}</p><div class="curves">{"".join(drawn)}</div>'
+    caption = f"Share of each domain's volume by {name}; the last bar is all above {top:.4g}."
+    return f'<p class="hint">{escape(caption)}</p><div class="curves">{"".join(drawn)}</div>'
 
 
-def _curves(name: str, number: int, found: Tonnes, labels: Sequence[ShownLabel]) -> str:
+def _curves(name: str, number: int, sums: Tonnes, labels: Sequence[ShownLabel]) -> str:
     """Return a grade-tonnage curve for each domain, and its numbers as a table."""
-    which = [grade.name for grade in found.totals[0].grades].index(name)
+    which = [grade.name for grade in sums.totals[0].grades].index(name)
     by_domain = {
-        label: [row for row in found.rows if row.domain == label.text and row.cutoff is not None]
+        label: [row for row in sums.rows if row.domain == label.text and row.cutoff is not None]
         for label in labels
         if not label.ground
     }

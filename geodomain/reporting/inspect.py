@@ -36,10 +36,10 @@ from geodomain.tables.frames import shortest
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
-# Measured on two cores of a server: what labelling takes besides the pass that was timed.
+# Cost of labelling besides the timed pass, measured on two cores of a server.
 _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
 _BYTES_PER_TRIANGLE = 200
-# A turn rounds coordinates: boxes that lie within the model by less than this part are in it.
+# Rotation rounds coordinates: a box that sticks out by less than this share counts as inside.
 _ROUNDING = 1e-9
 
 
@@ -50,19 +50,19 @@ class Fit:
     Attributes
     ----------
     mesh : str
-        Its name.
+        Name of the mesh.
     triangles : int
-        How many it has.
+        Number of triangles.
     closed : bool
-        Whether it is a solid.
+        Whether the mesh is a solid.
     bounds : list
-        Its box, lowest corner first.
+        Bounding box of the mesh, lowest corner first.
     meets : bool
-        Whether its box and the model's have a point in common.
+        Whether the box touches or overlaps the model's box.
     share : float
-        Which part of its box is in the model's; both lie along the axes of the lattice.
+        Share of the mesh's box inside the model's box, both along the lattice axes.
     blocks : int
-        How many centroids are in its box.
+        Number of centroids in the box.
     """
 
     mesh: str
@@ -75,7 +75,7 @@ class Fit:
 
 
 class SizeCount(TypedDict):
-    """A block size, and how many blocks have it."""
+    """A block size and the number of blocks that have it."""
 
     size: list[float]
     blocks: int
@@ -85,7 +85,7 @@ class SizeCount(TypedDict):
 class Inspection:
     """The description of a model; lengths in the unit of the file, angles in degrees.
 
-    `str` lays it out to be read, and a notebook shows a table.
+    `str` and a notebook show it as a table.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Inspection:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return everything as lines of text."""
+        """Return the description as lines of text."""
         return as_table(self)
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        notes = [f"warning: {one}" for one in self.warnings]
+        notes = [f"warning: {sentence}" for sentence in self.warnings]
         return html_table(self.name, _lines(self)[1:], notes=notes)
 
 
@@ -144,13 +144,13 @@ def inspect_model(
     Parameters
     ----------
     model : BlockFile
-        Any kind of file, open.
+        An open model in any format.
     meshes : sequence of Mesh
-        What it is to be labelled by, closed or not; only their boxes are compared.
+        Meshes to label it with, closed or open; only their boxes are compared.
     threads : int, optional
-        For reading.
+        Threads for reading.
     progress : callable, optional
-        Called with what is done and its total, or None where that is unknown.
+        Called with the work done and the total, or None if the total is unknown.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def inspect_model(
     Raises
     ------
     TableError
-        Where a row cannot be read.
+        If a row cannot be read.
     """
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey.of_model(model, boxes), 0.0
@@ -180,14 +180,14 @@ def inspect_model(
     cells = model.lattice if isinstance(model, CellModel) else None
     even = cells is not None and even_lattice(cells, fewest=1) is not None
     if cells is not None and even and not survey.is_turned:
-        survey.add_lattice(cells.centres, cells.sizes)  # whose cells are all there, and once
+        survey.add_lattice(cells.centres, cells.sizes)  # every cell exists exactly once
     else:
         model.relabel(Relabelling(look, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
     fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
     triangles = sum(fit.triangles for fit in fits)
     lattice = find_lattice(survey)
-    known = survey.rows > survey.missing
+    has_centroids = survey.rows > survey.missing
     return Inspection(
         name=model.name,
         facts=model.facts(),
@@ -200,12 +200,12 @@ def inspect_model(
         turned=survey.is_turned,
         rows=survey.rows,
         missing=survey.missing,
-        centroids=survey.centroids.tolist() if known else None,
-        extent=survey.extent.tolist() if known else None,
+        centroids=survey.centroids.tolist() if has_centroids else None,
+        extent=survey.extent.tolist() if has_centroids else None,
         blocks=sub_blocking(survey),
         kinds=[{"size": list(s), "blocks": count} for s, count in survey.sizes.most_common(20)],
         lattice=lattice,
-        volume=survey.volume if survey.sized and known else None,
+        volume=survey.volume if survey.sized and has_centroids else None,
         meshes=fits,
         memory_bytes=model.memory + triangles * _BYTES_PER_TRIANGLE,
         seconds=reading * _READING
@@ -221,16 +221,16 @@ def inspect_model(
 
 
 def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
-    """Compare a mesh's box with the model's."""
-    known = survey.rows > survey.missing
+    """Compare the box of a mesh with that of the model."""
+    has_centroids = survey.rows > survey.missing
     box = survey.box_of(mesh)
     return Fit(
         mesh=mesh.name,
         triangles=len(mesh.triangles),
         closed=mesh.is_closed,
         bounds=mesh.bounds.tolist(),
-        meets=known and meet(mesh.bounds, survey.extent) and meet(box, survey.local),
-        share=share_within(box, survey.local) if known else 0.0,
+        meets=has_centroids and meet(mesh.bounds, survey.extent) and meet(box, survey.local),
+        share=share_within(box, survey.local) if has_centroids else 0.0,
         blocks=int(survey.inside[number]),
     )
 
@@ -243,22 +243,22 @@ def _warnings(
     *,
     once: bool,
 ) -> Iterator[str]:
-    """Yield a warning for everything that a geologist should look at before labelling."""
+    """Yield warnings about what to check before labelling."""
     if survey.rows == survey.missing:
         yield "no block has a centroid"
         return
     if survey.sizes and not survey.sized:
-        yield "some blocks have sizes that are missing or not above zero: volumes are not known"
+        yield "some block sizes are missing or not above zero: volumes are unknown"
     if once and lattice and lattice.filled > 1.0001:
         yield (
-            f"the blocks fill {lattice.filled:.1%} of the cells that they lie in: some overlap, "
+            f"the blocks fill {lattice.filled:.1%} of the lattice cells: some overlap, "
             "or occur twice"
         )
     for fit, mesh in zip(fits, meshes, strict=True):
         if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
         elif meet(mesh.bounds, survey.extent):
-            reason = "it lies beside the turned model, within the model's box in the world"
+            reason = "it is beside the rotated model, though inside the model's world bounding box"
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
             reason = f"it does not meet the block model; {reason or 'is it another datum?'}"
@@ -266,59 +266,66 @@ def _warnings(
             yield f"{mesh.name}: {reason}"
 
 
-def as_table(found: Inspection) -> str:
-    """Lay an inspection out as lines to read."""
-    rows = _lines(found)
+def as_table(inspection: Inspection) -> str:
+    """Format an inspection as a text table."""
+    rows = _lines(inspection)
     width = max(len(key) for key, _ in rows)
     return in_lines(f"{key:<{width}}  {value}" for key, value in rows)
 
 
-def _lines(found: Inspection) -> list[tuple[str, str]]:
-    """Return each property of the model with its value."""
-    rows = [("model", found.name), *found.facts.items(), ("columns", ", ".join(found.columns))]
-    if found.centroid:
-        word = "centroid" if found.position == "centroid" else "lowest corner"
-        rows.append((word, ", ".join(found.centroid)))
-        rows.append(("block sizes", ", ".join(found.sizes) or "not known"))
-    rows.append(("rotation", _rotation(found)))
-    lacking = f", {found.missing:,} of them without a centroid" if found.missing else ""
-    rows.append(("blocks", f"{found.rows:,}, {found.blocks}{lacking}"))
-    rows += [("", f"{part['blocks']:,} of {_by(part['size'])}") for part in found.kinds[:6]]
-    if len(found.kinds) > 6:
-        rows.append(("", f"and {len(found.kinds) - 6} more sizes"))
-    rows.append(("lattice", _lattice(found.lattice)))
-    if found.extent and found.centroids:
-        rows.append(("centroids", say_box(np.array(found.centroids))))
-        if found.volume is not None:
-            rows.append(("extent", say_box(np.array(found.extent))))
-    if found.volume is not None:
-        rows.append(("volume", f"{found.volume:,.10g}"))
-    for fit in found.meshes:
+def _lines(inspection: Inspection) -> list[tuple[str, str]]:
+    """Return the rows of the table: a property and its value."""
+    rows = [
+        ("model", inspection.name),
+        *inspection.facts.items(),
+        ("columns", ", ".join(inspection.columns)),
+    ]
+    if inspection.centroid:
+        word = "centroid" if inspection.position == "centroid" else "lowest corner"
+        rows.append((word, ", ".join(inspection.centroid)))
+        rows.append(("block sizes", ", ".join(inspection.sizes) or "unknown"))
+    rows.append(("rotation", _rotation(inspection)))
+    lacking = f", {inspection.missing:,} of them without a centroid" if inspection.missing else ""
+    rows.append(("blocks", f"{inspection.rows:,}, {inspection.blocks}{lacking}"))
+    rows += [("", f"{part['blocks']:,} of {_by(part['size'])}") for part in inspection.kinds[:6]]
+    if len(inspection.kinds) > 6:
+        rows.append(("", f"and {len(inspection.kinds) - 6} more sizes"))
+    rows.append(("lattice", _lattice(inspection.lattice)))
+    if inspection.extent and inspection.centroids:
+        rows.append(("centroids", say_box(np.array(inspection.centroids))))
+        if inspection.volume is not None:
+            rows.append(("extent", say_box(np.array(inspection.extent))))
+    if inspection.volume is not None:
+        rows.append(("volume", f"{inspection.volume:,.10g}"))
+    for fit in inspection.meshes:
         rows += _fit_rows(fit)
     rows.append(
-        ("to label it", f"about {found.memory_bytes / 1e6:,.0f} MB and {found.seconds:.1f} s")
+        (
+            "to label it",
+            f"about {inspection.memory_bytes / 1e6:,.0f} MB and {inspection.seconds:.1f} s",
+        )
     )
     return rows
 
 
-def _rotation(found: Inspection) -> str:
-    """Describe the rotation of the model and its source."""
-    if found.rotation:
-        return f"{found.rotation}, turned into world coordinates"
-    if found.azimuth:
+def _rotation(inspection: Inspection) -> str:
+    """Describe the rotation of the model and where it comes from."""
+    if inspection.rotation:
+        return f"{inspection.rotation}, turned into world coordinates"
+    if inspection.azimuth:
         return (
             "none to undo: centroids are world coordinates, on a lattice rotated by "
-            f"z={found.azimuth:.6g}"
+            f"z={inspection.azimuth:.6g}"
         )
-    if found.turned:
+    if inspection.turned:
         return "none to undo: centroids are world coordinates, on a lattice tilted about x or y"
     return "none"
 
 
 def _lattice(lattice: LatticeGuess | None) -> str:
-    """Describe the cells of the lattice."""
+    """Describe the lattice: its cells, origin and filled share."""
     if lattice is None:
-        return "none that all blocks lie on"
+        return "none that fits all blocks"
     return (
         f"{_by(lattice.cells)} cells of {_by(lattice.spacing)} from "
         f"({', '.join(f'{value:.10g}' for value in lattice.origin)}), {lattice.filled:.2%} filled"
@@ -342,7 +349,7 @@ def _by(numbers: Sequence[float]) -> str:
     return " x ".join(shortest(number) for number in numbers)
 
 
-# --- Inspect a block model in a file, and how wireframes in files fit it; nothing is written.
+# --- Inspection of a model file.
 
 
 def inspect_file(
@@ -361,15 +368,15 @@ def inspect_file(
     model : path
         As for `label_file`; it is read once.
     meshes : mesh-like, or several of them
-        As for `as_mesh`, paths included: wireframes, closed or open. Their boxes are compared
-        with the model's.
+        Closed or open wireframes, as for `as_mesh`, paths included. Their boxes are compared with
+        the model's box.
     domains : optional
         As for `label_file`: their meshes are compared too, and the model must have the columns
-        that their conditions are about.
+        that their conditions use.
     threads, progress
         As for `label_file`.
     **table
-        What the file does not say, or not clearly; as for `label_file`.
+        Options for what the file leaves open; as for `label_file`.
 
     Returns
     -------
@@ -379,24 +386,24 @@ def inspect_file(
     Raises
     ------
     TableError
-        Where the model cannot be understood or read, or has no column for a condition.
+        If the model cannot be understood or read, or lacks the column of a condition.
     MeshError, DomainError, OSError
-        For the files of wireframes and domains.
+        If a file of wireframes or domains cannot be read or used.
     TypeError
-        For a model that is no path.
+        If the model is not a path.
 
     Warns
     -----
     GeodomainWarning
-        For each of its warnings: axes that seem to be exchanged, another datum, and the like.
+        For each warning of the inspection: axes that seem to be swapped, another datum, and so on.
 
     Examples
     --------
     >>> import geodomain, pathlib, tempfile
     >>> blocks = pathlib.Path(tempfile.mkdtemp()) / "blocks.csv"
     >>> _ = blocks.write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,10\n15,5,5,10,10,10\n")
-    >>> found = geodomain.inspect_file(blocks)
-    >>> found.rows, found.lattice.cells, found.volume
+    >>> inspection = geodomain.inspect_file(blocks)
+    >>> inspection.rows, inspection.lattice.cells, inspection.volume
     (2, (2, 1, 1), 2000.0)
     """
     source = model_path(model, "a block model in memory has no inspection: write it to a file")
@@ -404,10 +411,10 @@ def inspect_file(
     with collect_warnings() as warned, show_progress(progress, "reading") as report:
         listed = Domains() if domains is None else domains_to_draw(domains)
         with reading_once():
-            read = [*as_meshes(meshes), *listed.meshes]
+            compared = [*as_meshes(meshes), *listed.meshes]
         with open_model(source, options) as opened:
             condition_columns(listed, opened.columns, opened.name)
-            found = inspect_model(opened, read, threads=threads, progress=report)
-        for sentence in found.warnings:
+            inspection = inspect_model(opened, compared, threads=threads, progress=report)
+        for sentence in inspection.warnings:
             warn(sentence)
-    return replace(found, warnings=tuple(warned))
+    return replace(inspection, warnings=tuple(warned))

@@ -21,30 +21,31 @@ from geodomain.tables.numbers import BelowDetection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Told apart by people who see colours differently; then they come again, paler and darker.
+# Distinguishable with colour-blindness. More domains reuse them paler, then darker.
 _COLOURS = (
     "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
     "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
 )  # fmt: skip
-# What is no domain: background, and blocks without a label. Pale, in case a domain was given one.
+# Pale colours of the background and of blocks without a label; alternatives are for the case that
+# a domain has the first one.
 _GROUNDS, _NOTHINGS = ("#e4e0d6", "#f1ecdf", "#d5d1c7"), ("#e9edf1", "#f5f7f9", "#dbe1e8")
-# A block without a value, beside those that a ramp colours.
+# Colour of blocks without a value when a ramp colours the others.
 NO_VALUE = "#e9edf1"
-# What a background is called where nothing says which label it is.
+# Labels that are taken as the background when nothing names it.
 _USUAL_GROUND = {"waste", "background"}
 
 
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return each domain a colour that its name decides.
+    """Assign each domain a colour derived from its name.
 
-    Two names that would have the same colour are told apart, the one that sorts first keeps it.
+    If two names lead to the same colour, the one that sorts first gets it.
 
     Parameters
     ----------
     names : iterable of str
-        Of domains.
+        Names of domains.
     chosen : mapping of str to str, optional
-        Colours, #rrggbb, that are given.
+        Colours, #rrggbb, that the user chose.
 
     Returns
     -------
@@ -56,61 +57,61 @@ def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) ->
     >>> colours_of(["ORE", "DYKE"])["ORE"] == colours_of(["ORE"])["ORE"]
     True
     """
-    listed, given = list(dict.fromkeys(names)), dict(chosen or {})
-    taken = set(given.values())
-    for name in sorted(set(listed) - given.keys()):
-        given[name] = next(
+    listed, colours = list(dict.fromkeys(names)), dict(chosen or {})
+    taken = set(colours.values())
+    for name in sorted(set(listed) - colours.keys()):
+        colours[name] = next(
             (colour for colour in _candidates(name) if colour not in taken), _candidates(name)[0]
         )
-        taken.add(given[name])
-    return {name: given[name] for name in listed}
+        taken.add(colours[name])
+    return {name: colours[name] for name in listed}
 
 
 def with_ground(
     names: Iterable[str], ground: Iterable[str], chosen: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return colours of domains, and a pale one that none of them has for all that is ground.
+    """Assign colours to domains, and a pale unused colour to background labels.
 
     Parameters
     ----------
     names : iterable of str
-        Of domains; those that are ground are passed over.
+        Names of domains; background labels among them are skipped.
     ground : iterable of str
-        Labels of what is no domain; an empty one has a colour of its own.
+        Background labels; the empty label has its own colour.
     chosen : mapping of str to str, optional
-        Colours, #rrggbb, that are given.
+        Colours, #rrggbb, that the user chose.
     """
     rest = set(ground)
     colours = colours_of((name for name in names if name and name not in rest), chosen)
     taken = set(colours.values())
-    pale = next((one for one in _GROUNDS if one not in taken), _GROUNDS[0])
-    nothing = next((one for one in _NOTHINGS if one not in taken), _NOTHINGS[0])
+    pale = next((colour for colour in _GROUNDS if colour not in taken), _GROUNDS[0])
+    nothing = next((colour for colour in _NOTHINGS if colour not in taken), _NOTHINGS[0])
     return {name: pale if name else nothing for name in sorted(rest)} | colours
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
-    """Return the labels that are called as a background is, and as no domain."""
-    return [one for one in labels if one.casefold() in _USUAL_GROUND and one not in domains]
+    """Return the labels with a usual name of background that no domain has."""
+    return [name for name in labels if name.casefold() in _USUAL_GROUND and name not in domains]
 
 
 def darker(colour: str) -> str:
-    """Return a colour's darker sister."""
+    """Return a darker shade of a colour."""
     return blended(colour, 0, 0.45)
 
 
 def blended(colour: str, towards: int, share: float) -> str:
-    """Mix a colour with some share of black, 0, or white, 255."""
+    """Mix a colour with a share of black (0) or white (255)."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
 
 def _candidates(name: str) -> list[str]:
-    """Return thirty colours, the one that a name asks for first."""
+    """Return thirty colours in the order of preference of a name."""
     count = len(_COLOURS)
     first = zlib.crc32(name.encode()) % count
     turned = [_COLOURS[(first + step) % count] for step in range(count)]
     tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
-    return [blended(one, towards, share) for towards, share in tiers for one in turned]
+    return [blended(colour, towards, share) for towards, share in tiers for colour in turned]
 
 
 # Style of a section.
@@ -118,18 +119,18 @@ def _candidates(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Ramp:
-    """Colours for a grade.
+    """The colour ramp of a grade.
 
     Attributes
     ----------
     name : str
-        Of the column, below the ramp.
+        Name of the grade column, written below the ramp.
     cmap : str
-        One of matplotlib's colour maps.
+        A colour map of matplotlib.
     low, high : float
-        The values at the ends of the ramp; higher ones have its last colour.
+        Values at the ends of the ramp; higher values have its last colour.
     highest : float
-        Of all the values that are drawn.
+        The largest value drawn.
     """
 
     name: str
@@ -141,7 +142,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class NearHoles:
-    """Drillholes, how far from a section they are drawn on it, and what colours them."""
+    """Drillholes to draw on sections, the distance within which to draw them, and their samples."""
 
     holes: Drillholes
     within: float
@@ -156,19 +157,19 @@ class Look:
     Attributes
     ----------
     exaggerate : float
-        How much longer a unit is drawn along z than along x and y.
+        Vertical exaggeration.
     title : str
-        Above all sections of a page; empty for none.
+        Title of a page; may be empty.
     unit : str
-        Of coordinates, at the axes and the scale bar; empty for none.
+        Unit of coordinates, for axes and scale bars; may be empty.
     colours : mapping of str to str
-        Of domains, where they were chosen.
+        Colours that the user chose for domains.
     ramp : Ramp, optional
-        Colours of a grade in the place of those of domains.
+        Colours blocks by grade instead of by domain.
     near : NearHoles, optional
         Drillholes to project.
     paged : bool
-        Whether each section has a page of its own, all of one frame.
+        Whether each section has its own page, all pages with the same frame.
     """
 
     exaggerate: float = 1.0
@@ -181,9 +182,9 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The ramps to explain: of the blocks, and of samples where theirs is another one."""
-        found = [self.ramp, self.near.ramp if self.near else None]
-        return list(dict.fromkeys(one for one in found if one is not None))
+        """The ramps for the legend: that of the blocks, and that of samples if it differs."""
+        ramps = [self.ramp, self.near.ramp if self.near else None]
+        return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
 
 def near_holes(
@@ -195,14 +196,14 @@ def near_holes(
 ) -> NearHoles | None:
     """Return the holes to project and their samples, before the model is read.
 
-    The policy `below` for values below detection is for holes that were read without one.
+    `below` is the policy for values below detection; it applies if the holes have none.
     """
     if (samples is None) != (grade is None):
         message = "samples and their grade go together: give samples=, and grade= for their column"
         raise ValueError(message)
     if holes is None:
         if samples is not None:
-            message = "samples are drawn along drillholes: give holes= and within= with them"
+            message = "samples are drawn along drillholes: give holes= and within= too"
             raise ValueError(message)
         return None
     near = NearHoles(holes, _distance(within))
@@ -212,29 +213,29 @@ def near_holes(
 
 
 def _distance(within: float | None) -> float:
-    """Return how near holes must be, or refuse to guess it."""
+    """Require a positive distance within which holes are drawn."""
     if within is None or not 0 < within < math.inf:
-        message = f"within is {within}: say how near drillholes are drawn, a length above 0"
+        message = f"within is {within}: give the distance of holes to draw, a length above 0"
         raise ValueError(message)
     return within
 
 
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
-    """Return a ramp from the lowest value to that which 98% do not exceed; None without values.
+    """Return a ramp from the minimum to the 98th percentile, or None without values.
 
-    A few high grades would leave all others one colour.
+    A ramp up to the maximum would give nearly all blocks one colour when a few grades are high.
     """
-    there = values[np.isfinite(values)]
-    if not len(there):
+    valid = values[np.isfinite(values)]
+    if not len(valid):
         return None
-    low, high, highest = float(there.min()), float(np.quantile(there, 0.98)), float(there.max())
+    low, high, highest = float(valid.min()), float(np.quantile(valid, 0.98)), float(valid.max())
     if high <= low:
         high = highest if highest > low else low + 1.0
     return Ramp(name, cmap, low, high, highest)
 
 
 def require_cmap(name: str) -> None:
-    """Raise ValueError for a colour map that there is not."""
+    """Raise ValueError for an unknown colour map."""
     from matplotlib import colormaps
 
     if name not in colormaps:
@@ -244,50 +245,50 @@ def require_cmap(name: str) -> None:
         raise ValueError(message)
 
 
-# Around a section: axes, title, scale bar, north arrow, other sections.
+# The frame of a section: axes, title, scale bar, north arrow, marks of other sections.
 
 INK, _MARK = "#222222", "#c2185b"
 _AXES = ("x, east", "y, north", "z, up")
 _LOOKING = ("looking west", "looking north", "plan")
-# Of blocks on whose lower faces a section lies.
+# The side of a section on which blocks are drawn when it lies on their lower faces.
 _SIDES = ("east", "north", "upper")
-# So many places of other sections are named; more would hide each other.
+# Names of other sections are written up to this number; more would overlap.
 _MOST_NAMES = 8
 
 
 def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
-    """Say where a section is, how it is looked at, and which blocks it cuts if it is on faces."""
+    """Return the title: plane, viewing direction, exaggeration, and which faces it lies on."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
-    faces = faces_said(section) if on_faces else ""
+    faces = faces_note(section) if on_faces else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
 
 
-def faces_said(section: Section) -> str:
-    """Say in a title which blocks a section on faces cuts."""
+def faces_note(section: Section) -> str:
+    """Return the part of a title that says on which side of block faces blocks are drawn."""
     return f", on faces: blocks on the {_SIDES[section.across]} side"
 
 
 def faces_warnings(sections: Sequence[Section]) -> list[str]:
-    """Say that sections lie on faces of blocks, and which blocks are drawn: a sentence an axis."""
-    found = []
+    """Warn of sections that lie on block faces, in one sentence for each axis."""
+    sentences = []
     for across, side in enumerate(_SIDES):
-        some = [one for one in sections if one.across == across]
-        named = ", ".join(f"{one.axis} = {one.at:.10g}" for one in some[:5])
+        some = [section for section in sections if section.across == across]
+        named = ", ".join(f"{section.axis} = {section.at:.10g}" for section in some[:5])
         more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
         if len(some) == 1:
-            found.append(
-                f"the section {named} lies on faces of blocks: those on its {side} side are drawn"
+            sentences.append(
+                f"the section {named} lies on faces of blocks: blocks on its {side} side are drawn"
             )
         elif some:
-            found.append(
-                f"{len(some):,} sections ({named}{more}) lie on faces of blocks: those on their "
+            sentences.append(
+                f"{len(some):,} sections ({named}{more}) lie on faces of blocks: blocks on their "
                 f"{side} sides are drawn"
             )
-    return found
+    return sentences
 
 
 def round_length(length: float, *, up: bool = False) -> float:
-    """Return 1, 2 or 5 times a power of ten, not above a length, or not below."""
+    """Round a length down, or up, to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(length))
     steps = (1, 2, 5, 10)
     part = length / power
@@ -297,13 +298,13 @@ def round_length(length: float, *, up: bool = False) -> float:
 
 
 def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floats) -> None:
-    """Draw the title and the axes of a panel that is so many inches wide and high."""
+    """Draw the title and axes of a panel; `inches` is its width and height."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     right, up = section.along
-    said = f" ({unit})" if unit else ""
-    axes.set_xlabel(_AXES[right] + said, fontsize=9)
-    axes.set_ylabel(_AXES[up] + said, fontsize=9)
+    in_unit = f" ({unit})" if unit else ""
+    axes.set_xlabel(_AXES[right] + in_unit, fontsize=9)
+    axes.set_ylabel(_AXES[up] + in_unit, fontsize=9)
     axes.set_title(title, color=INK, loc="left", fontsize=11, pad=13)
     width, height = inches
     for axis, length in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
@@ -314,7 +315,7 @@ def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floa
 
 
 def draw_scale_bar(axes: Axes, window: Floats, unit: str, inches: Floats) -> None:
-    """Draw a bar of a round length below the right end of a panel."""
+    """Draw a scale bar of round length at the lower right of a panel."""
     wide = float(window[1, 0] - window[0, 0])
     length = round_length(wide / 5)
     share = length / wide
@@ -335,10 +336,10 @@ def draw_scale_bar(axes: Axes, window: Floats, unit: str, inches: Floats) -> Non
 
 
 def draw_north(axes: Axes, inches: Floats) -> None:
-    """Draw an arrow to the north at the upper right of a plan, on blocks of any colour."""
+    """Draw a north arrow at the upper right of a plan, legible on any colour."""
     from matplotlib.patheffects import withStroke
 
-    width, height = (float(one) for one in inches)
+    width, height = (float(length) for length in inches)
     x, top, down = 1 - 0.25 / width, 1 - 0.12 / height, 1 - 0.74 / height
     pale = [withStroke(linewidth=3.5, foreground="#ffffff")]
     arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.7", "color": INK, "lw": 1.6}
@@ -366,7 +367,7 @@ def draw_north(axes: Axes, inches: Floats) -> None:
 
 
 def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: Floats) -> None:
-    """Draw where the other sections cut this one, as dashed lines that their names stand at."""
+    """Draw the other sections as dashed lines with their names."""
     right, up = section.along
     named = len(others) <= _MOST_NAMES
     for other in others:
@@ -376,7 +377,7 @@ def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: 
         line = axes.axvline if along == 0 else axes.axhline
         line(other.at, color=_MARK, lw=0.9, ls=(0, (6, 4)), zorder=5, gid="section-mark")
         if named:
-            # Above the frame, or within it, at its right end.
+            # A vertical line has its name above the frame, a horizontal one inside, at the right.
             place = (other.at, 1.0) if along == 0 else (1.0, other.at)
             axes.annotate(
                 f"{other.axis} = {other.at:,.10g}",

@@ -1,4 +1,4 @@
-"""A labelled block model in a notebook: the page of a report as a widget."""
+"""Show the page of a report as a notebook widget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geodomain.tables.settings import TableKeywords
 if TYPE_CHECKING:
     import anywidget
 
-# The frame has no origin of its own: what is in it reaches nothing of the notebook's.
+# The sandboxed frame has no origin, so the page cannot reach the notebook.
 _CODE = """
 function render({ model, el }) {
   const frame = document.createElement("iframe");
@@ -56,40 +56,41 @@ def view(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> anywidget.AnyWidget:
-    r"""Show a labelled block model in a notebook, to be turned, cut and read.
+    r"""Show a labelled block model in a notebook.
 
-    The widget is the page of `report_file` in a frame of its own: the view in three dimensions with
-    its cutting plane and slider, sections, tables. It needs the extra `notebook`. Where widgets are
-    not shown, such as in a notebook on a web site, one of the sections is there as a picture.
+    The widget is the page of `report_file` in a frame: the 3D view with its cutting plane and
+    slider, sections and tables. It needs the extra `notebook`. Where widgets do not work, such as
+    in a notebook on a web site, a section is shown as a picture.
 
     Parameters
     ----------
     model : path
-        A block model that has a column of labels, as for `report_file`.
+        A block model with a label column, as for `report_file`.
     domains, record, sections, column, background, holes, grade
         As for `report_file`.
     height : int
-        Of the widget, in pixels.
+        Height of the widget, in pixels.
     progress : bool or callable
         As for `label_file`.
     **table
-        What the file does not say, or not clearly; as for `label_file`.
+        Options for what the file leaves open; as for `label_file`.
 
     Returns
     -------
     anywidget.AnyWidget
-        The last line of a cell shows it. Its traits are ``page`` (HTML), ``title`` and ``height``.
+        Make it the last line of a cell to show it. Its traits are ``page`` (HTML), ``title`` and
+        ``height``.
 
     Raises
     ------
     ModuleNotFoundError
-        Without the extra `notebook`.
+        If the extra `notebook` is not installed.
     TableError, TypeError, ValueError
         As for `report_file`.
     """
     make = _widget_type()
     source = model_path(model, IN_MEMORY)
-    content, asked = gather_content(
+    content, planes = gather_content(
         source,
         None,
         domains=domains,
@@ -104,12 +105,12 @@ def view(
         table=table,
     )
     title = f"{Path(source).name} by domain"
-    return make(content.html(asked, title, None), title, height)
+    return make(content.html(planes, title, None), title, height)
 
 
 @cache
 def _widget_type() -> Callable[[MadePage, str, int], anywidget.AnyWidget]:
-    """Return the class of the widget, which only exists where anywidget does."""
+    """Define the class of the widget, once anywidget can be imported."""
     try:
         import anywidget
         import traitlets
@@ -130,7 +131,7 @@ def _widget_type() -> Callable[[MadePage, str, int], anywidget.AnyWidget]:
             self._picture = made.picture
 
         def _repr_html_(self) -> str:
-            """Return a section as a picture, for where widgets are not shown."""
+            """Return a section as a picture, for places without widgets."""
             return f"<figure>{self._picture}<figcaption>{escape(self.title)}</figcaption></figure>"
 
     return ModelView

@@ -1,4 +1,4 @@
-"""Build the HTML page of a report: its parts, its inputs, and a policy against requests."""
+"""Build the HTML page of a report, with a security policy that forbids network requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from geodomain.reporting.svg import SectionStyle, default_sections, grade_classe
 from geodomain.reporting.tables import DomainRow
 
 _VIEWER = Path(__file__).parent / "viewer"
-# Of the view's controls: what looks along which direction.
+# Buttons of the view that set the viewing direction.
 _LOOKS = (
     ("north", "Look north"), ("south", "Look south"), ("east", "Look east"),
     ("west", "Look west"), ("down", "Look down"), ("oblique", "Oblique"),
@@ -43,7 +43,7 @@ _LOOKS = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A section of the page: its title, its SVG, and HTML that names its colours."""
+    """A section drawing: title, SVG, and its legend as HTML."""
 
     title: str
     svg: str
@@ -62,15 +62,15 @@ def html_page(
     Parameters
     ----------
     title : str
-        Of the page.
+        Title of the page.
     lead : str
         HTML below the title.
     parts : sequence of (name, heading, HTML)
-        What it shows, in order; the name is the part's identifier.
+        The parts in order; the name is the identifier of the part.
     scene : mapping
         Plain values for the view.
     blocks : sequence of str
-        The arrays of the scene, in base64.
+        Arrays of the scene, in base64.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def html_page(
 
 
 def escaped_json(value: object) -> str:
-    """Return JSON in which no `<` can end the block that it stands in."""
+    """Return JSON without `<`, so that it cannot end the script element around it."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -115,18 +115,18 @@ def escaped_json(value: object) -> str:
 def view_html(
     labels: Sequence[ShownLabel], swatches: Sequence[str], wireframes: Sequence[str], holes: int = 0
 ) -> str:
-    """Return the frame of the view and its controls, which the viewer's code brings to life.
+    """Return the HTML of the view and its controls, for the viewer's code.
 
     Parameters
     ----------
     labels : sequence of ShownLabel
-        What the codes of blocks stand for.
+        The label of each code.
     swatches : sequence of str
-        A small square of its colour for each.
+        A small square in the colour of each label.
     wireframes : sequence of str
-        Domains that have one.
+        Domains with a wireframe.
     holes : int
-        How many drillholes are drawn.
+        Number of drillholes in the view.
     """
     return "".join(
         [
@@ -210,31 +210,30 @@ def _row_controls() -> str:
 
 
 def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
-    """Return sections with a strip to step through them; without JavaScript all are shown.
+    """Return sections with controls to step through them; without JavaScript, show all.
 
     Parameters
     ----------
     figures : sequence of Figure
-        In the order of the strip.
+        Sections in order.
     first : int
-        Which of them is shown at first.
+        Index of the section to show first.
     more : str
-        A sentence of HTML about what else they show.
+        A further sentence of HTML about what the sections show.
     """
     options = "".join(
-        f'<option value="{number}">{escape(one.title)}</option>'
-        for number, one in enumerate(figures)
+        f'<option value="{number}">{escape(figure.title)}</option>'
+        for number, figure in enumerate(figures)
     )
     drawn = "".join(
         f'<figure data-section="{number}"{" data-first=yes" if number == first else ""}>'
-        f"<figcaption>{escape(one.title)}</figcaption>{one.svg}"
-        f'<p class="legend">{one.legend}</p></figure>'
-        for number, one in enumerate(figures)
+        f"<figcaption>{escape(figure.title)}</figcaption>{figure.svg}"
+        f'<p class="legend">{figure.legend}</p></figure>'
+        for number, figure in enumerate(figures)
     )
     return (
-        f'<p class="hint">{counted(len(figures), "section")}. A block is cut where the plane is '
-        "on its lower "
-        "face and not where it is on its upper one. Red marks at the frame are where the other "
+        f'<p class="hint">{counted(len(figures), "section")}. A plane on the lower face of a block '
+        "cuts it; a plane on the upper face does not. Red marks at the frame show where the other "
         "sections cross; lines are traces of wireframes."
         f"{more}</p>"
         '<div class="strip" id="strip" hidden><button type="button" id="section-back">Previous'
@@ -244,7 +243,7 @@ def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the source expression that allows one inline block."""
+    """Return the CSP source expression that allows one inline script or style."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 
@@ -254,18 +253,18 @@ def _hash(text: str) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a page was made of.
+    """Provenance of a page.
 
     Attributes
     ----------
     model : str
         The labelled model.
     digest : Digest
-        Of its bytes.
+        Digest of its bytes.
     others : sequence of (what, path)
-        Files that were read beside it.
+        Other files that were read.
     record : Record, optional
-        Of the labelling.
+        Record of the labelling.
     """
 
     model: str
@@ -275,9 +274,9 @@ class Origin:
 
     @property
     def lead(self) -> str:
-        """Return one line for the head of the page: which bytes, when, by what."""
-        known = self.record
-        labelled = f", labelled {escape(_day(known['started']))}" if known else ""
+        """One line for the head of the page: file, hash, dates and version."""
+        record = self.record
+        labelled = f", labelled {escape(_day(record['started']))}" if record else ""
         return (
             f'<p class="lead">{escape(Path(self.model).name)}, {self.digest.size:,} bytes, SHA-256 '
             f"<code>{self.digest.hexadecimal[:16]}</code>...{labelled}. Report made {_day(_now())} "
@@ -287,16 +286,16 @@ class Origin:
 
     @property
     def html(self) -> str:
-        """Return tables of files, of versions and dates, and of options."""
+        """Tables of files, of versions and dates, and of options."""
         record = self.record
         recorded = record["inputs"] if record else []
         files = [("labelled model", _file(self.model, self.digest))]
-        files += [("labelled from", one) for one in recorded]
-        known = {one["sha256"] for _, one in files}
+        files += [("labelled from", file) for file in recorded]
+        listed = {file["sha256"] for _, file in files}
         for what, path in self.others:
-            found = _file(path, Digest.of_file(path))
-            if found["sha256"] not in known or what == "compared with":
-                files.append((what, found))
+            file = _file(path, Digest.of_file(path))
+            if file["sha256"] not in listed or what == "compared with":
+                files.append((what, file))
         facts: dict[str, object] = {
             "report made": _now(),
             "report by": f"geodomain {version('geodomain')}",
@@ -330,7 +329,7 @@ MOST_SECTIONS = 30
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the blocks since an earlier labelling, and the file that has it."""
+    """The comparison with an earlier labelling, and its file."""
 
     old: Path
     moves: Comparison
@@ -338,13 +337,15 @@ class Changes:
 
 @dataclass(frozen=True)
 class MadePage:
-    """A page, its fullest section as SVG, and what they show.
+    """A finished page.
 
     Attributes
     ----------
-    html, picture : str
+    html : str
+    picture : str
+        SVG of the section with most labels.
     drawn : int
-        Boundary blocks in the view.
+        Number of boundary blocks in the view.
     sections : tuple of Section
     """
 
@@ -356,7 +357,7 @@ class MadePage:
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report is made of."""
+    """Everything that a report shows, before layout."""
 
     source: str
     blocks: Blocks
@@ -373,13 +374,13 @@ class Content:
     sampled: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
 
-    def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
+    def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
         """Return the page."""
         geometry, pack = geometry_of(self.blocks), Pack()
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
         labels = self._labels(colours)
-        sections = asked or default_sections(
+        sections = planes or default_sections(
             geometry, geometry.extent, _focus(geometry, labels), MOST_SECTIONS
         )
         style = SectionStyle(
@@ -390,13 +391,13 @@ class Content:
             marks=sections,
             near=self.near,
         )
-        # Packing is deflating for the most part, which leaves Python free for the rest.
+        # Packing is mostly compression, which runs without the interpreter lock.
         with ThreadPoolExecutor(1) as other:
             packing = other.submit(
                 scene_of, geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack
             )
             figures = draw_sections(sections, geometry, style, self.blocks.name)
-            with collect_warnings() as doubtful:
+            with collect_warnings() as grade_warnings:
                 grades = self._grades(labels)
             scene = packing.result()
         swatches = [tables.swatch(label.colour) for label in labels]
@@ -407,14 +408,14 @@ class Content:
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
-            ("problems", "Warnings", tables.warnings_list(self._warnings(doubtful))),
+            ("problems", "Warnings", tables.warnings_list(self._warnings(grade_warnings))),
             *self._drillholes(),
-            ("view", "Model", view + _said(scene)),
+            ("view", "Model", view + _scene_note(scene)),
             *grades,
             (
                 "sections",
                 "Sections",
-                sections_html(figures, _fullest(figures), self._near_said),
+                sections_html(figures, _fullest(figures), self._near_note),
             ),
             ("origin", "How it was made", origin.html),
         ]
@@ -423,13 +424,13 @@ class Content:
         return MadePage(html, figures[_fullest(figures)].svg, scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
-        """Return every label and wireframe its colour."""
+        """Assign a colour to each label and wireframe."""
         ground = [row.name for row in self.rows if row.is_ground]
         names = [*(row.name for row in self.rows), *wireframes]
         return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
-        """Say what the codes of blocks stand for."""
+        """Return how each label of the model is shown."""
         rows = {row.label: row for row in self.rows}
         order = {row.label: place for place, row in enumerate(self.rows)}
         above = {domain.name for domain in self.domains if domain.kind == "above"}
@@ -440,7 +441,7 @@ class Content:
                 colour=colours[rows[label].name],
                 order=order[label],
                 ground=rows[label].is_ground,
-                # What lies above the ground would hide everything else.
+                # Blocks above the ground would hide everything else.
                 hidden=rows[label].name in above,
             )
             for label in self.blocks.labels
@@ -448,24 +449,24 @@ class Content:
 
     def _summary(self, colours: Mapping[str, str], note: str | None) -> str:
         """Return the note, and blocks and volumes by domain."""
-        said = f'<p class="note">{escape(note)}</p>' if note else ""
+        introduction = f'<p class="note">{escape(note)}</p>' if note else ""
         overlaps = self.record["summary"]["overlaps"] if self.record else ()
         rows = tables.domains_table(self.rows, colours)
         both = f'<div class="tables">{rows}{tables.overlaps_table(overlaps)}</div>'
-        return said + both + _explained(self.rows)
+        return introduction + both + _explained(self.rows)
 
     def _changes(self) -> list[tuple[str, str, str]]:
-        """Return the part about an earlier labelling, if there is one."""
+        """Return the part that compares an earlier labelling, if there is one."""
         if self.changes is None:
             return []
         headings, *rows = self.changes.moves.cells()
         cells = [[escape(cell) for cell in row] for row in rows]
-        said = f"{self.changes.moves.said} since {self.changes.old.name}."
+        sentence = f"{self.changes.moves.sentence} since {self.changes.old.name}."
         moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
-        return [("changes", "Changes", f"<p>{escape(said)}</p>{moves}")]
+        return [("changes", "Changes", f"<p>{escape(sentence)}</p>{moves}")]
 
     def _drillholes(self) -> list[tuple[str, str, str]]:
-        """Return the part about the tables of drillholes: the sign of dips, and the notes."""
+        """Return the part about drillholes: the sign of dips, and the findings."""
         if self.holes is None:
             return []
         notes = notes_of(self.findings, self.holes.report.dips)
@@ -475,33 +476,32 @@ class Content:
         """Return the sign of dips and the findings, ready for JSON."""
         if self.holes is None:
             return {}
-        found = [each.as_dict() for each in self.findings]
-        return {"drillholes": {"dips": self.holes.report.dips, "findings": found}}
+        findings = [each.as_dict() for each in self.findings]
+        return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
     def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
-        """Return the part about tonnes and grades, if it was asked for."""
-        asked, blocks = self.grades, self.blocks
-        if asked.density is None and not asked.names:
+        """Return the part about tonnes and grades, if the report has grades or a density."""
+        if self.grades.density is None and not self.grades.names:
             return []
-        html = grades_html(blocks, asked, labels, self.column)
+        html = grades_html(self.blocks, self.grades, labels, self.column)
         return [("grades", "Tonnes and grade", html)]
 
     @property
-    def _near_said(self) -> str:
-        """Say which drillholes sections show."""
+    def _near_note(self) -> str:
+        """A sentence about the drillholes on sections, if any."""
         if self.near is None:
             return ""
         samples = " and their samples" if self.near.samples else ""
         return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
 
-    def _warnings(self, doubtful: Sequence[str]) -> list[str]:
-        """Return what was warned of and noted, when labelling and now, once each."""
+    def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
+        """Return the warnings and notes of the labelling and of this report, without repeats."""
         labelled = self.record["summary"] if self.record else None
-        known = [*labelled["warnings"], *labelled["notes"]] if labelled else []
-        return list(dict.fromkeys([*known, *self.warned, *doubtful]))
+        recorded = [*labelled["warnings"], *labelled["notes"]] if labelled else []
+        return list(dict.fromkeys([*recorded, *self.warned, *grade_warnings]))
 
     def _origin(self) -> Origin:
-        """Say what the model and the page were made of."""
+        """List the files behind the model and the page."""
         others = [] if self.changes is None else [("compared with", self.changes.old)]
         others += [("drawn", path) for path in self.files]
         holes = self.holes.files if self.holes else ()
@@ -513,7 +513,7 @@ class Content:
 def draw_sections(
     sections: Sequence[Section], geometry: Geometry, style: SectionStyle, name: str
 ) -> list[Figure]:
-    """Return the title, the drawing and the legend of each section; none may cut nothing."""
+    """Return title, drawing and legend of each section; refuse a section that cuts no block."""
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
@@ -530,36 +530,37 @@ def draw_sections(
 
 
 def _legend(drawn: str, style: SectionStyle) -> str:
-    """Name the colours of a drawing: of blocks, then of traces of other domains."""
+    """Return the legend of a drawing: colours of blocks, then of traces of other domains."""
     blocks = dict(zip(style.labels, style.colours, strict=True))
-    found = [
+    entries = [
         f"{tables.swatch(colour)} {escape(name)}"
         for name, colour in {**style.trace_colours, **blocks}.items()
         if name
         and (f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn))
     ]
-    return "".join(f"<span>{one}</span> " for one in [*found, *_grades_named(drawn, style.near)])
+    entries += _sample_legend(drawn, style.near)
+    return "".join(f"<span>{entry}</span> " for entry in entries)
 
 
-def _grades_named(drawn: str, near: NearHoles | None) -> list[str]:
-    """Name the colours of samples along drillholes, if there are any in a drawing."""
+def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
+    """Return the legend of sample grades, if the drawing shows samples."""
     if near is None or near.ramp is None or 'stroke-linecap="butt"' not in drawn:
         return []
     classes = grade_classes(near.ramp)
     return [
         f"{escape(near.ramp.name)}:",
-        *(f"{tables.swatch(one.colour)} {escape(one.said)}" for one in classes),
+        *(f"{tables.swatch(step.colour)} {escape(step.interval)}" for step in classes),
     ]
 
 
 def _fullest(figures: Sequence[Figure]) -> int:
-    """Choose the section that names most labels, and of these the most detailed."""
-    sizes = [(one.svg.count('shape-rendering="crispEdges"'), len(one.svg)) for one in figures]
+    """Return the index of the section with most labels, and among equals the most detail."""
+    sizes = [(fig.svg.count('shape-rendering="crispEdges"'), len(fig.svg)) for fig in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
 def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
-    """Return the box of the blocks in domains, or of all where none is."""
+    """Return the bounding box of the blocks in domains, or of all blocks if none is in one."""
     is_domain = np.array([not label.ground for label in labels])[geometry.codes]
     if not is_domain.any():
         return geometry.extent
@@ -568,33 +569,34 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
 
 
 def _explained(rows: Sequence[DomainRow]) -> str:
-    """Say what the columns of volumes mean."""
-    said = ["Volume is that of the blocks with the label, in cubed units of the file."]
+    """Explain the volume columns."""
+    sentences = ["Volume is the volume of the blocks with the label, in cubed units of the file."]
     if any(row.own_volume is not None for row in rows):
-        said.append(
-            "Volume before priority counts every block in the domain, also those that another "
-            "domain has."
+        sentences.append(
+            "Volume before priority counts every block in the domain, even if another domain takes "
+            "it."
         )
     if any(row.wireframe_volume is not None for row in rows):
-        said.append(
-            "Wireframe volume is what its closed meshes enclose; none where they leave the model."
+        sentences.append(
+            "Wireframe volume is the volume inside its closed meshes; empty if they leave the "
+            "model."
         )
-    return f'<p class="hint">{" ".join(said)}</p>'
+    return f'<p class="hint">{" ".join(sentences)}</p>'
 
 
-def _said(scene: Scene) -> str:
+def _scene_note(scene: Scene) -> str:
     """Say what the view shows and what it leaves out."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
-    said = [
+    sentences = [
         f"Drawn: {counted(scene.drawn, 'block')} of domains on a boundary{thinned}. A cut shows "
         f"every block that it meets, of all {scene.count:,}."
     ]
-    said += [
-        f"The wireframe {escape(one.name)} is drawn with {one.drawn:,} of its {one.whole:,} "
+    sentences += [
+        f"The wireframe {escape(mesh.name)} is drawn with {mesh.drawn:,} of its {mesh.whole:,} "
         "triangles."
-        for one in scene.coarse
+        for mesh in scene.coarse
     ]
     if scene.left_out:
         names = ", ".join(map(escape, scene.left_out))
-        said.append(f"Rows are shown without the columns {names}, which are too large.")
-    return f'<p class="hint">{" ".join(said)}</p>'
+        sentences.append(f"Rows are shown without the columns {names}, which are too large.")
+    return f'<p class="hint">{" ".join(sentences)}</p>'

@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.path import Path as MplPath
 
-# Inches: what is drawn of all panels together, the room for words around each, and the least side.
+# Inches: the largest page area for panels, margins of each panel for text, and the smallest side.
 _WIDTH, _HEIGHT = 15.0, 9.0
 LEFT, RIGHT, BELOW, ABOVE = 0.95, 0.25, 0.65, 0.4
 _LEAST = 0.25
-# Of more panels than this, columns of like numbers are tried.
+# Above this number of panels, only columns of equal length are tried.
 _MOST = 10
 
 
@@ -87,7 +87,7 @@ class Page:
     scale : float
         Inches to a unit of length.
     panels : list of tuple of float
-        Left, bottom, width and height of what is drawn of each.
+        Left, bottom, width and height of each drawing area.
     """
 
     size: tuple[float, float]
@@ -96,21 +96,21 @@ class Page:
 
 
 def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
-    """Put panels into columns, in their order, so that they are as large as a page allows.
+    """Arrange panels in columns, in order, as large as a page allows.
 
     Parameters
     ----------
     lengths : (n, 2) float64
-        How long each is to the right and up.
+        Width and height of each panel, in units of the model.
     below : float
         Inches to leave at the foot of the page.
     above : float
-        Inches to leave at its head.
+        Inches to leave at the head of the page.
 
     Returns
     -------
     Page
-        All panels to one scale, except that none is thinner than a line.
+        Panels at one scale; a panel that would be too thin to see gets a minimum size.
     """
     scale, columns = max(
         ((_scale(lengths, columns), columns) for columns in _divisions(len(lengths))),
@@ -139,7 +139,7 @@ def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
 
 
 def _divisions(count: int) -> Iterator[list[list[int]]]:
-    """Yield every way to divide panels into columns, or, for many panels, the even ones."""
+    """Yield the ways to divide panels into columns; for many panels, only equal columns."""
     if count > _MOST:
         for each in range(1, count + 1):
             yield [list(range(at, min(at + each, count))) for at in range(0, count, each)]
@@ -152,13 +152,13 @@ def _divisions(count: int) -> Iterator[list[list[int]]]:
 # One panel: blocks, traces of wireframes, drillholes, frame.
 
 DOTS = 150
-# The frame is so much longer than what is in it, on each side.
+# Margin of the frame around its contents on each side, as a share of their length.
 _MARGIN = 0.01
 _MOST_NAMES = 60
 
 
 class Panel:
-    """One section: its polygons, its lines, and the window that shows them."""
+    """One section: its polygons, lines and visible window."""
 
     def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
         self.cut, self.look = cut, look
@@ -178,12 +178,12 @@ class Panel:
 
     @property
     def lengths(self) -> Floats:
-        """Return the width and height at which the window is drawn."""
+        """Width and height of the window, exaggeration included."""
         return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
 
     @property
     def traced(self) -> set[str]:
-        """Return the domains whose traces are in the window."""
+        """The domains with traces in the window."""
         low, high = self.window
         return {
             name
@@ -193,7 +193,7 @@ class Panel:
 
     @property
     def shown(self) -> set[str]:
-        """Return what the legend explains: labels of blocks, unless a ramp does, and traces."""
+        """The names for the legend: traces, and labels of blocks unless a ramp colours them."""
         labels = set() if self.look.ramp else set(self.cut.labels.tolist())
         return self.traced | labels
 
@@ -203,7 +203,7 @@ class Panel:
         """Draw blocks, traces, holes and the frame."""
         self._blocks(axes, colours, scale)
         for name, lines in self.traces.items():
-            # A pale line below the dark one: it shows on blocks of any colour.
+            # A pale line below the dark one keeps it visible on any colour.
             _lines(axes, list(lines), "#ffffff", 2.6, 3)
             colour = colours[name]
             _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
@@ -221,7 +221,7 @@ class Panel:
             draw_north(axes, inches)
 
     def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw the blocks by domain, or by grade: one path to a colour, which is quick to write."""
+        """Draw the blocks by domain or by grade, with one path for each colour, for speed."""
         from matplotlib.patches import PathPatch
 
         edge = 0.0 if self.look.ramp else self._edge(scale)
@@ -236,7 +236,7 @@ class Panel:
             axes.add_artist(blocks)
 
     def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield blocks of one colour, and the colour."""
+        """Yield groups of blocks with their colour."""
         labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
         if ramp is None or values is None:
             for name, colour in colours.items():
@@ -247,13 +247,13 @@ class Panel:
         yield from _by_colour(ramp, values)
 
     def _edge(self, scale: float) -> float:
-        """Return the width of the lines between blocks, in points; none where blocks are dots."""
+        """Return the width of lines between blocks, in points; 0 for blocks of a few pixels."""
         smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
         dots = smallest * scale * DOTS
         return 0.0 if dots < 12 else min(0.6, dots / 40)
 
     def _near(self, axes: Axes) -> None:
-        """Draw the holes near the section, and their names where they begin."""
+        """Draw the holes near the section, with names at their upper ends."""
         lines = [line for _, line in self.holes]
         if not lines:
             return
@@ -276,7 +276,7 @@ class Panel:
             )
 
     def _sampled(self, axes: Axes) -> bool:
-        """Draw samples as bars along their holes, in the colours of a ramp."""
+        """Draw samples as coloured bars along holes; return whether there are any to draw."""
         near = self.look.near
         if near is None or near.samples is None or near.ramp is None:
             return False
@@ -288,25 +288,25 @@ class Panel:
 
 
 def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield the places of values that have one colour of a ramp, and the colour."""
+    """Yield groups of values, as indices, with their colour of a ramp."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize, to_hex
 
     colours_of = colormaps[ramp.cmap]
-    there = np.isfinite(values)
-    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
-    steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+    valid = np.isfinite(values)
+    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(valid, values, ramp.low))
+    steps = np.where(valid, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
     for step in np.unique(steps).tolist():
         colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
         yield np.flatnonzero(steps == step).tolist(), colour
 
 
 def _one_path(polygons: Sequence[Floats]) -> MplPath:
-    """Return polygons, of which no two overlap, as one path."""
+    """Return polygons that do not overlap as one path."""
     from matplotlib.path import Path
 
     counts = np.array([len(polygon) for polygon in polygons])
-    ends = np.cumsum(counts + 1) - 1  # where each is closed
+    ends = np.cumsum(counts + 1) - 1  # the vertices that close polygons
     vertices = np.zeros((ends[-1] + 1, 2))
     codes = np.full(len(vertices), Path.LINETO, Path.code_type)
     corners = np.ones(len(vertices), np.bool_)
@@ -324,7 +324,7 @@ def _lines(
     order: int,
     ends: Literal["round", "butt"] = "round",
 ) -> None:
-    """Draw lines of one colour."""
+    """Draw lines in one colour."""
     from matplotlib.collections import LineCollection
 
     axes.add_collection(
@@ -332,12 +332,12 @@ def _lines(
     )
 
 
-# Pages of panels and their legend, off screen.
+# Pages of panels with a legend.
 
-# Inches: a line of the legend, a letter in it, what stands before a name, the ramp, the title.
+# Inches: height of a legend line, width of a letter and of a patch, height of a ramp and a title.
 _LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
 _KINDS = ("png", "svg", "pdf")
-# What matplotlib says of a character that its font has no shape for, with its number.
+# Matplotlib's warning of a character that is missing from its font.
 _GLYPH = re.compile(r"Glyph (\d+) .*missing from")
 
 
@@ -350,22 +350,22 @@ def draw(
     look: Look | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> bytes:
-    """Draw sections, all of them to one scale, on one page or each on its own.
+    """Draw sections at one scale, on one page or one page each.
 
     Parameters
     ----------
     cuts : sequence of Cut
-        What `gather` has read.
+        Sections from `gather`.
     wireframes : mapping of str to sequence of Mesh, optional
-        By domain, in the order of the legend; each trace has the colour of its domain, darker.
+        Wireframes by domain, in the order of the legend; a trace is darker than its domain.
     background : sequence of str
-        Labels that are drawn as ground.
+        Labels that are drawn as background.
     kind : {"png", "svg", "pdf"}
-        Of picture.
+        Format of the picture.
     look : Look, optional
-        How they are drawn; pages are for "pdf".
+        How to draw them; only "pdf" can have pages.
     progress : callable, optional
-        Called with how many pages are drawn, and their number.
+        Called with the number of pages drawn and the total.
 
     Returns
     -------
@@ -378,7 +378,7 @@ def draw(
 
 @contextmanager
 def _missing_glyphs() -> Iterator[None]:
-    """Warn of characters that matplotlib has no shape for, in our words, once for all."""
+    """Collect matplotlib's warnings of missing characters, and warn once of them all."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -390,7 +390,7 @@ def _missing_glyphs() -> Iterator[None]:
         else:
             missing[chr(int(glyph[1]))] = True
     if missing:
-        warn(f"the font of pictures has no {', '.join(map(repr, missing))}: a box stands for each")
+        warn(f"the font of pictures lacks {', '.join(map(repr, missing))}: boxes are drawn instead")
 
 
 def _drawn(
@@ -401,7 +401,7 @@ def _drawn(
     look: Look,
     progress: Callable[[int, int | None], None] | None,
 ) -> bytes:
-    """Draw, and return the picture."""
+    """Draw the pages, and return the picture."""
     book = _Book(cuts, wireframes, background, look)
     out = io.BytesIO()
     if not look.paged:
@@ -429,17 +429,17 @@ def require_kind(path: Path) -> str:
     Raises
     ------
     TableError
-        If there is no such kind.
+        If pictures do not have such a format.
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _KINDS:
-        message = f"{path} does not end as a picture: use one of .{', .'.join(_KINDS)}"
+        message = f"{path} has no extension of a picture: use one of .{', .'.join(_KINDS)}"
         raise TableError(message)
     return kind
 
 
 class _Book:
-    """Sections and the colours that they share."""
+    """Draws pages of sections with shared colours."""
 
     def __init__(
         self,
@@ -455,7 +455,7 @@ class _Book:
         self._cuts = cuts
 
     def share_frames(self) -> None:
-        """Give sections across one axis one frame, so that their pages can be leafed through."""
+        """Give all sections across one axis the same frame, so that pages align."""
         for cut in self._cuts:
             window = Panel(cut, {}, Look()).window
             low, high = self._windows.get(cut.section.axis, window)
@@ -483,11 +483,11 @@ class _Book:
         for (left, bottom, across, up), panel in zip(page.panels, panels, strict=True):
             place = (left / wide, bottom / high, across / wide, up / high)
             panel.draw(figure.add_axes(place), colours, page.scale, self._others(panel))
-        there = {label for cut in cuts for label in cut.labels.tolist()}
+        drawn_labels = {label for cut in cuts for label in cut.labels.tolist()}
         _legend(
             figure,
             {name: colours[name] for name in colours if name in shown},
-            () if look.ramp else there,
+            () if look.ramp else drawn_labels,
             columns,
             by_grade=look.ramp is not None,
         )
@@ -510,7 +510,7 @@ def _colours(
     background: Sequence[str],
     look: Look,
 ) -> dict[str, str]:
-    """Return each label its colour: wireframes' domains first, in their order, then the others."""
+    """Assign colours: first to domains with wireframes, in order, then to the other labels."""
     labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
     ground = [label for label in labels if label in background or not label]
     names = [*wireframes, *(one for one in labels if one not in wireframes)]
@@ -518,7 +518,7 @@ def _colours(
 
 
 def _by_number(label: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts 2 before 10."""
+    """Return a sort key that sorts 2 before 10."""
     return [
         (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
     ]
@@ -533,18 +533,18 @@ def _legend_columns(names: Collection[str], width: float) -> int:
 def _legend(
     figure: Figure,
     colours: Mapping[str, str],
-    there: Collection[str],
+    drawn_labels: Collection[str],
     columns: int,
     *,
     by_grade: bool,
 ) -> None:
-    """Draw the legend below the panels; a domain without a block there is shown as a line."""
+    """Draw the legend below the panels; a domain without blocks gets a line, not a patch."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles = [
         Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
-        if name in there
+        if name in drawn_labels
         else Line2D([], [], color=colour if by_grade else darker(colour), lw=1.6, label=name)
         for name, colour in colours.items()
     ]
@@ -555,7 +555,7 @@ def _legend(
 
 
 def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
-    """Draw the colours of a grade above the legend, from this height down."""
+    """Draw the colours of a grade above the legend, down from the height `foot`."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -597,86 +597,86 @@ def plot_sections(
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
 ) -> tuple[Section, ...]:
-    r"""Draw sections through a labelled block model, with the traces of wireframes over them.
+    r"""Draw sections of a labelled block model with the traces of wireframes over them.
 
-    Blocks are drawn by domain, or by grade, at their true sizes, all sections to one scale, with a
-    scale bar and the places of the others. Sections across x look west, those across y north.
+    Blocks are drawn at their true sizes, coloured by domain or by grade. All sections have one
+    scale, a scale bar, and marks where the other sections cross. Sections across x look west,
+    sections across y look north.
 
     Parameters
     ----------
     model : path
-        A block model that has a column of labels, of any kind of file. It is read twice where
-        sections are not named.
+        A block model with a label column, in any format. Without named sections it is read twice.
     output : path
         The picture: .png, .svg or .pdf. It appears whole or not at all.
     sections : str, tuple, Section, or several of them
-        Where to cut: "z=310", ("z", 310), or a run "y=7480200,7480300,50" of start, stop and
-        step, whose sections are the pages of a PDF, and panels of other pictures; across x, y and
-        z through the middle of the labelled domains by default. On faces of blocks those above,
-        to the north or to the east are drawn.
+        Where to cut: "z=310", ("z", 310), or a series "y=7480200,7480300,50" of start, stop and
+        step, which becomes pages of a PDF and panels of other pictures. By default across x, y
+        and z through the middle of the labelled domains. A section on block faces shows the
+        blocks above it, or to the north or east.
     domains : optional
         As for `label_file`: their wireframes are drawn, closed or open, in the colours that they
-        name, and their background is ground.
+        name, and their background is drawn as background.
     column : str
-        The column of labels.
+        Label column.
     background : str or several
-        Labels that are drawn as ground, in a colour that no domain has; WASTE where neither this
-        nor `domains` names one.
+        Labels to draw as background, in a pale colour; WASTE if neither this nor `domains` names
+        any.
     exaggerate : float
-        How many times longer z is drawn than x and y.
+        Vertical exaggeration.
     title : str, optional
-        Above the sections of each page.
+        Title of each page.
     unit : str
-        Of the coordinates, for axes and scale bars.
+        Unit of the coordinates, for axes and scale bars.
     colour_by : str, optional
-        A column of numbers, such as a grade, that colours the blocks: from its lowest value to
-        that which 98% of the blocks drawn do not exceed.
+        A numeric column, such as a grade, that colours the blocks, from its minimum to its 98th
+        percentile in the sections.
     cmap : str
-        Colours for it: one of matplotlib's colour maps.
+        A colour map of matplotlib for it.
     holes : Drillholes, optional
-        Drillholes to project onto the sections that they are near.
+        Drillholes to project onto the sections near them.
     within : float, optional
-        How near, on either side; needed with ``holes``.
+        Largest distance of a hole from the section, on either side; needed with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
-        Those without a value are not drawn; negative ones count as `holes` reads them, with a
-        warning.
+        Samples without a value are not drawn; negative values follow the policy of `holes`, with
+        a warning.
     grade : str, optional
-        Their column; needed with ``samples``. Blocks that ``colour_by`` colours by a column of
-        this name have the same ramp.
+        Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
+        column, blocks and samples share one ramp.
     overwrite : bool
-        Whether a picture that is there may be replaced.
+        Whether to replace an existing picture.
     progress : callable or bool, optional
-        Called with what is done and its total, of each pass and of the pages; True shows one line
+        Called with the work done and the total, for each pass and the pages; True shows one line
         on stderr.
     **table
-        What the file does not say, or not clearly; as for `label_file`.
+        Options for what the file leaves open; as for `label_file`.
 
     Returns
     -------
     tuple of Section
-        What was drawn.
+        The sections drawn.
 
     Raises
     ------
     FileExistsError
-        If the picture is there already; see ``overwrite``.
+        If the picture exists; see ``overwrite``.
     TableError
-        For another kind of picture, a column of hundreds of numbers, a section that cuts no
-        block, a column that is not there or has no number, or sizes that are neither there nor
-        to be seen from the centroids.
+        If the output is no picture, the label column holds hundreds of numbers, a section cuts no
+        block, a column is missing or has no number, or the model has no sizes and its centroids
+        form no lattice.
     ValueError
-        For what is no section, no colour map, holes without a distance, and samples without
-        holes or a grade.
+        If a section or colour map is invalid, holes have no distance, or samples have no holes
+        or grade.
     TypeError
-        For a model that is no path.
+        If the model is not a path.
     ImportError
         If matplotlib is not installed.
 
     Warns
     -----
     GeodomainWarning
-        For a section on faces of blocks, and holes that are near none.
+        If a section lies on block faces, or no hole is near a section.
 
     Examples
     --------
@@ -690,7 +690,7 @@ def plot_sections(
     source = model_path(model, "write the blocks to a file first")
     place = Path(output)
     if source == STANDARD:
-        message = "the model is read twice: give a file, not -"
+        message = "the model may be read twice: give a file, not -"
         raise ValueError(message)
     if not exaggerate > 0:
         message = f"exaggerate is {exaggerate}; it must be above 0"
@@ -699,21 +699,24 @@ def plot_sections(
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = near_holes(holes, within, samples, grade, table["below_detection"])
     require_cmap(cmap)
-    options, asked = table_options(**table), as_sections(sections)
+    options, planes = table_options(**table), as_sections(sections)
     kind = require_kind(place)
     tables = [samples] if isinstance(samples, str | os.PathLike) else []
-    read = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
-    refuse_inputs([place], read)
+    inputs = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
+    refuse_inputs([place], inputs)
     require_places([place], overwrite=overwrite)
     listed, files = drawn_source(domains)
     refuse_inputs([place], files)
     if holes is not None:
         holes.tell(listed)
-    given = [*([background] if isinstance(background, str) else background), listed.background]
-    ground = [label for label in given if label]
-    with Unchanged(file_of(source)), show_progress(progress, "reading") as told:
+    ground_labels = [
+        *([background] if isinstance(background, str) else background),
+        listed.background,
+    ]
+    ground = [label for label in ground_labels if label]
+    with Unchanged(file_of(source)), show_progress(progress, "reading") as report:
         cuts = gather(
-            source, options, column, asked, background=ground, grade=colour_by, progress=told
+            source, options, column, planes, background=ground, grade=colour_by, progress=report
         )
     cuts = _named(cuts, listed)
     names = {label for cut in cuts for label in cut.labels.tolist()}
@@ -733,9 +736,9 @@ def plot_sections(
         lines_near(c.section, look.near.holes, look.near.within) for c in cuts
     ):
         warn(f"no drillhole comes within {look.near.within:.10g} of a section")
-    with show_progress(progress, "drawing") as told:
+    with show_progress(progress, "drawing") as report:
         drawn = draw(
-            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=told
+            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=report
         )
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(drawn))
@@ -743,7 +746,7 @@ def plot_sections(
 
 
 def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
-    """Add the ramp of samples: that of the blocks too, where these are coloured by that grade."""
+    """Add the ramp of samples; if blocks have the same grade, they share it."""
     near, ramp = look.near, look.ramp
     if near is None or near.samples is None:
         return look
@@ -759,23 +762,25 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
-    """Return sections with the names of domains in the place of their codes."""
-    names = {str(one.code): one.name for one in domains.targets if one.code is not None}
+    """Replace the codes of domains in sections by their names."""
+    names = {str(each.code): each.name for each in domains.targets if each.code is not None}
     if domains.background and domains.background_code is not None:
         names[str(domains.background_code)] = domains.background
-    known = {label for cut in cuts for label in cut.labels.tolist() if label}
-    if not names or not known <= names.keys():
+    labels = {label for cut in cuts for label in cut.labels.tolist() if label}
+    if not names or not labels <= names.keys():
         return list(cuts)
     return [
-        replace(cut, labels=np.array([names.get(one, "") for one in cut.labels.tolist()], np.str_))
+        replace(
+            cut, labels=np.array([names.get(text, "") for text in cut.labels.tolist()], np.str_)
+        )
         for cut in cuts
     ]
 
 
 def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
-    """Return the ramp of all sections; raise TableError for a column without a number."""
-    found = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
-    if found is None:
-        message = f"{model}: column {name!r} holds no number in these sections: name a grade"
+    """Return the ramp of all sections; raise TableError if the column has no number."""
+    ramp = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
+    if ramp is None:
+        message = f"{model}: column {name!r} has no number in these sections: name a grade column"
         raise TableError(message)
-    return found
+    return ramp

@@ -1,4 +1,4 @@
-"""Read and check the record of a labelling; see `geodomain.labelling.files`."""
+"""Read and check the record that `label` writes; see `geodomain.labelling.files`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS: dict[object, str] = {str: "a text", int: "a whole number", float: "a num
 
 
 class FileFacts(TypedDict):
-    """A file by its content."""
+    """A file, identified by its hash."""
 
     path: str
     bytes: int
@@ -44,7 +44,7 @@ class PartFacts(TypedDict):
 
 
 class OverlapFacts(TypedDict):
-    """What two solids share."""
+    """The overlap of two solids."""
 
     solids: list[str]
     blocks: int
@@ -52,7 +52,7 @@ class OverlapFacts(TypedDict):
 
 
 class SummaryFacts(TypedDict):
-    """What a report takes from a summary."""
+    """The parts of a summary that a report uses."""
 
     domains: list[PartFacts]
     background: PartFacts
@@ -65,7 +65,7 @@ class SummaryFacts(TypedDict):
 
 
 class Record(TypedDict):
-    """What a report takes from a record."""
+    """The parts of a record that a report uses."""
 
     command: str
     options: dict[str, object]
@@ -76,29 +76,29 @@ class Record(TypedDict):
     summary: SummaryFacts
 
 
-def read_record(given: RecordGiven) -> Record:
-    """Return the record of a labelling.
+def read_record(source: RecordGiven) -> Record:
+    """Read the record of a labelling.
 
     Raises
     ------
     TableError
-        For what is no such record, with the first part that it lacks.
+        If it is not such a record; the message names the first missing or wrong part.
     """
-    name = "this mapping" if isinstance(given, Mapping) else os.fspath(given)
-    found: object = given
-    if not isinstance(given, Mapping):
+    name = "this mapping" if isinstance(source, Mapping) else os.fspath(source)
+    record: object = source
+    if not isinstance(source, Mapping):
         try:
-            found = json.loads(Path(given).read_bytes())
+            record = json.loads(Path(source).read_bytes())
         except (ValueError, RecursionError):
-            _refuse(name, "it is no JSON")
-    wrong = _wrong(found, Record, "")
+            _refuse(name, "it is not JSON")
+    wrong = _wrong(record, Record, "")
     if wrong:
         _refuse(name, wrong)
-    return cast(Record, found)
+    return cast(Record, record)
 
 
 def _refuse(name: str, reason: str) -> NoReturn:
-    """Raise TableError for what is no record."""
+    """Raise TableError for an invalid record."""
     message = (
         f"{name} is not the record of a labelling ({reason}): give the file that "
         "'geodomain label' wrote as its record"
@@ -106,35 +106,35 @@ def _refuse(name: str, reason: str) -> NoReturn:
     raise TableError(message)
 
 
-def _wrong(found: object, kind: object, place: str) -> str:
-    """Say which part of a value is not of a kind, at its place; nothing where all are."""
+def _wrong(value: object, kind: object, place: str) -> str:
+    """Describe the first part of a value that has the wrong type; "" if all are right."""
     if is_typeddict(kind):
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             return _is_no(place, "an object")
         parts = get_type_hints(kind)
         return _first(
-            _wrong(found[key], part, f"{place}.{key}".lstrip("."))
-            if key in found
+            _wrong(value[key], part, f"{place}.{key}".lstrip("."))
+            if key in value
             else f"{f'{place}.{key}'.lstrip('.')} is missing"
             for key, part in parts.items()
         )
     origin, inner = get_origin(kind), get_args(kind)
     if origin is list:
-        if not isinstance(found, list | tuple):
+        if not isinstance(value, list | tuple):
             return _is_no(place, "a list")
-        return _first(_wrong(one, inner[0], f"{place}[{n}]") for n, one in enumerate(found))
+        return _first(_wrong(item, inner[0], f"{place}[{n}]") for n, item in enumerate(value))
     if origin is dict:
-        return "" if isinstance(found, Mapping) else _is_no(place, "an object")
+        return "" if isinstance(value, Mapping) else _is_no(place, "an object")
     if origin is UnionType:
-        told = [_wrong(found, one, place) for one in inner]
-        return "" if "" in told else told[0]
-    known = (int, float) if kind is float else cast(type, kind)
-    right = isinstance(found, known) and not isinstance(found, bool)
+        problems = [_wrong(value, item, place) for item in inner]
+        return "" if "" in problems else problems[0]
+    types = (int, float) if kind is float else cast(type, kind)
+    right = isinstance(value, types) and not isinstance(value, bool)
     return "" if right else _is_no(place, f"{_WORDS.get(kind, 'empty')}")
 
 
-def _first(told: Iterable[str]) -> str:
-    return next(filter(None, told), "")
+def _first(problems: Iterable[str]) -> str:
+    return next(filter(None, problems), "")
 
 
 def _is_no(place: str, what: str) -> str:
@@ -142,7 +142,7 @@ def _is_no(place: str, what: str) -> str:
 
 
 def require_same_file(record: Record, name: str, digest: Digest) -> None:
-    """Refuse the record of another file: its output must be the same bytes.
+    """Refuse the record of another file: its output must have the same hash.
 
     Raises
     ------
@@ -151,14 +151,14 @@ def require_same_file(record: Record, name: str, digest: Digest) -> None:
     output = record["output"]
     if output is None:
         message = (
-            f"the record has no output, so that it is not that of {name}: label to a file, "
+            f"the record has no output, so it cannot be the record of {name}: label to a file "
             "with a record, or give no record here"
         )
         raise TableError(message)
     if output["sha256"] != digest.hexadecimal:
         message = (
             f"the record is of another file: it has the SHA-256 {output['sha256'][:12]}.. "
-            f"for {output['path']}, and {name} has {digest.hexadecimal[:12]}..; give the "
+            f"for {output['path']}, but {name} has {digest.hexadecimal[:12]}..; give the "
             "record that was written with this file, or no record"
         )
         raise TableError(message)

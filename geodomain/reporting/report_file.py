@@ -1,4 +1,4 @@
-"""Write the report of a labelled block model as one HTML file without requests."""
+"""Write the report of a labelled block model as one HTML file that loads nothing else."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
-# What to do with blocks in memory, and with what is no block model.
+# Advice for a model that is not a file.
 IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report holds.
+    """The result of `report_file`.
 
     Attributes
     ----------
     output : str
-        The file that was written.
+        Path of the page.
     size : int
-        Its bytes.
+        Size of the page in bytes.
     blocks, drawn : int
-        Blocks of the model, and boundary blocks that the view draws.
+        Number of blocks of the model, and of boundary blocks in the view.
     sections : tuple of Section
-        What was drawn.
+        Sections of the page.
     findings : tuple of Finding
-        Those about the drillholes, their topography included.
+        Findings about the drillholes, including their collars against topography.
     dips : str
         Which dips point down, and how that was decided; "" without drillholes.
     """
@@ -66,7 +66,7 @@ class Report:
     dips: str = ""
 
     def __str__(self) -> str:
-        """Say what was written."""
+        """Return what was written, as lines of text."""
         wrote = (
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
@@ -80,7 +80,7 @@ class Report:
             ("size", f"{self.size / 1e6:.1f} MB"),
             ("blocks", f"{self.blocks:,}"),
             ("boundary blocks drawn", f"{self.drawn:,}"),
-            ("sections", ", ".join(f"{one.axis} = {one.at:.10g}" for one in self.sections)),
+            ("sections", ", ".join(f"{cut.axis} = {cut.at:.10g}" for cut in self.sections)),
         ]
         rows += [("drillholes", line) for line in notes_of(self.findings, self.dips)]
         return html_table("Report", rows)
@@ -109,58 +109,58 @@ def report_file(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> Report:
-    r"""Write a report of a labelled block model as one HTML file, to be opened in a browser.
+    r"""Write a report of a labelled block model as one HTML file for a browser.
 
-    The page holds blocks and volumes by domain, warnings, a view in three dimensions that can be
-    turned and cut, sections, and the files with their SHA-256. It loads nothing from a network.
+    The page holds blocks and volumes by domain, warnings, a 3D view to rotate and cut, sections,
+    and the files with their SHA-256. It loads nothing from a network.
 
     Parameters
     ----------
     model : path
-        A block model that has a column of labels: text, Parquet or VTK. It is read once.
+        A block model with a label column: text, Parquet or VTK. It is read once.
     output : path
         The page. It appears whole or not at all.
     domains : optional
-        As for `label_file`: their wireframes are drawn, closed or open, and their background is
-        no domain.
+        As for `label_file`: their wireframes are drawn, closed or open, and their background does
+        not count as a domain.
     record : path or mapping, optional
-        What `label_file` wrote with ``record``: options, overlaps, warnings and volumes before
-        priority are taken from it. It must be of this model, byte for byte.
+        The record that `label_file` wrote with ``record``, the source of options, overlaps,
+        warnings and volumes before priority. Its output must be this model, byte for byte.
     compare : path, optional
-        An earlier labelling of the same blocks, in the same order: the page says how many blocks,
-        and what volume, went from which domain to which. Both models are read for it.
+        An earlier labelling of the same blocks in the same order: the page shows how many blocks,
+        and what volume, moved between domains. Both models are read for this.
     sections : str, tuple, Section, or several of them
-        Where to cut, at most 30: "z=310", ("z", 310); by default at even distances through the
+        Where to cut, at most 30: "z=310", ("z", 310). By default at even distances through the
         labelled domains, across x, y and z.
     column : str
-        The column of labels.
+        Label column.
     background : str or several
-        Labels that are no domain; WASTE or BACKGROUND where neither this, `domains` nor the record
-        names one.
+        Labels that are not domains; WASTE or BACKGROUND if neither this, `domains` nor the record
+        names any.
     holes : Drillholes, optional
-        Drawn in the view, and on sections where ``within`` is given.
+        Drillholes for the view, and for sections if ``within`` is given.
     within : float, optional
-        How near a section, on either side, a hole must be to be drawn on it.
+        Largest distance of a hole from a section, on either side, to be drawn on it.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples of the holes (hole, FROM, TO, grades), drawn along them on sections, coloured by
-        grade; needs ``within``. Those without a value are not drawn; negative ones count as
-        `holes` reads them, with a warning.
+        grade; needs ``within``. Samples without a value are not drawn; negative values follow the
+        policy of `holes`, with a warning.
     sample_grade : str, optional
-        Their column; needed with ``samples``.
+        Grade column of the samples; needed with ``samples``.
     density : str or float, optional
-        A column, or one for all blocks: tonnes are added up by domain.
+        A column, or one number for all blocks; the page then shows tonnes by domain.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         As for `tonnes`.
     grade : str or sequence of str
-        Columns of grades: histograms by domain and, with ``density``, grade-tonnage curves.
+        Grade columns: histograms by domain and, with ``density``, grade-tonnage curves.
     title, note : str, optional
-        What the page is called, and what else it says at its head.
+        Title of the page, and a text below it.
     overwrite : bool
-        Whether a page that is there may be replaced.
+        Whether to replace an existing page.
     progress : bool or callable
         As for `label_file`.
     **table
-        What the file does not say, or not clearly; as for `label_file`.
+        Options for what the file leaves open; as for `label_file`.
 
     Returns
     -------
@@ -170,15 +170,15 @@ def report_file(
     Raises
     ------
     FileExistsError
-        If the page is there already; see ``overwrite``.
+        If the page exists; see ``overwrite``.
     TableError
-        For a page in the place of a file that is read, a model without labels or sizes, the
-        record of another file, a section that cuts no block, and other blocks to compare with.
+        If the page would replace an input, the model has no labels or sizes, the record is of
+        another file, a section cuts no block, or the model to compare has other blocks.
     TypeError
-        For a model that is no path.
+        If the model is not a path.
     ValueError
-        For what is no section, more than 30 of them, a distance without holes, and samples
-        without holes, a distance or a grade.
+        If a section is invalid, there are more than 30, a distance has no holes, or samples have
+        no holes, distance or grade.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def report_file(
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = _near(holes, within, samples, sample_grade, table["below_detection"])
-    content, asked = gather_content(
+    content, planes = gather_content(
         source,
         place,
         domains=domains,
@@ -214,7 +214,7 @@ def report_file(
         progress=progress,
         table=table,
     )
-    made = content.html(asked, title or f"{Path(source).name} by domain", note)
+    made = content.html(planes, title or f"{Path(source).name} by domain", note)
     data = made.html.encode()
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(data))
@@ -246,16 +246,16 @@ def gather_content(
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
-    """Read what a page is made of; `place` is where it is to be written, if anywhere."""
+    """Read everything for a page; `place` is its path, or None if it is not written."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
-    options, asked = table_options(**table), as_sections(sections)
-    if len(asked) > MOST_SECTIONS:
-        message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
+    options, planes = table_options(**table), as_sections(sections)
+    if len(planes) > MOST_SECTIONS:
+        message = f"{len(planes)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
-    known = None if record is None else read_record(record)
-    with Unchanged(file_of(source)):  # it is read again to be compared
-        with collect_warnings() as warned, show_progress(progress, "reading") as told:
+    recorded = None if record is None else read_record(record)
+    with Unchanged(file_of(source)):  # the comparison reads it again
+        with collect_warnings() as warned, show_progress(progress, "reading") as report:
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
             findings = () if holes is None else holes.tell(listed)
@@ -265,14 +265,14 @@ def gather_content(
                 column,
                 numeric=grades.columns,
                 density=grades.density,
-                progress=told,
+                progress=report,
             )
-        if known is None and not listed.targets:
+        if recorded is None and not listed.targets:
             require_labels(blocks.labels, column, blocks.name)
-        if known is not None:
-            require_same_file(known, blocks.name, blocks.digest)
+        if recorded is not None:
+            require_same_file(recorded, blocks.name, blocks.digest)
         ground = [background] if isinstance(background, str) else list(background)
-        rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
+        rows = domain_rows(blocks, listed, recorded["summary"] if recorded else None, ground)
         changes = None
         if compare is not None:
             old = Path(compare)
@@ -283,7 +283,7 @@ def gather_content(
         listed,
         files,
         rows,
-        known,
+        recorded,
         warned,
         grades,
         column,
@@ -293,7 +293,7 @@ def gather_content(
         sampled,
         findings,
     )
-    return content, asked
+    return content, planes
 
 
 def _near(
@@ -303,14 +303,14 @@ def _near(
     sample_grade: str | None,
     below: BelowDetection | None,
 ) -> NearHoles | None:
-    """Return what is drawn of holes on sections, if anything is; refuse half of it."""
+    """Return the holes and samples to draw on sections, or None; refuse incomplete options."""
     if within is None and samples is None and sample_grade is None:
         return None
     if holes is None:
-        message = "within= and samples= are about drillholes: give holes= with them"
+        message = "within= and samples= need drillholes: give holes= too"
         raise ValueError(message)
     if (samples is None) != (sample_grade is None):
-        message = "samples= and sample_grade= go together: a table, and its column of grades"
+        message = "samples= and sample_grade= go together: a table and its grade column"
         raise ValueError(message)
     near = near_holes(holes, within, samples, sample_grade, below)
     if near is None or near.samples is None:
@@ -322,9 +322,9 @@ def _near(
 def _refuse_slips(
     source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
-    """Refuse what cannot be read or written before there is any work."""
+    """Refuse inputs that cannot be read and outputs that would replace them."""
     if source == STANDARD:
-        message = "a report holds the SHA-256 of its model: give a file, not -"
+        message = "a report needs the SHA-256 of its model: give a file, not -"
         raise ValueError(message)
-    read = [Path(one) for one in others if isinstance(one, str | os.PathLike)]
-    refuse_inputs(places, [Path(source), *read, *(holes.files if holes else ())])
+    files = [Path(other) for other in others if isinstance(other, str | os.PathLike)]
+    refuse_inputs(places, [Path(source), *files, *(holes.files if holes else ())])

@@ -1,4 +1,4 @@
-"""The 3D view of a report: blocks, wireframes and drillholes, encoded as text."""
+"""Encode blocks, wireframes and drillholes for the 3D view of a report."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from geodomain.reporting.blocks import Geometry, ShownLabel, TextColumns
 
 _NAMES = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "float32": "f32", "float64": "f64"}
 
-# Bytes up to which packing as well as can be takes no time that anyone notices.
+# Arrays up to this many bytes get the best compression, which takes no noticeable time for them.
 _SMALL = 4_000_000
 
 
 class Packed(TypedDict):
-    """What a reader must know of an array in a page."""
+    """The description of an array in a page."""
 
     block: int
     type: str
@@ -34,29 +34,29 @@ class Packed(TypedDict):
 
 @dataclass
 class Pack:
-    """Arrays for a page, each in a block of its own.
+    """Compressed arrays for a page.
 
     Attributes
     ----------
     blocks : list of str
-        The text of each, in the order in which they came.
+        One base64 text for each array, in the order of adding.
     """
 
     blocks: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """Return how many characters there are so far."""
+        """The number of characters so far."""
         return sum(map(len, self.blocks))
 
     def add(self, array: NDArray[np.generic], *, differences: bool = False) -> Packed:
-        """Take an array, and return what a reader must know of it.
+        """Add an array, and return its description.
 
         Parameters
         ----------
         array : (n,) uint8, uint16, uint32, float32 or float64
         differences : bool
-            Store the differences between neighbours, modulo the type's range, of unsigned numbers.
+            Store differences between neighbours, modulo the type's range; for unsigned types.
 
         Returns
         -------
@@ -73,11 +73,11 @@ class Pack:
         return self._put(packed, _NAMES[flat.dtype.name], len(flat), differences=differences)
 
     def add_codes(self, codes: NDArray[np.generic], count: int) -> Packed:
-        """Take codes below `count` in the fewest bytes."""
+        """Add codes below `count`, in the fewest bytes."""
         return self.add(narrowed(codes, count), differences=True)
 
     def add_texts(self, texts: list[str]) -> Packed:
-        """Take texts, none of which holds a line end."""
+        """Add texts; a line end in a text becomes a space."""
         joined = "\n".join(text.replace("\n", " ") for text in texts).encode()
         return self._put(zlib.compress(joined, 6), "text", len(texts), differences=False)
 
@@ -92,13 +92,13 @@ class Pack:
 
 
 def narrowed(codes: NDArray[np.generic], count: int) -> NDArray[np.generic]:
-    """Return codes below `count` the narrowest type that holds them."""
+    """Return codes below `count` in the narrowest unsigned type."""
     kind = np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
     return codes.astype(kind)
 
 
 def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    """Return codes as runs: what each run says, and how many rows it has.
+    """Encode codes as runs: the code and length of each run.
 
     Examples
     --------
@@ -110,14 +110,14 @@ def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uin
     return codes[starts], np.diff(np.append(starts, len(codes))).astype(np.uint32)
 
 
-# Wireframes simplified for display: the vertices of a cell become one.
+# Simplified wireframes.
 
 
 def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return vertices and at most so many triangles that look like a mesh, its own if those do.
+    """Simplify a mesh to at most `most` triangles, or return its own if they are few enough.
 
-    Vertices in one cell of a lattice become their mean, and triangles without an area go. The
-    cells grow until few enough triangles are left.
+    All vertices in one cell of a lattice are merged into their mean, and triangles that collapse
+    are dropped. The cells grow until few enough triangles are left.
     """
     vertices, triangles = mesh.vertices, mesh.triangles
     cells = 1024
@@ -128,7 +128,7 @@ def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int3
 
 
 def _clustered(mesh: Mesh, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Merge the vertices in each cell of a lattice so many cells long."""
+    """Merge the vertices in each cell of a lattice; `cells` is its number of cells a side."""
     low, high = mesh.bounds
     step = float((high - low).max()) / cells or 1.0
     places = np.floor((mesh.vertices - low) / step).astype(np.int64) + 1
@@ -136,24 +136,24 @@ def _clustered(mesh: Mesh, cells: int) -> tuple[NDArray[np.float64], NDArray[np.
     _, inverse = np.unique(key, return_inverse=True)
     counts = np.bincount(inverse)
     columns = [np.bincount(inverse, mesh.vertices[:, axis]) / counts for axis in range(3)]
-    found = inverse[mesh.triangles].astype(np.int32)
-    kept = (found != np.roll(found, 1, axis=1)).all(axis=1)
-    return np.stack(columns, axis=1), found[kept]
+    triangles = inverse[mesh.triangles].astype(np.int32)
+    proper = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
+    return np.stack(columns, axis=1), triangles[proper]
 
 
-# Block faces on the boundary of their domain, which alone are drawn.
+# Block faces on the boundary of their domain; the view draws only these.
 
 Cells = NDArray[np.int16] | NDArray[np.int32]
 
-# Cells of the finest lattice: three bytes each, or five.
+# Limit of cells of the finest lattice; a cell takes three bytes, or five.
 _MOST_CELLS = 1 << 27
-# A block of more cells than this is not taken apart.
+# Limit of cells in one block.
 _MOST_PARTS = 4096
 _SLACK = 0.02
 
 
 def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
-    """Tell the faces of blocks that lie, or part of which lies, on another label or on no block.
+    """Find the block faces that touch, at least in part, another label or no block.
 
     Parameters
     ----------
@@ -162,9 +162,8 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
     Returns
     -------
     (n,) uint8, or None
-        The bits 1, 2, 4, 8, 16, 32 stand for the faces towards low x, high x, low y, high y, low z
-        and high z along the blocks' axes. None where the blocks lie on no lattice, or on one of
-        too many cells.
+        Bits 1, 2, 4, 8, 16, 32 are the faces towards low x, high x, low y, high y, low z and high
+        z along the block axes. None if the blocks form no lattice, or a lattice of too many cells.
     """
     unit = geometry.sizes.min(axis=0)
     counts = geometry.sizes / unit
@@ -172,7 +171,7 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
     lows = [_lowest_cells(geometry, axis, float(unit[axis])) for axis in range(3)]
     if any(low is None for low in lows) or (np.abs(counts - parts) > _SLACK).any():
         return None
-    # A layer of empty cells all around, so that every cell has six neighbours.
+    # Pad with a layer of empty cells, so that every cell has six neighbours.
     shape = [
         int((low + parts[geometry.kinds, axis]).max()) + 2
         for axis, low in enumerate(lows)
@@ -188,28 +187,28 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
     for rows, steps in _cells_of(geometry, parts, strides):
         cells.reshape(-1)[flat[rows] + steps] = geometry.codes[rows] + 1
     outer = _other_neighbours(cells).reshape(-1)
-    found = np.zeros(len(flat), np.uint8)
+    faces = np.zeros(len(flat), np.uint8)
     for rows, steps in _cells_of(geometry, parts, strides):
-        found[rows] |= outer[flat[rows] + steps]
-    return found
+        faces[rows] |= outer[flat[rows] + steps]
+    return faces
 
 
 def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
-    """Return the lowest cell of each block along an axis, or None where they lie on no lattice."""
+    """Return the lowest cell of each block along an axis, or None if they form no lattice."""
     centres, places, kinds = geometry.centres[axis], geometry.places[axis], geometry.kinds
     lows = centres[:, None] - geometry.sizes[:, axis] / 2
-    there = np.zeros(lows.shape, np.bool_)
-    there[places, kinds] = True
-    steps = (lows - lows[there].min()) / unit
+    occurs = np.zeros(lows.shape, np.bool_)
+    occurs[places, kinds] = True
+    steps = (lows - lows[occurs].min()) / unit
     cells = np.round(steps)
-    if (np.abs(steps - cells)[there] > _SLACK).any():
+    if (np.abs(steps - cells)[occurs] > _SLACK).any():
         return None
-    found: Ints = cells.astype(np.int64)[places, kinds]
-    return found
+    lowest: Ints = cells.astype(np.int64)[places, kinds]
+    return lowest
 
 
 def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[Ints | slice, int]]:
-    """Return the blocks of each size, cell by cell of theirs: rows, steps from the lowest cell."""
+    """Yield, for each block size and each cell in it, the rows and the offset of the cell."""
     for kind, counts in enumerate(parts.tolist()):
         rows = slice(None) if len(parts) == 1 else np.flatnonzero(geometry.kinds == kind)
         for offset in product(*map(range, counts)):
@@ -217,38 +216,38 @@ def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[
 
 
 def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
-    """Tell on which of its six sides each cell has a neighbour that holds something else."""
+    """Return the sides on which each cell has a neighbour with another value, as bits."""
     other = np.zeros(cells.shape, np.uint8)
     for axis in range(3):
-        one = tuple(slice(None, -1) if each == axis else slice(None) for each in range(3))
-        two = tuple(slice(1, None) if each == axis else slice(None) for each in range(3))
-        differs = (cells[one] != cells[two]).astype(np.uint8)
-        other[two] |= differs << np.uint8(2 * axis)
-        other[one] |= differs << np.uint8(2 * axis + 1)
+        before = tuple(slice(None, -1) if each == axis else slice(None) for each in range(3))
+        after = tuple(slice(1, None) if each == axis else slice(None) for each in range(3))
+        differs = (cells[before] != cells[after]).astype(np.uint8)
+        other[after] |= differs << np.uint8(2 * axis)
+        other[before] |= differs << np.uint8(2 * axis + 1)
     return other
 
 
 # Drillholes as lines.
 
-# Points along a hole, at most, and so many to the length of the longest.
+# Number of points along the longest hole; shorter holes have fewer.
 _MOST = 64
 
 
 def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> dict[str, object]:
-    """Return drillholes as plain values and arrays in a pack.
+    """Encode drillholes as plain values, with their arrays in a pack.
 
     Parameters
     ----------
     holes : Drillholes
     origin : (3,) float64
-        What coordinates are taken from.
+        Point to subtract from coordinates.
     pack : Pack
-        Takes the arrays.
+        Receives the arrays.
 
     Returns
     -------
     dict
-        ``names``, ``points`` (x, y, z in turn), and ``lengths``, of how many points each is.
+        ``names``, ``points`` (x, y, z in turn), and ``lengths``, the number of points of each.
     """
     longest = float(holes.ends.max(initial=1.0)) or 1.0
     lines = [
@@ -265,17 +264,17 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
 
 # The scene for the browser.
 
-# More are thinned out: a browser without a graphics card draws as many in about a second.
+# Limit of blocks drawn; a browser without a graphics card draws this many in about a second.
 MOST_DRAWN = 300_000
-# Of all wireframes together.
+# Limit of triangles of all wireframes together.
 MOST_TRIANGLES = 400_000
-# Characters for the texts of cells; columns beyond them are left out.
+# Limit of characters for cell texts; columns beyond it are left out.
 _MOST_CHARACTERS = 17_000_000
 
 
 @dataclass(frozen=True)
 class CoarseWireframe:
-    """A wireframe that is drawn with fewer triangles than it has."""
+    """A simplified wireframe: triangles drawn, and triangles of the original."""
 
     name: str
     drawn: int
@@ -284,20 +283,22 @@ class CoarseWireframe:
 
 @dataclass(frozen=True)
 class Scene:
-    """What the view draws.
+    """The contents of the view.
 
     Attributes
     ----------
     values : dict
-        For the page, as JSON.
-    drawn, every : int
-        Boundary blocks that are drawn, one of so many.
+        Values for the page, ready for JSON.
+    drawn : int
+        Number of boundary blocks drawn.
+    every : int
+        One of every so many boundary blocks is drawn.
     count : int
-        All blocks.
+        Number of all blocks.
     coarse : tuple of CoarseWireframe
-        Wireframes that are not drawn as they are.
+        Simplified wireframes.
     left_out : tuple of str
-        Columns whose texts are not there.
+        Columns without texts.
     """
 
     values: dict[str, object]
@@ -317,24 +318,24 @@ def scene_of(
     holes: Drillholes | None,
     pack: Pack,
 ) -> Scene:
-    """Return what the view draws, as plain values and arrays in a pack.
+    """Encode the contents of the view as plain values, with their arrays in a pack.
 
     Parameters
     ----------
     geometry : Geometry
         The blocks.
     texts : TextColumns
-        What the file says in each row.
+        Cells of the file.
     labels : sequence of ShownLabel
-        What the codes of blocks stand for.
+        The label of each code.
     wireframes : mapping of str to sequence of Mesh
-        By domain.
+        Wireframes by domain.
     colours : mapping of str to str
-        Of domains.
+        Colours of domains.
     holes : Drillholes, optional
-        Drawn as lines.
+        Drillholes, drawn as lines.
     pack : Pack
-        Takes the arrays.
+        Receives the arrays.
     """
     shell, faces, every = _shell(geometry, labels)
     rows, count = geometry.rows, len(geometry.rows)
@@ -379,22 +380,26 @@ def scene_of(
 def _shell(
     geometry: Geometry, labels: Sequence[ShownLabel]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], int]:
-    """Return the blocks on a boundary of a domain, their faces on it, of how many one is drawn."""
+    """Return the boundary blocks of domains, their boundary faces, and the thinning factor."""
     is_domain = np.array([not label.ground for label in labels])
     drawn = is_domain[geometry.codes]
     faces = boundary_faces(geometry)
     if faces is not None:
         drawn &= faces > 0
-    found = np.flatnonzero(drawn)
-    every = max(1, -(-len(found) // MOST_DRAWN))
-    kept = found[::every]
+    boundary = np.flatnonzero(drawn)
+    every = max(1, -(-len(boundary) // MOST_DRAWN))
+    shown = boundary[::every]
     whole = faces is None or every > 1
-    return kept, np.full(len(kept), 63, np.uint8) if whole or faces is None else faces[kept], every
+    return (
+        shown,
+        np.full(len(shown), 63, np.uint8) if whole or faces is None else faces[shown],
+        every,
+    )
 
 
 def _columns(texts: TextColumns, pack: Pack) -> tuple[list[dict[str, object]], list[str]]:
-    """Pack the texts of cells, column by column, as far as there is room."""
-    found: list[dict[str, object]] = []
+    """Pack the cell texts, column by column, while they fit the limit."""
+    packed_columns: list[dict[str, object]] = []
     left_out, begin = [], pack.size
     for name, words, codes in zip(texts.names, texts.texts, texts.codes, strict=True):
         mark = len(pack.blocks)
@@ -403,8 +408,8 @@ def _columns(texts: TextColumns, pack: Pack) -> tuple[list[dict[str, object]], l
             del pack.blocks[mark:]
             left_out.append(name)
         else:
-            found.append({"name": name, **packed})
-    return found, left_out
+            packed_columns.append({"name": name, **packed})
+    return packed_columns, left_out
 
 
 def _wireframes(
@@ -413,14 +418,14 @@ def _wireframes(
     origin: NDArray[np.float64],
     pack: Pack,
 ) -> tuple[list[dict[str, object]], tuple[CoarseWireframe, ...]]:
-    """Pack the wireframes, coarser where they have too many triangles."""
+    """Pack the wireframes, simplified if they have too many triangles."""
     total = sum(len(mesh.triangles) for meshes in wireframes.values() for mesh in meshes)
     share = min(1.0, MOST_TRIANGLES / max(total, 1))
-    found: list[dict[str, object]] = []
+    packed_meshes: list[dict[str, object]] = []
     coarse = []
     for domain, mesh in [(name, mesh) for name, meshes in wireframes.items() for mesh in meshes]:
         vertices, triangles = coarser(mesh, int(share * len(mesh.triangles)))
-        found.append(
+        packed_meshes.append(
             {
                 "domain": domain,
                 "colour": colours[domain],
@@ -430,4 +435,4 @@ def _wireframes(
         )
         if len(triangles) < len(mesh.triangles):
             coarse.append(CoarseWireframe(mesh.name, len(triangles), len(mesh.triangles)))
-    return found, tuple(coarse)
+    return packed_meshes, tuple(coarse)

@@ -1,4 +1,4 @@
-"""Drillholes near a section and their samples, as lines in its plane."""
+"""Project drillholes near a section, and their samples, onto its plane."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ from geodomain.reporting.sections import Section
 from geodomain.tables.conditions import with_policy
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
-# Points along a hole: a line between two of them differs from the arc by nothing that is seen.
+# Points along a hole: enough that the chords look like the curve.
 _MOST = 200
-# So many holes at a time.
+# Number of holes handled at a time.
 _TOGETHER = 2000
 
 
 def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple[str, Floats]]:
-    """Return what of each hole is within a distance of a section, projected square onto it.
+    """Return the parts of holes within a distance of a section, projected at right angles.
 
     Parameters
     ----------
     section : Section
         The plane.
     holes : Drillholes
-        What may be near it.
+        Holes, near or far.
     within : float
-        The distance, on either side.
+        Distance on either side.
 
     Returns
     -------
     list of (str, (k, 2) float64)
-        The hole and the points of a line, from its collar down; a hole that leaves and comes back
-        has several.
+        Hole name and points of a line, in order of depth; a hole that leaves and comes back has
+        several lines.
     """
-    found = []
+    parts = []
     for start in range(0, len(holes), _TOGETHER):
         rows = np.arange(start, min(start + _TOGETHER, len(holes)))
         depths = holes.ends[rows, None] * np.linspace(0.0, 1.0, _MOST)
         points = holes.points_at(np.repeat(rows, _MOST), depths.ravel()).reshape(-1, _MOST, 3)
         offsets = points[..., section.across] - section.at
         near = (offsets.min(axis=1) <= within) & (offsets.max(axis=1) >= -within)
-        for one in np.flatnonzero(near).tolist():
-            lines = pieces_near(points[one], offsets[one], section, within)
-            found += [(holes.names[start + one], line) for line in lines]
-    return found
+        for hole in np.flatnonzero(near).tolist():
+            lines = pieces_near(points[hole], offsets[hole], section, within)
+            parts += [(holes.names[start + hole], line) for line in lines]
+    return parts
 
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
-    """Cut a line where it comes nearer than a distance, and where it leaves."""
+    """Return the pieces of a line that are within a distance of the plane."""
     flat = points[:, list(section.along)]
     if (np.abs(offset) <= within).all():
         return [flat]
     start, stop = _spans(offset, within)
     near = start < stop
-    # A piece goes on from a step that is near to its end into one that is from its beginning.
+    # A piece continues if one step is near up to its end and the next from its beginning.
     goes_on = near[:-1] & near[1:] & (stop[:-1] == 1) & (start[1:] == 0)
     first = np.flatnonzero(near & ~np.append(False, goes_on))
     last = np.flatnonzero(near & ~np.append(goes_on, False))
     steps = np.diff(flat, axis=0)
     heads, tails = flat[:-1] + start[:, None] * steps, flat[:-1] + stop[:, None] * steps
     return [
-        np.concatenate([heads[one : one + 1], flat[one + 1 : two + 1], tails[two : two + 1]])
-        for one, two in zip(first.tolist(), last.tolist(), strict=True)
+        np.concatenate([heads[start : start + 1], flat[start + 1 : end + 1], tails[end : end + 1]])
+        for start, end in zip(first.tolist(), last.tolist(), strict=True)
     ]
 
 
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
-    """Return from where to where, 0 to 1, each step of a line is near enough; 1 to 0 if nowhere."""
+    """Return the start and end, 0 to 1, of the near part of each step; 1 and 0 if there is none."""
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (-within - begin) / change, (within - begin) / change
@@ -81,27 +81,28 @@ def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
     return np.where(still, np.where(here, 0.0, 1.0), start), np.where(still, here * 1.0, stop)
 
 
-# Samples near a section, each a line with a grade.
+# Samples near a section, as lines with a grade.
 
-# Points along a sample, which is short: a hole bends little in it.
+# Points along a sample; a hole bends little within one.
 _POINTS = 5
-# So many samples at a time.
+# Number of samples handled at a time.
 _SAMPLES_TOGETHER = 50_000
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples that have a grade.
+    """Samples with a grade.
 
     Attributes
     ----------
     name : str
-        Of the grade.
+        Grade column.
     holes : (n,) intp
-        The hole of each.
+        Index of the hole of each sample.
     starts, ends : (n,) float64
-        From where to where along it.
+        FROM and TO depths.
     values : (n,) float64
+        Grades.
     """
 
     name: str
@@ -114,14 +115,15 @@ class Samples:
 def samples_of(
     holes: Drillholes, table: TableLike, grade: str, below: BelowDetection | None = None
 ) -> Samples:
-    """Read the samples of holes; those without a value are left out.
+    """Read the samples of holes that have a value.
 
-    Negative values count as they are, with a warning, or by the policy for values below detection.
+    Negative values follow the policy for values below detection; without one they count as they
+    are, with a warning.
 
     Raises
     ------
     TableError
-        Where there is no such column, or no sample of these holes has a number in it.
+        If the column is missing, or no sample of these holes has a number in it.
     """
     rows = holes.match(table, also=[grade])
     column = with_policy(rows.table.column(grade), below)
@@ -129,31 +131,31 @@ def samples_of(
     values = negative.take(column.numbers())
     for sentence in negative.warnings("sample"):
         warn(sentence)
-    there = np.flatnonzero(rows.usable & np.isfinite(values))
-    if not len(there):
+    valid = np.flatnonzero(rows.usable & np.isfinite(values))
+    if not len(valid):
         message = (
             f"{rows.table.name}: no sample of these holes has a number in the column {grade!r}: "
-            "name a column of grades"
+            "name a grade column"
         )
         raise TableError(message)
-    # Below its end a hole is not drawn.
-    ends = np.minimum(rows.ends[there], holes.ends[rows.holes[there]])
-    return Samples(grade, rows.holes[there], rows.starts[there], ends, values[there])
+    # Nothing is drawn below the end of a hole.
+    ends = np.minimum(rows.ends[valid], holes.ends[rows.holes[valid]])
+    return Samples(grade, rows.holes[valid], rows.starts[valid], ends, values[valid])
 
 
 def samples_near(
     section: Section, holes: Drillholes, within: float, samples: Samples
 ) -> tuple[list[Floats], Floats]:
-    """Return what of each sample is within a distance of a section, projected square onto it.
+    """Return the parts of samples within a distance of a section, projected at right angles.
 
     Parameters
     ----------
     section : Section
         The plane.
     holes : Drillholes
-        What the samples are of.
+        The holes of the samples.
     within : float
-        The distance, on either side.
+        Distance on either side.
     samples : Samples
 
     Returns
@@ -161,7 +163,7 @@ def samples_near(
     list of (k, 2) float64
         Lines.
     (n,) float64
-        The value of each.
+        Grade of each line.
     """
     lines: list[Floats] = []
     values: list[float] = []
@@ -174,8 +176,8 @@ def samples_near(
         points = holes.points_at(rows, depths.ravel()).reshape(-1, _POINTS, 3)
         offsets = points[..., section.across] - section.at
         near = (offsets.min(axis=1) <= within) & (offsets.max(axis=1) >= -within)
-        for one in np.flatnonzero(near).tolist():
-            found = pieces_near(points[one], offsets[one], section, within)
-            lines += found
-            values += [float(samples.values[start + one])] * len(found)
+        for row in np.flatnonzero(near).tolist():
+            pieces = pieces_near(points[row], offsets[row], section, within)
+            lines += pieces
+            values += [float(samples.values[start + row])] * len(pieces)
     return lines, np.array(values, np.float64)

@@ -1,4 +1,4 @@
-"""Cut a block model by planes across an axis: polygons of blocks and lines of wireframes."""
+"""Cut a block model and its wireframes by planes across an axis."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _EDGES = np.array(
 
 @dataclass(frozen=True)
 class Section:
-    """A plane across an axis.
+    """A plane at right angles to an axis.
 
     Attributes
     ----------
     axis : {"x", "y", "z"}
-        What the plane is across.
+        The axis.
     at : float
-        Its coordinate.
+        Coordinate of the plane along it.
     """
 
     axis: Axis
@@ -60,27 +60,27 @@ class Section:
 
     @property
     def across(self) -> int:
-        """Return the number of the axis."""
+        """The number of the axis, from 0."""
         return AXES.index(self.axis)
 
     @property
     def along(self) -> tuple[int, int]:
-        """Return the axes that are drawn to the right and up: x and y, x and z, y and z."""
+        """The axes drawn to the right and up: x and y, x and z, or y and z."""
         one, two = (axis for axis in range(3) if axis != self.across)
         return one, two
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Return the blocks whose extent contains the section's coordinate, the upper face excluded.
+    """Return the blocks that contain the plane; a plane on the upper face does not count.
 
     Parameters
     ----------
     section : Section
         The plane.
     points, sizes : (n, 3) float64
-        World centroids, and sizes along the block's own axes.
+        World centroids, and sizes along the block axes.
     matrix : (3, 3) float64
-        From directions of the blocks to those of the world.
+        Rotation from block axes to world axes.
     """
     half = sizes @ np.abs(matrix[section.across]) / 2
     offset = section.at - points[:, section.across]
@@ -91,9 +91,9 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
 def cut_blocks(
     section: Section, points: Floats, sizes: Floats, matrix: Floats
 ) -> list[NDArray[np.float64]]:
-    """Return the polygon, (k, 2), in which a plane cuts each block; it must cut all of them.
+    """Return the polygon, (k, 2), of each block in the plane, which must cut all of them.
 
-    A block may be turned: the polygon has as many corners as edges are cut, three to six.
+    The polygon of a rotated block has a corner for each cut edge, three to six.
     """
     corners = points[:, None] + (_CORNERS * sizes[:, None]) @ matrix.T
     starts, ends = corners[:, _EDGES[:, 0]], corners[:, _EDGES[:, 1]]
@@ -108,17 +108,17 @@ def cut_blocks(
 
 
 def cut_triangles(section: Section, corners: Floats) -> Floats:
-    """Return the lines, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
+    """Return the lines, (k, 2, 2), where a plane cuts triangles, (t, 3, 3)."""
     starts, ends = corners, np.roll(corners, -1, axis=1)
     places, crossed = _cross(section, starts, ends)
-    # A triangle that is cut has two edges that are.
+    # The plane crosses two edges of each triangle that it cuts.
     cut = crossed.sum(axis=1) == 2
     lines: Floats = places[cut][crossed[cut]].reshape(-1, 2, 2)
     return lines
 
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return which edges meet the plane, and where, in the plane's two axes."""
+    """Return where edges cross the plane, along its two axes, and which of them do."""
     low, high = starts[..., section.across], ends[..., section.across]
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,19 +133,19 @@ def parse_section(text: str) -> Section:
     Raises
     ------
     ValueError
-        If it is none.
+        If the text is not of this form.
     """
     axis, _, at = text.partition("=")
     axis = axis.strip().lower()
     value = float(at)
-    for known in AXES:
-        if axis == known and np.isfinite(value):
-            return Section(known, value)
+    for name in AXES:
+        if axis == name and np.isfinite(value):
+            return Section(name, value)
     raise ValueError(text)
 
 
 def box_of(polygons: Sequence[Floats]) -> Floats:
-    """Return the box, (2, 2), of polygons or lines."""
+    """Return the bounding box, (2, 2), of polygons or lines."""
     stacked = np.concatenate([polygon.reshape(-1, 2) for polygon in polygons])
     return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
 
@@ -153,37 +153,38 @@ def box_of(polygons: Sequence[Floats]) -> Floats:
 # The choice of sections: one, several, or a series between two coordinates.
 
 SectionGiven = Section | str | tuple[Axis, float]
-# More sections than this are a slip of the step.
+# A series of more sections than this has a mistaken step.
 MOST_SECTIONS = 500
 
 
-def as_sections(given: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
-    """Return sections of one or several, however they were given.
+def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
+    """Return a list of sections from one or several, in any of the accepted forms.
 
     Raises
     ------
     ValueError
-        For what is no section.
+        If something is not a section.
     """
-    if isinstance(given, Section):
-        return [given]
-    if isinstance(given, str):
-        return parse_sections(given)
-    if len(given) == 2 and isinstance(given[0], str) and given[0] in AXES:
-        axis, at = given
+    if isinstance(sections, Section):
+        return [sections]
+    if isinstance(sections, str):
+        return parse_sections(sections)
+    if len(sections) == 2 and isinstance(sections[0], str) and sections[0] in AXES:
+        axis, at = sections
         return parse_sections(f"{axis}={at}")
-    return [section for one in given for section in as_sections(_single(one))]
+    return [section for each in sections for section in as_sections(_single(each))]
 
 
 def parse_sections(text: str) -> list[Section]:
     """Read AXIS=COORDINATE or AXIS=START,STOP,STEP, such as z=310 or y=7480200,7480300,50.
 
-    A run has its start, and its stop where steps lead there; sums are those of decimal numbers.
+    A series includes its start, and its stop if the steps reach it. Coordinates are added as
+    decimal numbers.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If the text has neither form.
 
     Examples
     --------
@@ -205,55 +206,55 @@ def parse_sections(text: str) -> list[Section]:
         )
         raise ValueError(message) from None
     if not 1 <= count <= MOST_SECTIONS:
-        message = f"{text!r} are {count:,} sections; a run has 1 to {MOST_SECTIONS}"
+        message = f"{text!r} has {count:,} sections; a series has 1 to {MOST_SECTIONS}"
         raise ValueError(message)
     return [parse_section(f"{axis}={start + number * step}") for number in range(count)]
 
 
-def is_run(given: SectionGiven | Sequence[SectionGiven]) -> bool:
-    """Return whether there is a run, START,STOP,STEP, among what is asked for."""
-    if isinstance(given, str):
-        return "," in given
-    return not isinstance(given, Section) and any(
-        isinstance(one, str) and is_run(one) for one in given
+def is_run(sections: SectionGiven | Sequence[SectionGiven]) -> bool:
+    """Return whether any of the sections is a series, START,STOP,STEP."""
+    if isinstance(sections, str):
+        return "," in sections
+    return not isinstance(sections, Section) and any(
+        isinstance(each, str) and is_run(each) for each in sections
     )
 
 
-def _single(given: SectionGiven | str | float) -> SectionGiven:
-    """Refuse what is in a list and no section."""
-    if isinstance(given, Section | str) or (isinstance(given, tuple) and len(given) == 2):
-        return given
-    message = f"{given!r} is no section: give 'z=310', ('z', 310) or 'y=0,100,25'"
+def _single(section: SectionGiven | str | float) -> SectionGiven:
+    """Refuse an item of a list that is not a section."""
+    if isinstance(section, Section | str) or (isinstance(section, tuple) and len(section) == 2):
+        return section
+    message = f"{section!r} is not a section: give 'z=310', ('z', 310) or 'y=0,100,25'"
     raise ValueError(message)
 
 
-# Columns of labels and columns of measurements.
+# Label columns and columns of measurements.
 
-# So many different numbers may be codes of domains; more are grades or densities.
+# More distinct numbers than this are grades or densities, not codes of domains.
 _MOST_NUMBERS = 100
 
 
 def require_labels(labels: Collection[str], column: str, model: str, where: str = "") -> None:
-    """Refuse a column of measured numbers, each of which would be a domain.
+    """Refuse a column of measurements as a label column.
 
     Parameters
     ----------
     labels : collection of str
-        The different ones.
+        Distinct labels.
     column, model : str
-        Where they stand.
+        Names of the column and the model.
     where : str
-        What was looked at, if not all of it.
+        Part of the model that the labels come from, if not all.
 
     Raises
     ------
     TableError
     """
-    found = {label for label in labels if label}
-    if len(found) > _MOST_NUMBERS and all(number(label) is not None for label in found):
+    distinct = {label for label in labels if label}
+    if len(distinct) > _MOST_NUMBERS and all(number(label) is not None for label in distinct):
         message = (
-            f"{model}: column {column!r} holds {len(found):,} different numbers{where}, and is no "
-            "column of labels: name one with column="
+            f"{model}: column {column!r} holds {len(distinct):,} different numbers{where}, so it "
+            "is not a label column: name one with column="
         )
         raise TableError(message)
 
@@ -268,11 +269,11 @@ class ModelShape:
     Attributes
     ----------
     spacing : (3,) float64, optional
-        Of the lattice of blocks without sizes.
+        Lattice spacing of blocks without sizes.
     matrix : (3, 3) float64
-        From directions of the blocks to those of the world.
+        Rotation from block axes to world axes.
     middle : (3,) float64
-        Of the labelled domains, amid blocks.
+        Middle of the labelled domains, moved off block faces.
     """
 
     spacing: Floats | None
@@ -280,10 +281,10 @@ class ModelShape:
     middle: Floats
 
     def require_spacing(self, name: str) -> Floats:
-        """Return the spacing, or say that there is none."""
+        """Return the spacing; raise TableError if there is none."""
         if self.spacing is None:
             message = (
-                f"{name} has no block sizes, and its centroids are on no lattice that would give "
+                f"{name} has no block sizes, and its centroids form no lattice that would show "
                 "them: name the sizes with dx=, dy= and dz="
             )
             raise TableError(message)
@@ -291,7 +292,7 @@ class ModelShape:
 
 
 def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: str) -> ModelShape:
-    """Return the shape of a model, of which `domains` is the box of labelled centroids.
+    """Return the shape of a model; `domains` is the bounding box of labelled centroids.
 
     Raises
     ------
@@ -299,7 +300,7 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
         If no block has a centroid.
     """
     if survey.rows == survey.missing:
-        message = f"{name} has no block with a centroid: there is nothing to draw"
+        message = f"{name} has no block with a centroid, so there is nothing to draw"
         raise TableError(message)
     if not np.isfinite(domains).all():
         domains = survey.centroids
@@ -312,18 +313,18 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
 
 
 def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
-    """Return from directions of the blocks to those of the world, as the first blocks tell."""
+    """Return the rotation from block axes to world axes, inferred from the first blocks."""
     frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
     return np.array(frame.matrix)
 
 
 def _amid(survey: Survey, axis: int, middle: float) -> float:
-    """Move a section that lies on faces of blocks to the middle of the blocks."""
+    """Move a coordinate to the middle of the blocks there, away from their faces."""
     lows = None if survey.is_turned else survey.lows(axis)
     if lows is None:
         length = float(np.ptp(survey.extent[:, axis])) or 1.0
         return round(middle, 2 - math.floor(math.log10(length)))
-    if not survey.sized:  # then these are the centroids
+    if not survey.sized:  # then `lows` are centroids
         return float(lows[np.abs(lows - middle).argmin()])
     faces = np.append(lows, survey.extent[1, axis])
     after = int(np.clip(np.searchsorted(faces, middle, side="right"), 1, len(faces) - 1))
@@ -342,13 +343,13 @@ class Cut:
     section : Section
         The plane.
     points, sizes : (n, 3) float64
-        World centroids, and sizes along the blocks' own axes.
+        World centroids, and sizes along the block axes.
     labels : (n,) array of str
-        What they are labelled with.
+        Labels of the blocks.
     matrix : (3, 3) float64
-        From directions of the blocks to those of the world.
+        Rotation from block axes to world axes.
     values : (n,) float64, optional
-        A grade, NaN where there is none.
+        Grades, NaN where missing.
     """
 
     section: Section
@@ -360,7 +361,7 @@ class Cut:
 
     @property
     def is_on_faces(self) -> bool:
-        """Whether the plane lies on faces of blocks, of which those above it are cut."""
+        """Whether the plane lies on lower faces of blocks."""
         if not np.array_equal(self.matrix, np.eye(3)):
             return False
         across = self.section.across
@@ -371,16 +372,15 @@ class Cut:
 def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
     """Return wireframes by domain; a surface of a stack belongs to the layer below it.
 
-    The uppermost layer of a stack has none. A surface above a layer without a name is called by its
-    own.
+    The top layer of a stack has no wireframe. A surface above an unnamed layer keeps its own name.
     """
-    found: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
+    wireframes: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
     for stack in domains.stacks:
         if stack.layers[0]:
-            found[stack.layers[0]] = ()
+            wireframes[stack.layers[0]] = ()
         for tiles, below in zip(stack.surfaces, stack.layers[1:], strict=True):
-            found[below or tiles[0].name] = tiles
-    return found
+            wireframes[below or tiles[0].name] = tiles
+    return wireframes
 
 
 def gather(
@@ -398,20 +398,20 @@ def gather(
     Parameters
     ----------
     path : str
-        A labelled model of any kind of file. It is read once where sections are named and blocks
-        have sizes, otherwise twice.
+        A labelled model in any format. It is read once if sections are named and blocks have
+        sizes, otherwise twice.
     options : TableOptions
-        What the user says of it.
+        The user's options for the file.
     column : str
-        The column of labels.
+        Label column.
     sections : sequence of Section
-        Where to cut; across each axis through the middle of the labelled domains, if empty.
+        Where to cut; if empty, across each axis through the middle of the labelled domains.
     background : sequence of str
-        Labels that are no domain; an empty one never is.
+        Labels that are not domains, besides the empty one.
     grade : str, optional
-        A column of numbers that is wanted too.
+        A numeric column to read too.
     progress : callable, optional
-        Called with what is done of a pass and its total.
+        Called with the work done in a pass and the total.
 
     Returns
     -------
@@ -420,8 +420,8 @@ def gather(
     Raises
     ------
     TableError
-        Where there is no such column, a section cuts no block, or sizes are neither there nor to
-        be seen from the centroids.
+        If a column is missing, a section cuts no block, or the model has no sizes and its
+        centroids form no lattice.
     """
     source = _Source(path, options, column, grade, progress)
     if sections:
@@ -441,7 +441,7 @@ def gather(
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some blocks of a model, and the frame in which they are a lattice."""
+    """A chunk of blocks, and the rotated frame of their lattice."""
 
     name: str
     local: LocalFrame | None
@@ -452,7 +452,7 @@ class _Chunk:
 
 
 class _Source:
-    """A model, and what is read of it in each pass."""
+    """A model file and the columns to read in each pass."""
 
     def __init__(
         self,
@@ -468,14 +468,14 @@ class _Source:
         self.name = path
 
     def read(self, add: Callable[[_Chunk], None]) -> None:
-        """Pass over the blocks once, chunk by chunk; the first pass warns of what it sees."""
+        """Pass all blocks to `add`, chunk by chunk; only the first pass warns."""
         with open_model(self._path, self._options) as model:
             self.name = model.name
             label = find_column(model.columns, self._column, model.name)
             grades = [self._grade] if self._grade is not None else []
             numeric = [find_column(model.columns, name, model.name) for name in grades]
             rows = 0
-            seen = LabelSpellings(model.columns[label])
+            spellings = LabelSpellings(model.columns[label])
             below = NegativeGrades(self._grade or "")
 
             def take(
@@ -483,7 +483,7 @@ class _Source:
             ) -> Sequence[NDArray[np.int32]]:
                 nonlocal rows
                 require_constants(model.constants, column, model.columns, model.name, rows)
-                texts, codes = seen.distinct(column(label))
+                texts, codes = spellings.distinct(column(label))
                 values = None
                 if numeric:
                     grade = column(numeric[0])
@@ -497,13 +497,13 @@ class _Source:
             also = sorted({label, *numeric, *model.constants})
             model.relabel(Relabelling(take, also=also, progress=self._progress))
             if not self._checked:
-                for sentence in (*seen.notes(), *below.warnings("block")):
+                for sentence in (*spellings.notes(), *below.warnings("block")):
                     warn(sentence)
             self._checked = True
 
 
 class _Surveying:
-    """A first pass: the model's shape, and where its labelled domains are."""
+    """A first pass, which finds the shape of the model and the extent of its domains."""
 
     def __init__(self, ground: set[str]) -> None:
         self._ground = sorted(ground)
@@ -512,7 +512,7 @@ class _Surveying:
         self._domains = np.array([[np.inf] * 3, [-np.inf] * 3])
 
     def add(self, chunk: _Chunk) -> None:
-        """Take a chunk."""
+        """Add a chunk."""
         if self._survey is None:
             self._survey, self._local = Survey(chunk.local), chunk.local
         self._survey.add(chunk.points, chunk.sizes)
@@ -523,15 +523,15 @@ class _Surveying:
             self._domains[1] = np.maximum(self._domains[1], labelled.max(axis=0))
 
     def shape(self, name: str) -> ModelShape:
-        """Return what the pass has found."""
+        """Return the shape of the model, after the pass."""
         return shape_of(self._survey or Survey(), self._local, self._domains, name)
 
 
 class _Cutting:
-    """The blocks of sections, chunk by chunk.
+    """Collects the blocks that sections cut, chunk by chunk.
 
-    Without a shape the first blocks tell how the model is turned, and blocks must have sizes of
-    their own: `is_done` says whether they had.
+    Without a shape, the rotation is inferred from the first blocks, and blocks need sizes in the
+    file: `is_done` says whether they have them.
     """
 
     def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
@@ -543,7 +543,7 @@ class _Cutting:
         self.is_done = True
 
     def add(self, chunk: _Chunk) -> None:
-        """Take the blocks of a chunk that are cut."""
+        """Add the blocks of a chunk that sections cut."""
         points, sizes = chunk.points, chunk.sizes
         if sizes is None:
             if self._shape is None:
@@ -565,9 +565,9 @@ class _Cutting:
             parts.append((points[cut], sizes[cut], chunk.labels[cut], values))
 
     def cuts(self, name: str) -> list[Cut]:
-        """Return the sections; raise TableError for one that cuts no block."""
+        """Return the sections; raise TableError if one cuts no block."""
         if self._matrix is None:
-            message = f"{name} has no block with a centroid: there is nothing to draw"
+            message = f"{name} has no block with a centroid, so there is nothing to draw"
             raise TableError(message)
         return [
             self._cut(section, parts, self._matrix, name)
@@ -582,7 +582,7 @@ class _Cutting:
         name: str,
     ) -> Cut:
         """Join the chunks of a section."""
-        points, sizes, labels = (np.concatenate([one[at] for one in parts]) for at in range(3))
+        points, sizes, labels = (np.concatenate([part[at] for part in parts]) for at in range(3))
         if not len(points):
             low, high = self._low[section.across], self._high[section.across]
             message = (
@@ -590,7 +590,7 @@ class _Cutting:
                 f"runs from {low:.10g} to {high:.10g}"
             )
             raise TableError(message)
-        values = [one for *_, one in parts if one is not None]
+        values = [grades for *_, grades in parts if grades is not None]
         return Cut(
             section, points, sizes, labels, matrix, np.concatenate(values) if values else None
         )

@@ -1,4 +1,4 @@
-"""Gather the facts about a block model in bounded memory: lattice, extent and duplicates."""
+"""Find the lattice, extent, block sizes and duplicates of a block model in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import LocalFrame, turned
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
 
-# Blocks whose corners are so near to a whole number of steps are on the lattice.
+# A corner counts as on the lattice within this share of a step.
 _SLACK = 0.02
 
 
 @dataclass(frozen=True)
 class LatticeGuess:
-    """Cells of one size, in which every block lies.
+    """A lattice of equal cells that holds every block.
 
     Attributes
     ----------
     cells : tuple of int
-        How many along x, y and z, empty ones included.
+        Number of cells along x, y and z, empty cells included.
     spacing, origin : tuple of float
-        Size of a cell, and the lowest corner of the first: in the model's own frame.
+        Cell size, and lowest corner of the first cell, in the frame of the model.
     filled : float
-        Which part of all cells has blocks, by volume where sizes are known, otherwise by number.
+        Share of the cells that has blocks: by volume if blocks have sizes, otherwise by number.
     """
 
     cells: tuple[int, ...]
@@ -44,10 +44,10 @@ class LatticeGuess:
 
 
 def find_lattice(survey: Survey) -> LatticeGuess | None:
-    """Describe the lattice of all the blocks, or None where they lie on none.
+    """Return the lattice of all blocks, or None if they form none.
 
-    Parents of sub-blocks are the largest blocks; without sizes the cells are as large as the
-    centroids are apart.
+    The cells of a sub-blocked model have the size of its largest blocks. Without block sizes,
+    the cell size is the distance between centroids.
     """
     if survey.rows == survey.missing or len(survey.sizes) > MOST_SIZES:
         return None
@@ -63,20 +63,20 @@ def find_lattice(survey: Survey) -> LatticeGuess | None:
             return None
         spacing[axis] = least if sizes is None else float(sizes[:, axis].max())
         starts[axis] = low[axis] - (least / 2 if sizes is None else 0.0)
-        if survey.is_turned:  # what turning has rounded is not worth saying
+        if survey.is_turned:  # drop digits that rotation has rounded
             starts[axis] = round(starts[axis], 6 - math.floor(math.log10(spacing[axis]))) + 0.0
     length = high - low + (spacing if sizes is None else 0.0)
     cells = np.maximum(1, np.ceil(length / spacing - _SLACK)).astype(int)
     whole = float(np.prod(cells, dtype=np.float64))
-    there = survey.rows - survey.missing
-    filled = there / whole if sizes is None else survey.volume / (whole * float(np.prod(spacing)))
+    blocks = survey.rows - survey.missing
+    filled = blocks / whole if sizes is None else survey.volume / (whole * float(np.prod(spacing)))
     return LatticeGuess(
         tuple(cells.tolist()), tuple(spacing.tolist()), tuple(starts.tolist()), filled
     )
 
 
 def _step(values: NDArray[np.float64]) -> float:
-    """Return the smallest distance between coordinates, 1 where there is only one."""
+    """Return the smallest distance between coordinates, or 1 for a single coordinate."""
     gaps = np.diff(values)
     return float(gaps.min()) if len(gaps) else 1.0
 
@@ -88,7 +88,7 @@ def _on_steps(values: NDArray[np.float64], step: float) -> bool:
 
 
 def sub_blocking(survey: Survey) -> str:
-    """Return how blocks are divided: regular, octree, sub-blocked, sizes unknown, many sizes."""
+    """Classify block sizes: regular, octree, sub-blocked, sizes unknown or many sizes."""
     if not survey.sized or not survey.sizes:
         return "sizes unknown"
     if len(survey.sizes) == 1:
@@ -107,15 +107,14 @@ def sub_blocking(survey: Survey) -> str:
 
 _Bits = NDArray[np.uint64]
 
-# Odd numbers without a pattern: each step of the hashes can be undone, so that it loses nothing.
+# Odd multipliers: every step of the hashes is a bijection, so that no information is lost.
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 class Repeats:
-    """Hashes of 128 bits of all blocks, which two different ones never share in practice.
+    """Finds duplicate blocks by 128-bit hashes, which in practice never collide.
 
-    For each block 24 bytes are kept: in memory up to two million blocks, of more in a temporary
-    file.
+    A block takes 24 bytes: in memory for up to two million blocks, in a temporary file for more.
     """
 
     def __init__(self) -> None:
@@ -130,7 +129,7 @@ class Repeats:
         if self._failed:
             return
         finite = np.isfinite(points).all(axis=1)
-        if not finite.all():  # what is missing is the same as nothing
+        if not finite.all():  # blocks without a centroid are not duplicates
             points, numbers = points[finite], numbers[finite]
             sizes = None if sizes is None else sizes[finite]
         rows = np.column_stack([*_hashed(points, sizes), numbers])
@@ -141,27 +140,27 @@ class Repeats:
             self._spill.close()
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning if some blocks are there twice, with the first of them."""
+        """Yield a warning if there are duplicate blocks, with the first pair."""
         if self._failed:
             yield (
-                f"whether blocks are there twice is not known: {tempfile.gettempdir()} has no room "
-                f"for 24 bytes of each ({self._failed}); TMPDIR names another folder"
+                f"duplicate blocks were not checked: {tempfile.gettempdir()} has no room "
+                f"for 24 bytes a block ({self._failed}); set TMPDIR to use another folder"
             )
         with self._spill:
-            found = [pair for pair in map(_repeated, self._spill.parts()) if len(pair)]
-        if found:
-            pairs = np.concatenate(found)
+            repeats = [pairs for pairs in map(_repeated, self._spill.parts()) if len(pairs)]
+        if repeats:
+            pairs = np.concatenate(repeats)
             before, again = pairs[pairs[:, 1].argmin()].tolist()
-            said = "1 block is" if len(pairs) == 1 else f"{len(pairs):,} blocks are"
+            blocks = "1 block is" if len(pairs) == 1 else f"{len(pairs):,} blocks are"
             yield (
-                f"{said} there again, with the same centroid and size; the first is block "
+                f"{blocks} there again, with the same centroid and size; the first is block "
                 f"{again + 1:,} of the table, the same as block {before + 1:,}: their volume "
                 "counts twice"
             )
 
 
 def _repeated(rows: Rows) -> NDArray[np.uint64]:
-    """Return the numbers of blocks that come again, (n, 2): the one before, and the block."""
+    """Return duplicates as pairs of block numbers, (n, 2): the earlier block, and the repeat."""
     first = np.sort(rows[:, 0])
     twice = first[1:][first[1:] == first[:-1]]
     if not len(twice):
@@ -170,34 +169,34 @@ def _repeated(rows: Rows) -> NDArray[np.uint64]:
     some = some[np.lexsort(some.T[::-1])]
     same = (some[1:, :2] == some[:-1, :2]).all(axis=1)
     pairs: NDArray[np.uint64] = np.column_stack([some[:-1, 2], some[1:, 2]])
-    found: NDArray[np.uint64] = pairs[same]
-    return found
+    repeats: NDArray[np.uint64] = pairs[same]
+    return repeats
 
 
 def _hashed(points: Floats, sizes: Floats | None) -> tuple[_Bits, _Bits]:
     """Return two hashes of each block."""
-    one, other = np.zeros((2, len(points)), np.uint64)
+    first, second = np.zeros((2, len(points)), np.uint64)
     for column in (*points.T, *(() if sizes is None else sizes.T)):
         bits = _mixed((column + 0.0).view(np.uint64))
-        one = _mixed(one ^ bits)
-        other = (other + bits) * _SECOND
-        other ^= other >> np.uint64(32)
-    return one, other
+        first = _mixed(first ^ bits)
+        second = (second + bits) * _SECOND
+        second ^= second >> np.uint64(32)
+    return first, second
 
 
 def _mixed(bits: _Bits) -> _Bits:
-    """Spread the bits of numbers over all 64."""
+    """Mix the 64 bits of each number."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-# Gather the facts chunk by chunk.
+# The survey, chunk by chunk.
 
-# More different coordinates along one axis, or kinds of sizes, are not remembered.
+# Limits of distinct coordinates along an axis, and of distinct block sizes.
 MOST_VALUES, MOST_SIZES = 1 << 20, 1000
-# Coordinates are compared in so many parts of the first chunk's smallest block: exports round, and
-# smaller blocks may come.
+# Coordinates count as equal within this fraction of the smallest block of the first chunk: exports
+# round, and later chunks may have smaller blocks.
 _PARTS = 10_000
 
 
@@ -207,32 +206,32 @@ class Survey:
     Parameters
     ----------
     local : LocalFrame, optional
-        The frame in which they are a lattice, if it is not the world; otherwise the first blocks
-        tell whether the lattice is turned about z.
+        Rotated frame of the lattice; by default a rotation about z is inferred from the first
+        blocks.
     boxes : sequence of (2, 3) float64
-        Of meshes: blocks in each are counted.
+        Bounding boxes of meshes, in which to count blocks.
     axes : (3, 3) float64, optional
-        Directions of the blocks' edges, a row each, where the file or the caller says them.
+        Directions of the block edges, one row each, if the file or the user states them.
 
     Attributes
     ----------
     rows, missing : int
-        Blocks, and those without a centroid.
+        Number of blocks, and of blocks without a centroid.
     sizes : Counter
-        Block sizes and how many blocks have them; empty without sizes.
+        Number of blocks of each size; empty without sizes.
     sized : bool
         Whether every block with a centroid has sizes above zero.
     centroids, extent : (2, 3) float64
-        Boxes of the centroids, and of the blocks with their sizes, in the world.
+        Bounding boxes of the centroids, and of the blocks, in world coordinates.
     local : (2, 3) float64
-        Box of the blocks along the axes of the lattice.
+        Bounding box of the blocks along the lattice axes.
     azimuth : float
-        How far the lattice is turned about z while coordinates are those of the world, in degrees,
-        clockwise, as the axes or else the first blocks say.
+        Rotation of the lattice about z, in degrees clockwise, for world coordinates; from `axes`
+        or the first blocks.
     inside : (k,) int64
-        How many centroids are in each mesh's box.
+        Number of centroids in each mesh's box.
     volume : float
-        Of all the blocks with sizes.
+        Volume of all blocks with sizes.
     """
 
     def __init__(
@@ -248,7 +247,7 @@ class Survey:
         self.inside = np.zeros(len(boxes), np.int64)
         self.azimuth, self.volume = 0.0, 0.0
         self._boxes = boxes
-        # From the world to the lattice: its axes in rows, and one point in both.
+        # From world to lattice coordinates: lattice axes in rows, and one point in both frames.
         self._axes = axes
         self._turn: Floats | None = None
         self._origin = self._local_origin = (0.0, 0.0, 0.0)
@@ -263,14 +262,14 @@ class Survey:
 
     @classmethod
     def of_model(cls, model: BlockFile, boxes: Sequence[Floats] = ()) -> Survey:
-        """Return an empty survey of a model, with what its file and the caller say of its frame."""
+        """Return an empty survey of a model in the frame that its file or the user states."""
         frame = model.frame
-        known = frame.boxes is not None or (model.axes != np.eye(3)).any()
-        return cls(frame.local, boxes, model.axes if known and frame.local is None else None)
+        stated = frame.boxes is not None or (model.axes != np.eye(3)).any()
+        return cls(frame.local, boxes, model.axes if stated and frame.local is None else None)
 
     @property
     def is_turned(self) -> bool:
-        """Whether the lattice is not along the axes of the world."""
+        """Whether the lattice is rotated against the world axes."""
         return self._turn is not None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
@@ -292,9 +291,9 @@ class Survey:
     def add_lattice(
         self, centres: tuple[Floats, Floats, Floats], sizes: tuple[Floats, Floats, Floats]
     ) -> None:
-        """Add every combination of coordinates, with sizes above zero along each axis.
+        """Add the blocks at every combination of coordinates, all with sizes above zero.
 
-        What is kept is what `add` keeps of all these blocks, without making them.
+        The result is the same as from `add`, but without making the blocks.
         """
         count = math.prod(map(len, centres))
         self.rows += count
@@ -322,7 +321,7 @@ class Survey:
         self._remember(lows)
 
     def _usable(self, sizes: Floats | None) -> Floats | None:
-        """Count the sizes, and return them with zero for unusable ones."""
+        """Count the sizes, and return them with unusable sizes set to zero."""
         if sizes is None:
             self.sized = False
             return None
@@ -337,7 +336,7 @@ class Survey:
         return sizes
 
     def _measure(self, points: Floats, sizes: Floats | None) -> None:
-        """Grow the boxes, and remember the coordinates of the blocks' lowest corners."""
+        """Extend the boxes, and collect the coordinates of lowest corners."""
         half = np.zeros((1, 3)) if sizes is None else sizes / 2
         local = self.to_local(points)
         _grow(self.centroids, points, points)
@@ -347,11 +346,11 @@ class Survey:
         self._remember([*(local - half).T])
 
     def _remember(self, lows: Sequence[Floats]) -> None:
-        """Remember the coordinates of lowest corners along each axis."""
-        for axis, known in enumerate(self._places):
-            if known is not None:
+        """Collect the distinct coordinates of lowest corners along each axis."""
+        for axis, values in enumerate(self._places):
+            if values is not None:
                 steps = np.round((lows[axis] - self._start[axis]) / self._quantum[axis])
-                merged = np.union1d(known, steps.astype(np.int64))
+                merged = np.union1d(values, steps.astype(np.int64))
                 self._places[axis] = merged if len(merged) <= MOST_VALUES else None
 
     def to_local(self, points: Floats) -> Floats:
@@ -361,14 +360,14 @@ class Survey:
         return turned(points, self._turn, self._local_origin, self._origin)
 
     def box_of(self, mesh: Mesh) -> Floats:
-        """Return the box of a mesh along the axes of the lattice, (2, 3)."""
+        """Return the bounding box of a mesh along the lattice axes, (2, 3)."""
         if self._turn is None:
             return mesh.bounds
         vertices = np.ascontiguousarray(self.to_local(mesh.vertices))
         return Mesh(vertices, mesh.triangles).bounds
 
     def _begin(self, points: Floats, sizes: Floats | None) -> None:
-        """Derive the lattice's rotation and the tolerance from the first blocks."""
+        """Infer the rotation of the lattice and the tolerance from the first blocks."""
         if self._axes is not None:
             self.azimuth = _azimuth(self._axes)
         elif self._turn is None and sizes is not None:
@@ -384,16 +383,16 @@ class Survey:
     def lows(self, axis: int) -> Floats | None:
         """Return the distinct coordinates of lowest corners along an axis, ascending.
 
-        Centroids stand for them where there are no sizes. None where there are too many.
+        Without sizes, centroids take the place of corners. None if there are too many.
         """
-        known = self._places[axis]
-        if known is None:
+        steps = self._places[axis]
+        if steps is None:
             return None
-        return np.asarray(self._start[axis] + known * self._quantum[axis], np.float64)
+        return np.asarray(self._start[axis] + steps * self._quantum[axis], np.float64)
 
 
 def _azimuth(axes: Floats) -> float:
-    """Return how far axes are turned about z, in degrees; 0 for ones that are tilted."""
+    """Return the rotation of axes about z, in degrees; 0 for tilted axes."""
     if (axes[2] != (0.0, 0.0, 1.0)).any():
         return 0.0
     return round(-math.degrees(math.atan2(axes[0, 1], axes[0, 0])), 6) + 0.0
@@ -404,7 +403,7 @@ def _point(numbers: Floats) -> tuple[float, float, float]:
 
 
 def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the different sizes, (k, 3), and how many blocks have each."""
+    """Return the distinct sizes, (k, 3), and the number of blocks of each."""
     if (sizes == sizes[0]).all():
         return sizes[:1], np.array([len(sizes)])
     # Sorting numbers one axis at a time is far quicker than sorting rows.
@@ -423,7 +422,7 @@ def _least(sizes: Floats) -> Floats:
 
 
 def _steps(points: Floats) -> Floats:
-    """Guess the distance between centroids along each axis: the usual one between neighbours."""
+    """Estimate the distance between centroids along each axis: the median between neighbours."""
     steps = np.ones(3)
     for axis in range(3):
         values = np.unique(points[:, axis])

@@ -15,7 +15,7 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Geometry
-from geodomain.reporting.look import NearHoles, Ramp, darker, faces_said, round_length
+from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note, round_length
 from geodomain.reporting.section_holes import lines_near, samples_near
 from geodomain.reporting.sections import AXES, Section, cut_blocks, cut_triangles
 
@@ -26,41 +26,43 @@ def merge_rectangles(rectangles: Ints) -> Ints:
     Parameters
     ----------
     rectangles : (n, 4) int64
-        Left, right, low, high; those without an area are left out.
+        Left, right, low, high; empty rectangles are dropped.
 
     Returns
     -------
     (k, 4) int64
-        They cover the same.
+        Rectangles that cover the same area.
 
     Examples
     --------
     >>> merge_rectangles(np.array([[0, 1, 0, 1], [1, 2, 0, 1], [0, 2, 1, 3]])).tolist()
     [[0, 2, 0, 3]]
     """
-    kept = rectangles[(rectangles[:, 0] < rectangles[:, 1]) & (rectangles[:, 2] < rectangles[:, 3])]
-    rows = _merge(kept, along=0, across=2)
+    proper = rectangles[
+        (rectangles[:, 0] < rectangles[:, 1]) & (rectangles[:, 2] < rectangles[:, 3])
+    ]
+    rows = _merge(proper, along=0, across=2)
     return _merge(rows, along=2, across=0)
 
 
 def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
-    """Join those that have the same extent across and touch along."""
+    """Join rectangles that touch along one axis and have the same extent across it."""
     low, high = rectangles[:, along], rectangles[:, along + 1]
-    one, two = rectangles[:, across], rectangles[:, across + 1]
-    order = np.lexsort((low, two, one))
-    low, high, one, two = low[order], high[order], one[order], two[order]
+    near, far = rectangles[:, across], rectangles[:, across + 1]
+    order = np.lexsort((low, far, near))
+    low, high, near, far = low[order], high[order], near[order], far[order]
     starts = np.ones(len(low), np.bool_)
-    starts[1:] = (low[1:] != high[:-1]) | (one[1:] != one[:-1]) | (two[1:] != two[:-1])
+    starts[1:] = (low[1:] != high[:-1]) | (near[1:] != near[:-1]) | (far[1:] != far[:-1])
     first = np.flatnonzero(starts)
     last = np.append(first[1:], len(low)) - 1
     out = np.empty((len(first), 4), np.int64)
     out[:, along], out[:, along + 1] = low[first], high[last[: len(first)]]
-    out[:, across], out[:, across + 1] = one[first], two[first]
+    out[:, across], out[:, across + 1] = near[first], far[first]
     return out
 
 
 def rectangles_path(rectangles: Ints) -> str:
-    """Return one path of rectangles, each begun from the corner of the one before."""
+    """Return one path of rectangles, with starts relative to the previous rectangle."""
     steps = np.diff(rectangles[:, [0, 2]], axis=0, prepend=0).tolist()
     return "M0 0" + "".join(
         f"m{right} {down}h{wide}v{high}h{-wide}z"
@@ -81,26 +83,26 @@ def polygons_path(polygons: Iterable[Ints]) -> str:
 
 
 def lines_path(lines: Ints) -> str:
-    """Return one path of lines, (k, 2, 2), each begun from the end of the one before."""
-    seen = lines[(lines[:, 0] != lines[:, 1]).any(axis=1)].reshape(-1, 4)
-    places = np.unique(seen, axis=0).reshape(-1, 2)
+    """Return one path of lines, (k, 2, 2), with starts relative to the previous line."""
+    proper = lines[(lines[:, 0] != lines[:, 1]).any(axis=1)].reshape(-1, 4)
+    places = np.unique(proper, axis=0).reshape(-1, 2)
     steps = np.diff(places, axis=0, prepend=0).reshape(-1, 4)
     return "M0 0" + "".join(f"m{a} {b}l{c} {d}" for a, b, c, d in steps.tolist())
 
 
 # Frame of a section: units, ticks, scale, north.
 
-# Units of the drawing: what is drawn is at most so wide and high, with margins for words.
+# Largest width and height of the drawing area, and its margins, in units of the drawing.
 _WIDTH, _HEIGHT = 10_000, 6_000
 LEFT, TOP, RIGHT, BELOW = 1_300, 200, 600, 800
-# Flatter than this, z is drawn longer.
+# A section with a lower ratio of height to width is exaggerated.
 _FLATTEST = 0.25
 _NAMES = ("x, east", "y, north", "z, up")
 _INK = 'fill="currentColor"'
 
 
 class Window:
-    """From coordinates of a section to units of the drawing; y goes down there."""
+    """Converts section coordinates to units of the drawing, in which y points down."""
 
     def __init__(self, section: Section, extent: Floats) -> None:
         along = list(section.along)
@@ -114,7 +116,7 @@ class Window:
         self.size = np.ceil((self.high - self.low) * self.scales).astype(int)
 
     def units(self, places: Floats) -> Ints:
-        """Return units of places, (..., 2)."""
+        """Convert coordinates, (..., 2)."""
         flat = np.clip((places - self.low) * self.scales, -1e7, 1e7)
         flat[..., 1] = self.size[1] - flat[..., 1]
         units: Ints = np.round(flat + np.array([LEFT, TOP])).astype(np.int64)
@@ -122,7 +124,7 @@ class Window:
 
 
 def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
-    """Draw the frame, its ticks with coordinates, and where the other sections are."""
+    """Draw the frame, ticks with coordinates, and marks of the other sections."""
     right, up = section.along
     wide, high = window.size.tolist()
     foot = TOP + high
@@ -159,12 +161,12 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
 
 
 def _mark(path: str) -> str:
-    """Draw where another section is."""
+    """Draw the mark of another section."""
     return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
 
 
 def scale_bar_svg(window: Window) -> str:
-    """Draw a bar of a round length."""
+    """Draw a scale bar of round length."""
     wide, high = window.size.tolist()
     length = round_length((window.high[0] - window.low[0]) / 4)
     units = round(length * window.scale)
@@ -176,7 +178,7 @@ def scale_bar_svg(window: Window) -> str:
 
 
 def north_svg(window: Window) -> str:
-    """Draw an arrow to the north."""
+    """Draw a north arrow."""
     x, y = LEFT + int(window.size[0]) - 250, TOP + 200
     return (
         f'<g stroke="#fff" stroke-width="30" paint-order="stroke">'
@@ -186,7 +188,7 @@ def north_svg(window: Window) -> str:
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round values between two, at most so many."""
+    """Return at most `most` round values between two."""
     step = round_length((high - low) / most, up=True)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
@@ -195,32 +197,33 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 def _round_factor(factor: float) -> float:
     """Return a round exaggeration near a factor."""
-    return min((1, 2, 3, 5, 10, 20, 50, 100), key=lambda one: abs(math.log(one / factor))) * 1.0
+    factors = (1, 2, 3, 5, 10, 20, 50, 100)
+    return min(factors, key=lambda rounded: abs(math.log(rounded / factor))) * 1.0
 
 
 # Drillholes and the grades of their samples.
 
-# From low to high, told apart by people who see colours differently, in grey too (viridis).
+# Viridis, from low to high: distinguishable with colour-blindness, and in grey.
 _COLOURS = (
     "#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725",
 )  # fmt: skip
 _HOLE_INK = "#222222"
-# More names would hide each other.
+# Names are written up to this number, as more would overlap; width of a letter.
 _MOST_NAMES, _LETTER = 60, 140
-# Units that a line may leave its hole by, and points that a hole has at most.
+# Tolerance of a straightened line in units, and limit of points of a hole.
 _SLACK, _MOST_POINTS = 4, 24
 
 
 @dataclass(frozen=True)
 class GradeClass:
-    """A step of a ramp: its colour, and the grades that it stands for."""
+    """A step of a ramp: its colour and its interval of grades."""
 
     colour: str
-    said: str
+    interval: str
 
 
 def grade_classes(ramp: Ramp) -> list[GradeClass]:
-    """Return the steps of a ramp, low to high; the last one has all that is higher too."""
+    """Return the steps of a ramp from low to high; the last includes all higher grades."""
     edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     if ramp.highest > ramp.high:
@@ -229,16 +232,16 @@ def grade_classes(ramp: Ramp) -> list[GradeClass]:
 
 
 def near_svg(section: Section, window: Window, near: NearHoles) -> str:
-    """Draw the holes near a section, square onto it, with their names and samples.
+    """Draw the holes near a section, projected at right angles, with names and samples.
 
     Parameters
     ----------
     section : Section
         The plane.
     window : Window
-        From coordinates to units of the drawing.
+        Converts coordinates to units.
     near : NearHoles
-        Holes, how near they must be, and samples with the ramp of their grade.
+        Holes, the distance, and samples with the ramp of their grade.
     """
     holes = lines_near(section, near.holes, near.within)
     if not holes:
@@ -252,7 +255,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
         f'stroke-width="40" paint-order="stroke">{escape(name)}</text>'
         for name, x, y in _names(first)
     ]
-    # A hole that is seen from above is a dot.
+    # From above, a vertical hole is a dot.
     width = 40 if section.axis == "z" else 16 if sampled else 26
     return (
         f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
@@ -261,25 +264,25 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
-    """Return names and their places beside where holes begin, but no two over each other."""
-    found: list[tuple[str, int, int]] = []
+    """Return names and their places beside the starts of holes, without overlaps."""
+    placed: list[tuple[str, int, int]] = []
     for name, at in first.items() if len(first) <= _MOST_NAMES else ():
         x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)
         if not any(
             abs(y - other_y) < _LETTER and x < other_x + _wide(other) and other_x < x + _wide(name)
-            for other, other_x, other_y in found
+            for other, other_x, other_y in placed
         ):
-            found.append((name, x, y))
-    return found
+            placed.append((name, x, y))
+    return placed
 
 
 def _wide(name: str) -> float:
-    """Return about how long a name is."""
+    """Estimate the width of a name."""
     return 0.62 * _LETTER * (len(name) + 1)
 
 
 def _samples(section: Section, window: Window, near: NearHoles) -> str:
-    """Draw samples as bars along their holes, one path to a step of the ramp."""
+    """Draw samples as bars along their holes, one path for each step of the ramp."""
     if near.samples is None or near.ramp is None:
         return ""
     lines, values = samples_near(section, near.holes, near.within, near.samples)
@@ -296,7 +299,7 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
-    """Return lines in units of the drawing, with as few points as show them."""
+    """Return lines in units of the drawing, with few points."""
     if not lines:
         return []
     ends = np.cumsum([len(line) for line in lines])
@@ -304,7 +307,7 @@ def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
 
 
 def _fewer(line: Ints) -> Ints:
-    """Return the ends of a line that is straight, and some of the points of one that is not."""
+    """Return the ends of a straight line, or some points of a curved one."""
     along = (line[-1] - line[0]).astype(np.float64)
     length = float(np.hypot(*along))
     offsets = (line - line[0]).astype(np.float64)
@@ -315,8 +318,8 @@ def _fewer(line: Ints) -> Ints:
     some = np.array([0, len(line) - 1])
     if (away > _SLACK).any():
         some = np.unique(np.linspace(0, len(line) - 1, _MOST_POINTS).astype(np.intp))
-    found: Ints = line[some]
-    return found
+    fewer: Ints = line[some]
+    return fewer
 
 
 def _path(lines: Sequence[Ints]) -> str:
@@ -331,22 +334,22 @@ _LOOKING = ("looking west", "looking north", "plan, north up")
 
 @dataclass(frozen=True)
 class SectionStyle:
-    """What all sections of a report have in common.
+    """The style that all sections of a report share.
 
     Attributes
     ----------
     labels : list of str
-        What the codes of blocks stand for, as it is shown.
+        The label of each code, as shown.
     colours : list of str
-        Of the labels.
+        Colours of the labels.
     traces : mapping of str to sequence of Mesh
         Wireframes by domain.
     trace_colours : mapping of str to str
-        The colour of each.
+        Colours of wireframes by domain.
     marks : sequence of Section
-        Other sections whose places are marked at the frame.
+        Other sections to mark at the frame.
     near : NearHoles, optional
-        Drillholes that are drawn where they are near.
+        Drillholes to draw near a section.
     """
 
     labels: list[str]
@@ -359,16 +362,16 @@ class SectionStyle:
 
 @dataclass(frozen=True)
 class DrawnSection:
-    """A section as SVG, and what stands above it."""
+    """The SVG of a section, and its title."""
 
     title: str
     svg: str
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
-    """Say where a section is, how it is looked at, and which blocks it cuts if it is on faces."""
+    """Return the title: plane, viewing direction, exaggeration, and which faces it lies on."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
-    faces = faces_said(section) if _is_on_faces(section, rows, geometry) else ""
+    faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
 
 
@@ -388,19 +391,19 @@ def section_svg(
     Parameters
     ----------
     section : Section
-        The plane. A block has its lower face and not its upper one.
+        The plane. On a lower face it cuts the block, on an upper face it does not.
     number : int
         Makes the identifiers of this drawing unique in a page.
     geometry : Geometry
         The blocks.
     extent : (2, 3) float64
-        Of the blocks in the world: the frame.
+        World bounding box of the blocks, for the frame.
     style : SectionStyle
 
     Returns
     -------
     DrawnSection
-        Its drawing is an `svg` element with a title.
+        The drawing is an `svg` element with a title.
     """
     window = Window(section, extent)
     rows = cut_rows(section, geometry)
@@ -417,7 +420,7 @@ def section_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
         f'aria-labelledby="section-title-{number}" font-size="210" '
         f'font-family="system-ui, sans-serif"><title id="section-title-{number}">'
-        f"Section {escape(title)}: {escape(_said(rows, geometry, style))}</title>"
+        f"Section {escape(title)}: {escape(_label_counts(rows, geometry, style))}</title>"
         + "".join(parts)
         + "</svg>"
     )
@@ -425,7 +428,7 @@ def section_svg(
 
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
-    """Return the blocks that a section cuts, as places in the geometry."""
+    """Return the indices of the blocks that a section cuts."""
     axis = section.across
     if not geometry.is_turned:
         return _cut_straight(section.at - geometry.origin[axis], axis, geometry)
@@ -438,7 +441,7 @@ def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
 
 
 def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]:
-    """Return the blocks that a plane across their own axis cuts: few pairs of place and size."""
+    """Return the blocks cut by a plane across a block axis, from distinct centres and sizes."""
     offset = at - geometry.centres[axis][:, None]
     half = geometry.sizes[:, axis] / 2
     cut = (-half <= offset) & (offset < half)
@@ -447,8 +450,8 @@ def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]
         return np.empty(0, np.int64)
     places = geometry.places[axis]
     near = np.flatnonzero((places >= levels[0]) & (places <= levels[-1]))
-    found: NDArray[np.int64] = near[cut[places[near], geometry.kinds[near]]]
-    return found
+    rows: NDArray[np.int64] = near[cut[places[near], geometry.kinds[near]]]
+    return rows
 
 
 def _blocks(
@@ -458,7 +461,7 @@ def _blocks(
     window: Window,
     style: SectionStyle,
 ) -> str:
-    """Draw the blocks, one path to a label, and write each label where it has most room."""
+    """Draw the blocks, one path for each label, and write each label in its largest rectangle."""
     codes = geometry.codes[rows]
     rectangles, polygons = _shapes(section, rows, geometry, window)
     paths, words = [], []
@@ -469,7 +472,7 @@ def _blocks(
             words.append(_word(merged, style.labels[code], window))
         else:
             path = polygons_path([polygons[row] for row in np.flatnonzero(codes == code)])
-        # Corners of slanted polygons are rounded to units: a line as wide closes the gaps.
+        # Corners of slanted polygons are rounded to units; an outline closes the gaps.
         colour = style.colours[code]
         line = "" if rectangles is not None else f' stroke="{colour}" stroke-width="16"'
         paths.append(f'<path fill="{colour}"{line} shape-rendering="crispEdges" d="{path}"/>')
@@ -479,7 +482,7 @@ def _blocks(
 def _shapes(
     section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
 ) -> tuple[Ints | None, list[Ints]]:
-    """Return blocks as rectangles, or as polygons where they are none in this plane."""
+    """Return blocks as rectangles, or as polygons if they are not rectangles in this plane."""
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
     if not geometry.is_turned:
         along = list(section.along)
@@ -489,7 +492,8 @@ def _shapes(
     polygons = cut_blocks(section, points, sizes, geometry.matrix)
     upright = section.axis != "z" and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
     if upright:  # a vertical plane cuts upright blocks in rectangles
-        boxes = np.array([[one.min(axis=0), one.max(axis=0)] for one in polygons]).reshape(-1, 2, 2)
+        corners = [[polygon.min(axis=0), polygon.max(axis=0)] for polygon in polygons]
+        boxes = np.array(corners).reshape(-1, 2, 2)
         low, high = window.units(boxes[:, 0]), window.units(boxes[:, 1])
         return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
     return None, [window.units(polygon) for polygon in polygons]
@@ -527,7 +531,7 @@ def _over(section: Section, window: Window, style: SectionStyle, number: int) ->
 
 
 def _traces(section: Section, window: Window, style: SectionStyle) -> str:
-    """Draw where the plane cuts wireframes: a dark line on a pale one."""
+    """Draw the traces of wireframes: a dark line on a pale one."""
     paths = []
     for name, meshes in style.traces.items():
         lines = [cut_triangles(section, mesh.vertices[mesh.triangles]) for mesh in meshes]
@@ -539,8 +543,8 @@ def _traces(section: Section, window: Window, style: SectionStyle) -> str:
     return "".join(paths)
 
 
-def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
-    """Say what a section shows."""
+def _label_counts(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
+    """List the labels of a section with their numbers of blocks."""
     codes, counts = np.unique(geometry.codes[rows], return_counts=True)
     order = np.argsort(-counts)
     return ", ".join(
@@ -552,18 +556,18 @@ def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> s
 def default_sections(
     geometry: Geometry, extent: Floats, focus: Floats, count: int
 ) -> list[Section]:
-    """Choose sections through the labelled domains, across each axis, amid blocks.
+    """Choose sections through the labelled domains, across each axis, through block centres.
 
     Parameters
     ----------
     geometry : Geometry
         The blocks.
     extent, focus : (2, 3) float64
-        The boxes of all blocks, and of the labelled domains.
+        Bounding boxes of all blocks, and of the labelled domains.
     count : int
-        At most so many in all.
+        Largest number of sections.
     """
-    found = []
+    sections = []
     for axis, name in enumerate(AXES):
         low, high = focus[:, axis]
         each = max(1, count // 3)
@@ -576,8 +580,8 @@ def default_sections(
             levels = np.unique(geometry.centres[axis] + geometry.origin[axis])
             nearest = np.abs(levels[:, None] - wanted).argmin(axis=0)
             chosen = levels[nearest].tolist()
-        found += [Section(name, float(at)) for at in dict.fromkeys(chosen)]
-    return found
+        sections += [Section(name, float(at)) for at in dict.fromkeys(chosen)]
+    return sections
 
 
 # Histograms and curves of grades.
@@ -594,14 +598,14 @@ def histogram_svg(
     Parameters
     ----------
     domain, colour : str
-        What is drawn, and how.
+        The domain and its colour.
     edges : (k + 1,) float64
     shares : (k,) float64
         0 to 1.
     name : str
         Makes identifiers unique.
     grade : str
-        Below the axis.
+        Text below the axis.
     """
     most = float(shares.max()) or 1.0
     parts = []
@@ -616,8 +620,8 @@ def histogram_svg(
     parts += _bottom(float(edges[0]), float(edges[-1]), edges, grade)
     parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most, percent=True)
     mean = float((shares * (edges[:-1] + edges[1:]) / 2).sum())
-    said = f"Histogram of {grade} in {domain}; mean about {mean:.3g}"
-    return _drawing(domain, said, f"histogram-{name}", parts)
+    caption = f"Histogram of {grade} in {domain}; mean about {mean:.3g}"
+    return _drawing(domain, caption, f"histogram-{name}", parts)
 
 
 def curve_svg(
@@ -634,22 +638,22 @@ def curve_svg(
     Parameters
     ----------
     domain, colour : str
-        What is drawn, and how.
+        The domain and its colour.
     cutoffs, tonnes : sequence of float
         Ascending cut-offs, and the tonnes at or above each.
     means : sequence of float or None
-        The mean grade of those; None where there are none.
+        Mean grade at or above each cut-off; None if there is no block.
     name : str
         Makes identifiers unique.
     grade : str
-        Below the axis.
+        Text below the axis.
     """
     edges = np.array([cutoffs[0], cutoffs[-1] or 1.0])
     most = max(tonnes)
     highest = max((mean for mean in means if mean is not None), default=1.0) or 1.0
-    line = _curve_path(cutoffs, [one / most for one in tonnes], edges)
-    there = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
-    dashes = _curve_path([at for at, _ in there], [mean / highest for _, mean in there], edges)
+    line = _curve_path(cutoffs, [value / most for value in tonnes], edges)
+    points = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
+    dashes = _curve_path([at for at, _ in points], [mean / highest for _, mean in points], edges)
     parts = [
         f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="3"/>',
         f'<path d="{dashes}" fill="none" stroke="currentColor" stroke-width="1.6" '
@@ -660,19 +664,19 @@ def curve_svg(
     for value in ticks(0.0, highest, 3):
         y = _FOOT - (_FOOT - _TOP) * min(value / highest, 1)
         parts.append(f'<text {_INK} x="{_RIGHT + 6}" y="{y + 4:.1f}">{value:.4g}</text>')
-    said = f"Grade-tonnage curve of {grade} in {domain}"
-    return _drawing(domain, said, f"curve-{name}", parts)
+    caption = f"Grade-tonnage curve of {grade} in {domain}"
+    return _drawing(domain, caption, f"curve-{name}", parts)
 
 
-def _drawing(title: str, said: str, name: str, parts: Sequence[str]) -> str:
+def _drawing(title: str, caption: str, name: str, parts: Sequence[str]) -> str:
     frame = (
         f'<path d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}V{_TOP}" fill="none" stroke="currentColor" '
         'stroke-opacity="0.5"/>'
     )
-    name = "".join(one if one.isalnum() else "-" for one in name)
+    name = "".join(letter if letter.isalnum() else "-" for letter in name)
     return (
         f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-labelledby="{name}" font-size="12" '
-        f'font-family="system-ui, sans-serif"><title id="{name}">{escape(said)}</title>'
+        f'font-family="system-ui, sans-serif"><title id="{name}">{escape(caption)}</title>'
         f'<text {_INK} x="{_LEFT}" y="20" font-size="14" font-weight="600">{escape(title)}</text>'
         f"{''.join(parts)}{frame}</svg>"
     )
@@ -712,7 +716,7 @@ def _side(values: Sequence[float], most: float, *, percent: bool = False) -> lis
 
 
 def _short(value: float, *, percent: bool) -> str:
-    """Say a number in few characters."""
+    """Format a number in few characters."""
     if percent:
         return f"{value:.0%}" if value >= 0.01 or not value else f"{value:.1%}"
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):

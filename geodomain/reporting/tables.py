@@ -1,4 +1,4 @@
-"""Tables of a report as HTML: the summary by domain, and other facts."""
+"""Make the HTML tables of a report: blocks by domain, overlaps, files and options."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from geodomain.reporting.blocks import Blocks
 from geodomain.reporting.look import usual_ground
 from geodomain.reporting.record import FileFacts, OverlapFacts, PartFacts, SummaryFacts
 
-# What stands for no label where a format holds numbers alone.
+# The code for no label in formats that hold only numbers.
 _NO_LABEL = "0"
 
 
 @dataclass(frozen=True)
 class DomainRow:
-    """One label of a model.
+    """A label of a model with its blocks and volumes.
 
     Attributes
     ----------
     label : str
-        As the file has it.
+        Text in the file.
     name : str
-        Of the domain, where the label is its code; otherwise the label.
+        Name of the domain if the label is its code, otherwise the label.
     blocks : int
-        How many have it.
+        Number of blocks.
     share : float
-        Of all blocks, 0 to 1.
+        Share of all blocks, 0 to 1.
     volume : float
-        Of those with sizes, in cubed units of the file.
+        Volume of the blocks with sizes, in cubed units of the file.
     own_volume : float, optional
-        Of the blocks in the domain before others come first, from a record.
+        Volume of the blocks in the domain before priority, from a record.
     wireframe_volume : float, optional
-        That its solids enclose.
+        Volume inside its solids.
     proportion_volume : float, optional
-        By the shares of blocks in the file, where it has them.
+        Volume by the share columns of the file, if it has them.
     is_ground : bool
-        Whether it is no domain: background, or no label.
+        Whether it is background or no label, not a domain.
     """
 
     label: str
@@ -58,7 +58,7 @@ class DomainRow:
 
     @property
     def difference(self) -> float | None:
-        """Return how much more volume its blocks have, by themselves, than its wireframe."""
+        """The relative difference of the blocks' volume before priority from the wireframe's."""
         if self.own_volume is None or not self.wireframe_volume:
             return None
         return self.own_volume / self.wireframe_volume - 1
@@ -74,16 +74,16 @@ def domain_rows(
     blocks : Blocks
         The model.
     domains : Domains
-        What it was labelled by, as far as is known: their order is that of the rows.
+        Domains of the labelling, as far as they are known; rows follow their order.
     summary : mapping, optional
-        Of a record.
+        Summary of a record.
     background : sequence of str
-        Labels that are no domain. Where neither this nor the others say, a label WASTE is none.
+        Labels that are not domains. If nothing names any, a label WASTE is background.
 
     Returns
     -------
     list of DomainRow
-        One for each label in the file and each domain that has no block.
+        A row for each label in the file, and for each domain without a block.
     """
     parts = {part["name"]: part for part in (summary["domains"] if summary else ())}
     numbers = _names_of_numbers(blocks, summary) if summary else {}
@@ -95,21 +95,24 @@ def domain_rows(
     if numbers:
         ground.add(_NO_LABEL)
     counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
-    each = blocks.sizes.prod(axis=1)
-    volumes = np.bincount(blocks.codes, each, len(blocks.labels))
-    shared = {name: float(np.nansum(shares * each)) for name, shares in blocks.proportions.items()}
+    block_volumes = blocks.sizes.prod(axis=1)
+    volumes = np.bincount(blocks.codes, block_volumes, len(blocks.labels))
+    shared = {
+        name: float(np.nansum(shares * block_volumes))
+        for name, shares in blocks.proportions.items()
+    }
     solids = {target.name: target.wireframes for target in domains.targets}
-    known = {names.get(label, label): place for place, label in enumerate(blocks.labels)}
-    order = [*listed, *sorted(name for name in known if name not in listed)]
+    places = {names.get(label, label): place for place, label in enumerate(blocks.labels)}
+    order = [*listed, *sorted(name for name in places if name not in listed)]
     order.sort(key=lambda name: name in ground)
-    found = []
+    rows = []
     for name in order:
-        place = known.get(name)
+        place = places.get(name)
         part = parts.get(name)
         wireframe = part["wireframe_volume"] if part else None
         if not parts:
             wireframe = _enclosed(solids.get(name, ()))
-        found.append(
+        rows.append(
             DomainRow(
                 label=name if place is None else blocks.labels[place],
                 name=name,
@@ -122,11 +125,11 @@ def domain_rows(
                 is_ground=name in ground or (place is not None and blocks.labels[place] in ground),
             )
         )
-    return found
+    return rows
 
 
 def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[str, str]:
-    """Return the domains whose codes stand in the file, and the background, by code."""
+    """Return the names of domains and background by code, as text."""
     coded = {target.name: target.code for target in domains.targets}
     if domains.background:
         coded[domains.background] = domains.background_code
@@ -135,9 +138,9 @@ def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[st
 
 
 def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
-    """Return what numbers stand for where a format holds numbers alone, as GSLIB does.
+    """Return the labels behind numbers, for formats that hold only numbers, such as GSLIB.
 
-    There labels are counted from 1, in their order; the blocks of each must be those of the record.
+    They number labels from 1, in order. The counts of blocks must agree with the record.
     """
     rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
     wanted: dict[str, int] = {}
@@ -148,24 +151,26 @@ def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
         return {}
     names = {str(number): label for number, label in enumerate(wanted, 1)}
     counts = np.bincount(blocks.codes, minlength=len(blocks.labels)).tolist()
-    found = dict(zip(blocks.labels, counts, strict=True))
-    found.pop(_NO_LABEL, None)
-    same = found == {number: wanted[label] for number, label in names.items() if wanted[label]}
+    counts_in_file = dict(zip(blocks.labels, counts, strict=True))
+    counts_in_file.pop(_NO_LABEL, None)
+    same = counts_in_file == {
+        number: wanted[label] for number, label in names.items() if wanted[label]
+    }
     return names if same else {}
 
 
 def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
-    """Return the labels of blocks in no domain, without coordinates, or beyond surfaces."""
+    """Return the labels that are not domains: background, unassigned, leaking and beyond."""
     codes = (domains.background_code, domains.unassigned_code)
-    found = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
+    labels = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
     if summary is None:
-        return found
+        return labels
     rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
-    return found | {part["label"] for part in rest}
+    return labels | {part["label"] for part in rest}
 
 
 def _enclosed(meshes: Sequence[Mesh]) -> float | None:
-    """Return the volume of solids, none where one is missing or open."""
+    """Return the volume of solids, or None if there is none or one is open."""
     closed = meshes and all(mesh.is_closed for mesh in meshes)
     return sum(map(mesh_volume, meshes)) if closed else None
 
@@ -178,18 +183,18 @@ _POINT = re.compile(r"\((-?[\d.e+]+), (-?[\d.e+]+), (-?[\d.e+]+)\)")
 def table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str
 ) -> str:
-    """Lay cells of HTML out as a table; the first cell of a row names it.
+    """Return an HTML table; the first cell of a row is its heading.
 
     Parameters
     ----------
     caption : str
-        What stands above.
+        Caption above the table.
     headings : sequence of str
-        Of the columns.
+        Headings of the columns.
     rows : sequence of sequence of str
-        Cells that are HTML already.
+        Cells as HTML.
     name : str
-        The identifier of the table in the page.
+        Identifier of the table in the page.
     """
     head = "".join(f'<th scope="col">{escape(word)}</th>' for word in headings)
     body = "".join(
@@ -204,7 +209,7 @@ def table(
 
 
 def swatch(colour: str) -> str:
-    """Return a small square of a colour; what it stands for is beside it."""
+    """Return a small coloured square, to stand beside a name."""
     return (
         '<svg class="swatch" width="14" height="14" aria-hidden="true">'
         f'<rect width="14" height="14" fill="{colour}" stroke="#888"/></svg>'
@@ -212,7 +217,7 @@ def swatch(colour: str) -> str:
 
 
 def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
-    """Return blocks and volumes by domain."""
+    """Return the table of blocks and volumes by domain."""
     own = any(row.own_volume is not None for row in rows)
     solid = any(row.wireframe_volume is not None for row in rows)
     shared = any(row.proportion_volume is not None for row in rows)
@@ -243,22 +248,22 @@ def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
 
 
 def overlaps_table(overlaps: Sequence[OverlapFacts]) -> str:
-    """Return what pairs of solids share; nothing where they share none."""
+    """Return the table of overlaps between solids, or "" if there are none."""
     if not overlaps:
         return ""
     rows = [
         [
-            f"{escape(one['solids'][0])} and {escape(one['solids'][1])}",
-            f"{one['blocks']:,}",
-            volume(one["volume"]),
+            f"{escape(overlap['solids'][0])} and {escape(overlap['solids'][1])}",
+            f"{overlap['blocks']:,}",
+            volume(overlap["volume"]),
         ]
-        for one in overlaps
+        for overlap in overlaps
     ]
     return table("Blocks in two solids", ["solids", "blocks", "volume"], rows, name="overlaps")
 
 
 def files_table(files: Sequence[tuple[str, FileFacts]]) -> str:
-    """Return the files of a run with their SHA-256."""
+    """Return the table of files with their SHA-256."""
     rows = [
         [
             what,
@@ -272,25 +277,25 @@ def files_table(files: Sequence[tuple[str, FileFacts]]) -> str:
 
 
 def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
-    """Return names and values; values that say nothing are left out."""
+    """Return a table of names and values, without empty values."""
     rows = [
         [escape(key.replace("_", " ")), escape(_fact(value))]
         for key, value in facts.items()
-        if not _says_nothing(value)
+        if not _is_empty(value)
     ]
     return table(caption, ["what", "value"], rows, name=name) if rows else ""
 
 
 def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
-    """Return warnings, each place in them a link into the view."""
+    """Return warnings as a list, with each place in them a link into the view."""
     if not warnings:
         return "<p>None.</p>"
-    items = "".join(f"<li>{_linked(one)}</li>" for one in warnings)
+    items = "".join(f"<li>{_linked(sentence)}</li>" for sentence in warnings)
     return f'<ul id="{name}">{items}</ul>'
 
 
 def volume(value: float | None) -> str:
-    """Say a volume with six digits or more, or nothing."""
+    """Format a volume with six digits or more; "" for None."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.6g}"
@@ -300,15 +305,15 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:+.2%}"
 
 
-def _says_nothing(value: object) -> bool:
-    """Return whether a value is none, False or empty; 0 is a number."""
+def _is_empty(value: object) -> bool:
+    """Return whether a value is None, False or empty; 0 is not empty."""
     return value is None or value is False or value in ("", [], (), {})
 
 
 def _fact(value: object) -> str:
-    """Say a value in one line."""
+    """Format a value in one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_fact(one)}" for key, one in value.items())
+        return ", ".join(f"{key} = {_fact(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_fact, value))
     return str(value)
@@ -317,9 +322,9 @@ def _fact(value: object) -> str:
 def _linked(sentence: str) -> str:
     """Make a link of each place in a sentence."""
     parts, end = [], 0
-    for found in _POINT.finditer(sentence):
-        place = ",".join(found.groups())
-        parts.append(escape(sentence[end : found.start()]))
-        parts.append(f'<a href="#view" data-at="{place}">{escape(found.group())}</a>')
-        end = found.end()
+    for match in _POINT.finditer(sentence):
+        place = ",".join(match.groups())
+        parts.append(escape(sentence[end : match.start()]))
+        parts.append(f'<a href="#view" data-at="{place}">{escape(match.group())}</a>')
+        end = match.end()
     return "".join([*parts, escape(sentence[end:])])

@@ -1,4 +1,4 @@
-"""Synthetic ground for demos, tests and benchmarks: arrays, no files."""
+"""Make synthetic deposits, meshes and segments for demos, tests and benchmarks."""
 
 from __future__ import annotations
 

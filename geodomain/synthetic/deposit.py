@@ -1,4 +1,4 @@
-"""Triangulated sheets and the closed solids between two of them; no geology here."""
+"""Make the demo's gold deposit: wireframes, block models and drillholes as arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from geodomain.mesh.mesh import Mesh
 
 Triangles = NDArray[np.int32]
 
-# Surveyed wireframes come with a finite step. An eighth of a metre is also a divisor of every
-# centroid of the demo's models, so that some vertices stand exactly above blocks, and a step of a
-# power of two hides the last bit in which the sine of one machine differs from another's.
+# Surveyed wireframes have coordinates of finite precision. Every centroid of the demo's models is a
+# multiple of an eighth of a metre, so that some vertices lie exactly above centroids. A step that
+# is a power of two also hides the last bit, in which sines differ between machines.
 SURVEY_STEP = 0.125
 
 
@@ -75,13 +75,13 @@ def rim(triangles: Triangles) -> NDArray[np.int64]:
 
 
 def between(top: Floats, bottom: Floats, triangles: Triangles, name: str) -> Mesh:
-    """Close the room between two sheets that share a triangulation.
+    """Make the closed solid between two sheets that share a triangulation.
 
     Parameters
     ----------
     top, bottom : ndarray of shape (v, 3)
-        Where each vertex of the sheet lies above and below. Vertices of the rim
-        where both are equal close the solid by themselves, others get a wall.
+        Positions of each vertex in the upper and the lower sheet. The sheets join where a rim
+        vertex has equal positions; the rest of the rim gets a wall.
     triangles : ndarray of shape (t, 3)
         Counter-clockwise seen from above.
     name : str
@@ -217,13 +217,13 @@ def oxide_zone(spacing: float) -> Mesh:
     return between(top, bottom, triangles, "oxide")
 
 
-# --- Block models of the synthetic deposit and their text; no wireframes, no files.
+# --- Block models of the deposit, and their text.
 
 NAMES = ("XC", "YC", "ZC", "XINC", "YINC", "ZINC", "AU", "DENSITY", "ROCK")
 ROCKS = np.array(["AIR", "LATERITE", "SCHIST", "BIF"])
 SUBDIVISIONS = 2  # halvings of a parent block: 10 x 10 x 5 m down to 2.5 x 2.5 x 1.25 m
 HALVES = np.array([[i, j, k] for k in (-1, 1) for j in (-1, 1) for i in (-1, 1)]) / 2.0
-# Corners, and the middles of edges and faces, so that a thin rim is not missed between corners.
+# Corners and the middles of edges and faces, so that a thin rim between corners is not missed.
 PROBES = np.array([[i, j, k] for k in (-1, 0, 1) for j in (-1, 0, 1) for i in (-1, 0, 1)]) / 2.0
 
 
@@ -240,7 +240,7 @@ class BlockTable:
     densities : ndarray of shape (n,)
         Tonnes per cubic metre.
     rocks : ndarray of shape (n,), str
-        What the rock was logged as: not the domain, which is still to be found.
+        Logged rock type, which is not the domain.
     """
 
     centroids: Floats
@@ -279,14 +279,14 @@ def regular(block: Floats, seed: int) -> BlockTable:
 
 
 def subblocked(block: Floats, seed: int) -> BlockTable:
-    """Return the model whose parents are halved, twice, where the ore begins or ends."""
+    """Return the model whose parents are halved twice at the boundary of the ore."""
     whole, split = parents(block), np.ones((1, 3)) * block
     order = np.arange(len(whole), dtype=np.float64)
     finished: list[tuple[Floats, Floats, Floats]] = []
     for level in range(SUBDIVISIONS + 1):
         straddles = straddling(whole, split) & (level < SUBDIVISIONS)
-        kept = whole[~straddles]
-        finished.append((order[~straddles], kept, np.broadcast_to(split, kept.shape)))
+        unsplit = whole[~straddles]
+        finished.append((order[~straddles], unsplit, np.broadcast_to(split, unsplit.shape)))
         split = split / 2
         whole = (whole[straddles][:, None] + HALVES * split).reshape(-1, 3)
         order = (order[straddles][:, None] + np.arange(8) / 8.0 ** (level + 1)).ravel()
@@ -303,7 +303,7 @@ def parents(block: Floats) -> Floats:
 
 
 def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
-    """Return which blocks the boundary of an ore lens passes through."""
+    """Return which blocks the boundary of an ore lens crosses."""
     crossed = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:
         middle = lens.holds(centroids)
@@ -313,7 +313,7 @@ def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
 
 
 def described(centroids: Floats, sizes: Floats, seed: int) -> BlockTable:
-    """Return each block a rock, a density and a grade."""
+    """Give each block a rock, a density and a grade."""
     x, y, z = (centroids - ORIGIN).T
     ore = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:
@@ -321,7 +321,8 @@ def described(centroids: Floats, sizes: Floats, seed: int) -> BlockTable:
     air, oxidised = z > topography_height(x, y), z > oxidation_height(x, y)
     kind = np.where(ore, 3, 2)
     rocks = ROCKS[np.where(air, 0, np.where(oxidised & ~ore, 1, kind))]
-    # Three uniform numbers make a bell that, unlike a normal variate, needs no logarithm.
+    # The sum of three uniform numbers is bell-shaped and, unlike a normal variate, needs no
+    # logarithm.
     random = np.random.Generator(np.random.PCG64(seed))
     nugget = random.random((3, len(centroids))).sum(axis=0) - 1.5
     trend = 0.5 * np.sin(x / 29) * np.cos(y / 43) + 0.3 * np.sin(z / 11)
@@ -337,10 +338,10 @@ def described(centroids: Floats, sizes: Floats, seed: int) -> BlockTable:
     )
 
 
-# --- Drillholes through the synthetic deposit and their tables as text; no wireframes, no files.
+# --- Drillholes through the deposit, and their tables as text.
 
 SAMPLE, STATION = 2.0, 30.0  # metres along a hole
-# A hole begins steep and lifts in a vertical plane, as holes do: degrees for each metre.
+# A hole starts steep and flattens in a vertical plane, as real holes do: LIFT in degrees a metre.
 STEEP, LIFT, WEST = 66.0, 0.05, 270.0
 
 
@@ -363,7 +364,7 @@ class HoleTables:
     grades: list[Floats]
 
     def __len__(self) -> int:
-        """Count the holes."""
+        """Return the number of holes."""
         return len(self.collars)
 
     @property
@@ -379,7 +380,7 @@ class HoleTables:
         return _text(rows)
 
     def survey_csv(self) -> bytes:
-        """Return the survey, its dips negative downwards; the last stations lie above the ends."""
+        """Return the survey table, with negative dips downwards and no station at the end."""
         rows = ["HOLEID,DEPTH,AZIMUTH,DIP"]
         for name, length in zip(self.names, self.lengths, strict=True):
             for depth in np.arange(0.0, length, STATION).tolist():
@@ -418,9 +419,9 @@ def drilling(seed: int = 1) -> HoleTables:
 
 
 def path(collar: Floats, depths: Floats) -> Floats:
-    """Return points of a hole, (n, 3): an arc of a circle in a vertical plane, towards the west.
+    """Return points of a hole, (n, 3), on an arc in a vertical plane towards the west.
 
-    Above its last station; below it a hole goes on straight, which is no farther than 0.1 m away.
+    Below its last station a desurveyed hole is straight, at most 0.1 m from the arc.
     """
     rate = np.deg2rad(LIFT)
     dips: NDArray[np.float64] = np.deg2rad(STEEP) - rate * depths
@@ -434,7 +435,7 @@ def _text(rows: list[str]) -> bytes:
     return ("\n".join(rows) + "\n").encode()
 
 
-# --- The whole synthetic deposit: wireframes and block models that belong together.
+# --- The whole deposit: wireframes, block models and drillholes that belong together.
 
 # Name: parent block (m), rings of a lens, spacing of the dyke and of the surveyed surfaces (m).
 SIZES = {
@@ -453,13 +454,13 @@ class Deposit:
     solids : dict of str to Mesh
         Closed wireframes: ``dyke``, ``ore_upper``, ``ore_lower``, ``oxide``.
     domains : dict of str to list of Mesh
-        The same under the names of the domains, first to win first.
+        The same meshes by the name of their domain, in order of priority.
     topography : Mesh
         The ground, an open surface; the roof of ``oxide`` coincides with it.
     regular, subblocked : BlockTable
-        Two models of the same ground.
+        Two models of the same rock.
     drilling : HoleTables
-        Holes through it, and their samples.
+        Holes through the deposit, and their samples.
     """
 
     solids: dict[str, Mesh]
@@ -480,7 +481,7 @@ def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
         5 x 5 x 2.5 m (800,000), and wireframes to match. The sub-blocked model
         halves such blocks twice where the boundary of the ore passes.
     seed : int
-        Of the grades' nugget; nothing else is random.
+        Seed of the nugget effect in the grades; nothing else is random.
 
     Returns
     -------
@@ -489,7 +490,7 @@ def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
     Raises
     ------
     ValueError
-        For a size that is not one of the three.
+        If the size is not one of the three.
 
     Examples
     --------

@@ -27,9 +27,9 @@ TOPOGRAPHY, REGULAR, SUBBLOCKED = "topography.ply", "regular.csv", "subblocked.c
 COLLAR, SURVEY, ASSAY = "collar.csv", "survey.csv", "assay.csv"
 DOMAINS = "domains.toml"
 
-# What `geodomain label --domains` makes of the deposit: all kinds of domain but a stack.
+# The domains for `geodomain label --domains`: every kind except a stack.
 DOMAIN_LIST = """\
-# The first domain that has a block wins; files are beside this one.
+# The first domain that holds a block labels it; files are beside this one.
 background = "WASTE"
 background_code = 9
 
@@ -63,25 +63,25 @@ code = 4
 
 
 def file_names() -> tuple[str, ...]:
-    """Return the names of all the files of a deposit, wireframes first, the domains last."""
+    """Return the names of all files of a deposit, wireframes first and domains last."""
     solids = (name + suffix for name, suffix in SUFFIXES.items())
     return (*solids, TOPOGRAPHY, REGULAR, SUBBLOCKED, COLLAR, SURVEY, ASSAY, DOMAINS)
 
 
 def labelled_files(folder: Path) -> dict[Path, Path]:
-    """Return where the demo writes each block model of a folder when it has been labelled."""
+    """Return the path of the labelled copy of each block model in a folder."""
     return {folder / model: folder / f"labelled_{model}" for model in (REGULAR, SUBBLOCKED)}
 
 
 def require_free(folder: Path, *, overwrite: bool = False) -> None:
-    """Raise FileExistsError if a file of the demo is there, labelled ones included."""
+    """Raise FileExistsError if a file of the demo exists, labelled models included."""
     made = [folder / name for name in file_names()]
     refuse_to_replace([*made, *labelled_files(folder).values()], overwrite=overwrite)
 
 
 @contextmanager
 def all_or_none(folder: Path) -> Iterator[None]:
-    """Remove the files of the demo that were made in the block, if that fails."""
+    """Remove the files that the block has made, if it fails."""
     made = [*(folder / name for name in file_names()), *labelled_files(folder).values()]
     new, new_folder = [path for path in made if not path.exists()], not folder.exists()
     try:
@@ -103,11 +103,11 @@ def write_deposit(
     Parameters
     ----------
     deposit : Deposit
-        What to write.
+        The deposit.
     folder : Path
-        Where to; made if it is missing.
+        The folder; created if it is missing.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether to replace existing files.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def write_deposit(
     Raises
     ------
     FileExistsError
-        If one of the files is there and may not be replaced.
+        If a file exists and ``overwrite`` is false.
     OSError
         If a file cannot be written.
     """
@@ -150,12 +150,12 @@ def write_deposit(
 TRIANGLES, PARAMETERS = "triangles_i32", "parameters.json"
 CROSSES, CROSSINGS = "truth_boolean_i32", "truth_count_i32"
 
-# The longest segment, in cells of the grid.
+# Length of the longest segment, in cells of the grid.
 _REACH = 4
 
 
 def longest_segment(triangles: int) -> float:
-    """Return the longest that a segment of the scene can be, in metres."""
+    """Return the greatest length of a segment of the scene, in metres."""
     return _REACH * cell_size(triangles)
 
 
@@ -166,7 +166,7 @@ def segment_file_names(float_type: str = "float32") -> tuple[str, str, str, str]
 
 
 class SceneFiles(TypedDict):
-    """What was asked for and made, as parameters.json says it."""
+    """The contents of parameters.json: the request and the result."""
 
     triangles: int
     vertices: int
@@ -194,42 +194,41 @@ def write_scene(
     threads: int | None = None,
     progress: Progress | bool = False,
 ) -> SceneFiles:
-    """Write a terrain and segments across it as raw files, and the truth about them.
+    """Write a terrain, segments across it and their exact crossings as raw files.
 
-    Truth is the exact count of crossings by `geodomain.SegmentIntersector` of the numbers
-    in the files, so a segment that meets another fold of the terrain is counted right.
+    The crossings are exact counts by `geodomain.SegmentIntersector` for the numbers in the files,
+    so that segments which meet another fold of the terrain count correctly.
 
     Parameters
     ----------
     folder : Path
-        Where to; made if it is missing.
+        The folder; created if it is missing.
     triangles, rays : int
-        How many, the triangles about.
+        Number of triangles, approximate, and of segments.
     seed : int
-        Of everything random: the same files again.
+        Seed of everything random; the same seed gives the same files.
     perturb : bool
         Let segments pass beside the centroids; see `segments_across`.
     float_type : {"float32", "float64"}
-        Of vertices and segments. Both hold the same numbers.
+        Type of vertices and segments. Both hold the same numbers.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether to replace existing files.
     threads : int, optional
-        For the truth.
+        Threads for counting crossings.
     progress : bool or callable
-        True shows the share that is done on stderr; a function is called with the segments done
-        and all of them.
+        True shows progress on stderr; a function is called with the segments done and the total.
 
     Returns
     -------
     dict
-        What parameters.json says: what was asked for, and what was made.
+        The contents of parameters.json: the request and the result.
 
     Raises
     ------
     FileExistsError
-        If a file is there and may not be replaced.
+        If a file exists and ``overwrite`` is false.
     ValueError
-        For a number of triangles that cannot be made.
+        If the number of triangles is not possible.
     """
     mesh = undulating_terrain(triangles, seed=seed)
     reach = longest_segment(triangles)

@@ -1,4 +1,4 @@
-"""The geodesic sphere over an icosahedron, with exactly shared vertices; nothing else."""
+"""Make synthetic meshes of a chosen size, and segments across them, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
     Raises
     ------
     ValueError
-        For a frequency out of range.
+        If the frequency is out of range.
     """
     if not 1 <= frequency <= LARGEST_FREQUENCY:
         message = f"a frequency is 1 to {LARGEST_FREQUENCY}, not {frequency}"
@@ -90,15 +90,15 @@ def divided_triangle(frequency: int) -> tuple[NDArray[np.int64], NDArray[np.int6
     return weights, number[cells]
 
 
-# --- The terrain on which segments are tested: cosines summed over a jittered grid; no segments.
+# --- The terrain for tests of segments: cosines summed over a jittered grid.
 
 EXTENT = (3000.0, 2500.0)  # metres along x and y
 
 # Every coordinate is a multiple of this, in metres. Below 2^14 m such numbers are the same in
-# float32 and in float64, and the last bit in which one machine's cosine differs is hidden.
+# float32 and in float64, and the last bit, in which cosines differ between machines, is hidden.
 STEP = 2.0**-10
 
-# How far a line of the grid may move to either side, in cells: lines never meet.
+# Largest move of a grid line to either side, in cells: lines never meet.
 _JITTER = 0.125
 
 # Amplitude, wavelengths along x and along y, in metres, and a phase. The shortest are below the
@@ -114,7 +114,7 @@ _WAVES = (
 
 
 def grid_cells(triangles: int) -> tuple[int, int]:
-    """Return the cells along x and y of the grid that comes nearest to so many triangles.
+    """Return the cells along x and y of the grid whose number of triangles is nearest.
 
     Cells are as square as the numbers allow; 29,260 triangles are 133 x 110 cells.
     """
@@ -124,7 +124,7 @@ def grid_cells(triangles: int) -> tuple[int, int]:
 
 
 def require_possible(triangles: int) -> None:
-    """Raise ValueError for a number of triangles that no such terrain can have."""
+    """Raise ValueError for a number of triangles that the terrain cannot have."""
     if triangles < 2:
         message = f"a grid has at least 2 triangles, not {triangles}"
         raise ValueError(message)
@@ -144,11 +144,10 @@ def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
     Parameters
     ----------
     triangles : int
-        About how many, two to a cell of the grid: the nearest number whose cells are
-        nearly square. 29,260 (134 x 111 nodes) is the paper's, and exact.
+        Approximate number, two for each cell of the grid: the nearest number whose cells
+        are nearly square. 29,260 (134 x 111 nodes) is the number of the paper, and exact.
     seed : int
-        Of the jitter: each line of the grid but the outermost is moved by up to an
-        eighth of a cell.
+        Seed of the jitter: each inner line of the grid moves by up to an eighth of a cell.
 
     Returns
     -------
@@ -160,7 +159,7 @@ def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
     Raises
     ------
     ValueError
-        For less than 2 triangles, or for so many that lines of the grid would meet.
+        For fewer than 2 triangles, or so many that lines of the grid would meet.
 
     Examples
     --------
@@ -200,31 +199,32 @@ def _height(x: Floats, y: Floats) -> Floats:
     return total
 
 
-# --- Segments along the normals of a mesh, half of them across it; any number, a chunk at a time.
+# --- Segments along the normals of a mesh, half of them across it, in chunks.
 
 CHUNK = 1 << 18
 
-# Segments are made as long as this part of their full length, at random, but not within the gap
-# around the half of it, where they would end on their triangle.
+# Random range of lengths, as shares of the greatest length, and the gap around the half of it, in
+# which segments would end on their triangle.
 _LENGTHS = (0.6, 1.0)
 _GAP = (0.498, 0.502)
 
-# How far from the centroid a perturbed segment goes through, in parts of two edges: always inside.
+# Largest distance of a perturbed crossing from the centroid, as a share of two edges: always
+# inside the triangle.
 _PERTURBATION = 0.1
 
 
 @dataclass(frozen=True)
 class SegmentChunk:
-    """Some segments, and whether each was made to cross.
+    """A chunk of segments, with the triangle of each.
 
     Attributes
     ----------
     starts, ends : ndarray of shape (n, 3), float64
-        In metres.
+        End points in metres.
     triangles : ndarray of shape (n,), int64
-        Through or towards which triangle each was drawn.
+        The triangle that the segment aims at.
     through : ndarray of shape (n,), bool
-        Whether it reaches beyond that triangle. It may cross others.
+        Whether it passes through that triangle. It may cross others.
     """
 
     starts: Floats
@@ -233,7 +233,7 @@ class SegmentChunk:
     through: NDArray[np.bool_]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of segments."""
         return len(self.starts)
 
 
@@ -255,18 +255,18 @@ def segments_across(
     Parameters
     ----------
     mesh : Mesh
-        Triangles of an area that is not 0.
+        A mesh without triangles of area 0.
     count : int
-        How many segments.
+        Number of segments.
     reach : float
-        The longest a segment can be; the paper's is four cells of its grid.
+        Greatest length of a segment; four cells of the grid in the paper.
     seed : int
-        Of everything random. The first segments of a larger ``count`` are those of a
+        Seed of everything random. A larger ``count`` begins with the segments of a
         smaller one, and ``chunk`` has no influence.
     perturb : bool
-        Go through a point up to a tenth of each of two edges beside the centroid.
+        Go through a point beside the centroid, by up to a tenth of two edges.
     chunk : int
-        The most segments that are held at a time.
+        Number of segments in memory at a time.
 
     Yields
     ------
@@ -291,12 +291,12 @@ def segments_across(
         raise ValueError(message)
     random = np.random.Generator(np.random.PCG64([seed, 1]))
     for begin in range(0, count, chunk):
-        # Row by row, so that neither the count nor the chunk changes what a row gets.
+        # Random numbers row by row, so that count and chunk do not change a row.
         yield _drawn(mesh, random.random((min(chunk, count - begin), 5)), reach, perturb)
 
 
 def _drawn(mesh: Mesh, numbers: Floats, reach: float, perturb: bool) -> SegmentChunk:
-    """Return segments from five numbers in [0, 1) each."""
+    """Make each segment from five random numbers in [0, 1)."""
     pick, scale, part, first, second = numbers.T
     triangles = (pick * len(mesh.triangles)).astype(np.int64)
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles[triangles]], 1, 0)
@@ -315,7 +315,7 @@ def _drawn(mesh: Mesh, numbers: Floats, reach: float, perturb: bool) -> SegmentC
     return SegmentChunk(starts, ends, triangles, through)
 
 
-# --- Meshes of a chosen size for tests and benchmarks; geology is made elsewhere.
+# --- Meshes of a chosen size for tests and benchmarks.
 
 Axes = tuple[Floats, Floats, Floats]
 
@@ -336,7 +336,7 @@ def star_shaped_orebody(
         Parts into which each edge of an icosahedron is divided: the body has
         20 ``frequency``^2 triangles, 81,920 at 64 and 1,003,520 at 224.
     centre, radii : sequence of 3 float
-        Where it lies and its half lengths, about, in metres.
+        Centre and approximate half lengths, in metres.
 
     Returns
     -------
@@ -362,11 +362,11 @@ def lattice_over(mesh: Mesh, shape: Sequence[int], margin: float = 0.05) -> Axes
     Parameters
     ----------
     mesh : Mesh
-        What the lattice should cover.
+        The mesh to cover.
     shape : sequence of 3 int
-        Centroids along x, y and z.
+        Number of centroids along x, y and z.
     margin : float
-        Parts of the box's length added at each end.
+        Margin at each end, as a share of the length of the box.
 
     Returns
     -------
@@ -388,7 +388,7 @@ def staircase(
 ) -> tuple[Mesh, Axes]:
     """Make the surface of a body of blocks, and the axes on which its vertices stand.
 
-    Blocks that touch by an edge alone share it, so four triangles may meet there:
+    Blocks that touch only at an edge share it, so that four triangles may meet there:
     the surface is closed but not everywhere a manifold.
 
     Parameters
@@ -404,11 +404,11 @@ def staircase(
     Returns
     -------
     mesh : Mesh
-        Outward, two triangles to a face of a block, every vertex once.
+        Outward, two triangles for each face of a block, every vertex once.
     axes : tuple of 3 ndarray, each of shape (cells + 1,)
-        All the x, y and z that a vertex can have. Points on these axes are the
-        hardest case; points half a block away are the centroids of the blocks,
-        which still meet the diagonals of the faces.
+        All x, y and z of vertices. Points on these axes are the hardest case; points
+        half a block away are the centroids of the blocks, which still lie above the
+        diagonals of the faces.
     """
     quads = faces_of(blocky_body(cells))
     number = np.arange(cells + 1, dtype=np.float64)

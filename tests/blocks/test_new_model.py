@@ -245,6 +245,6 @@ def test_what_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet"])
 def test_a_model_that_the_disk_cannot_hold_is_refused(tmp_path: Path, name: str) -> None:
     """As where sizes are in another unit; nothing is written."""
-    with pytest.raises(TableError, match=r"blocks need .* GB at least.*in the unit"):
+    with pytest.raises(TableError, match=r"blocks need at least .* GB.*in the unit"):
         model_file(tmp_path / name, origin="0,0,0", size=0.001, count="10000000,10000000,10000000")
     assert not list(tmp_path.iterdir())

@@ -127,12 +127,14 @@ def test_only_neighbours_that_agree_are_joined(tmp_path: Path) -> None:
 
 def test_parents_that_come_again_are_refused(tmp_path: Path) -> None:
     rows = "1,1,1,2,2,2,A,7\n1,1,1,2,2,2,A,8\n3,1,1,2,2,2,A,7\n"
-    with pytest.raises(TableError, match="the blocks of parent 7 do not follow each other: sort"):
+    with pytest.raises(
+        TableError, match="the blocks of parent 7 are not in consecutive rows: sort"
+    ):
         merged(tmp_path, rows)
     assert not (tmp_path / "out.csv").exists()
     with pytest.raises(TableError, match=r"has no column 'IJK'.*parent="):
         merged(tmp_path, rows, parent="IJK")
-    with pytest.raises(TableError, match=r"ROCK is no number in block 1: .*parent="):
+    with pytest.raises(TableError, match=r"ROCK is not a number in block 1: .*parent="):
         merged(tmp_path, rows, parent="ROCK")
     with pytest.raises(TableError, match="'Z' holds coordinates or sizes"):
         merged(tmp_path, rows, parent="Z")

@@ -148,11 +148,11 @@ def test_the_output_of_another_job_or_of_something_else_is_refused(
         (IN, "s3://mine", TableError, "holds the dataset's folder"),
         (IN, "s3://mine/a b/blocks 2", None, ""),
         ("s3://mine/nothing", OUT, TableError, "has no Parquet or CSV files"),
-        (IN + "/zone=A/1.csv", OUT, TableError, "is one object: name its folder, or a pattern"),
+        (IN + "/zone=A/1.csv", OUT, TableError, "is a single object: name its folder"),
         ("s3://nobody/blocks", OUT, OSError, "the store does not have it|has no Parquet"),
         (IN, "s3://nobody/out", OSError, "the store does not have it"),
-        ("ftp://host/blocks", OUT, TableError, "ftp:// is not read; s3://, gs:// and az:// are"),
-        (IN, "http://host/out", TableError, "http:// is not read"),
+        ("ftp://host/blocks", OUT, TableError, "ftp:// is not supported; use s3://, gs://"),
+        (IN, "http://host/out", TableError, "http:// is not supported"),
     ],
 )
 def test_places(

@@ -81,7 +81,7 @@ SAID = {
     "order": "b.parquet has 'Y: double' as column 1, not 'X: double'",
     "kind": "b.csv is text, unlike a.parquet",
     "damaged": "b.parquet cannot be read as Parquet",
-    "other": "b.pdf in blocks is no Parquet or CSV file by its name",
+    "other": "b.pdf in blocks is not a Parquet or CSV file by its extension",
 }
 
 
@@ -119,7 +119,7 @@ def test_bad_rows_name_the_part_and_leave_the_others(folder: Path) -> None:
 
 def test_a_column_of_the_folders_is_not_written_again(folder: Path) -> None:
     write_csv("blocks", PARTS)
-    with pytest.raises(TableError, match="'zone' is a folder's column, in zone=A/1"):
+    with pytest.raises(TableError, match="'zone' is the column of a folder, in zone=A/1"):
         label_dataset("blocks", domains(), "out", column="zone")
 
 
@@ -172,7 +172,7 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
         (["-o", "out", "--background", "X"], 3, "have them removed by --overwrite"),
         (["-o", "out", "--proportions"], 2, "measure shares in one file"),
         (["-o", "out", "--by", "majority"], 2, "measure shares in one file"),
-        (["-o", "out", "--scheduler", "local:x"], 2, "it is 'local:4' for four processes"),
+        (["-o", "out", "--scheduler", "local:x"], 2, "give 'local:4' for four processes"),
         (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler has workers write the files"),
         (["-o", "blocks/out"], 3, "name a folder beside it"),
         (["-o", "nowhere/out"], 4, "the folder is not there"),
@@ -189,7 +189,7 @@ def test_domains_that_ask_for_shares_are_refused(folder: Path) -> None:
     write_csv("blocks", PARTS)
     halo = geodomain.Domain("HALO", HALO)
     for asked in ({"by": "majority"}, {"proportions": "itself"}):
-        with pytest.raises(DomainError, match="single files only"):
+        with pytest.raises(DomainError, match="only in single files"):
             label_dataset("blocks", geodomain.Domains((halo,), **asked), "out")
         assert not Path("out").exists()
 
@@ -216,5 +216,5 @@ def test_a_record_inside_the_output_is_refused(folder: Path) -> None:
 def test_a_pipe_among_the_parts_is_refused(folder: Path) -> None:
     write_csv("blocks", PARTS)
     os.mkfifo("blocks/pipe.csv")
-    with pytest.raises(TableError, match=r"pipe\.csv is no regular file"):
+    with pytest.raises(TableError, match=r"pipe\.csv is not a regular file"):
         label_dataset("blocks", domains(), "out")

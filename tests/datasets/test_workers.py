@@ -157,14 +157,14 @@ def test_the_index_stays_where_it_was_built() -> None:
 @pytest.mark.parametrize("scheduler", ["local:0", "local:", "host:8786", "tcp://host", "8"])
 def test_a_scheduler_that_cannot_be(folder: Path, scheduler: str) -> None:
     write_csv("blocks", PARTS)
-    with pytest.raises(ValueError, match="it is 'local:4' for four processes"):
+    with pytest.raises(ValueError, match="give 'local:4' for four processes"):
         label_dataset("blocks", domains(), "out", scheduler=scheduler)
     assert not Path("out").exists()
 
 
 def test_workers_need_an_output(folder: Path) -> None:
     write_csv("blocks", PARTS)
-    with pytest.raises(ValueError, match="it needs an output"):
+    with pytest.raises(ValueError, match="needs an output"):
         label_dataset("blocks", domains(), None, scheduler="local:2")
 
 

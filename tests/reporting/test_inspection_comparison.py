@@ -66,7 +66,7 @@ def test_other_sizes_are_told(tmp_path: Path) -> None:
     old = model(tmp_path / "old.csv", "AAB")
     new = tmp_path / "new.csv"
     new.write_text(old.read_text().replace("3,1,1,2,2,2,A", "3,1,1,2,2,5,A"))
-    said = r"1 block has another size in .*new\.csv than in .*old\.csv, the first is block 2, of "
+    said = r"1 block has another size in .*new\.csv than in .*old\.csv; the first is block 2, "
     with pytest.warns(GeodomainWarning, match=said + "2 x 2 x 2 before and 2 x 2 x 5 now"):
         assert compare_files(old, new).changed == 0
 

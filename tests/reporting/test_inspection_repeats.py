@@ -79,4 +79,4 @@ def test_where_a_temporary_file_has_no_room_that_is_said(monkeypatch: pytest.Mon
     for _ in range(3):
         found.add(np.ones((60, 3)), None)
     (said,) = found.warnings()
-    assert "is not known" in said and "No space left on device" in said and "TMPDIR" in said
+    assert "were not checked" in said and "No space left on device" in said and "TMPDIR" in said

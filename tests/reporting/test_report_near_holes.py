@@ -72,7 +72,7 @@ def test_samples_are_bars_where_they_are_in_the_colour_of_their_step(labelled: P
     assert {colour: np.round(lines[0], 2).tolist() for colour, lines in bars} == expected
     (legend,) = re.findall(r'<p class="legend">(.*?)</p>', html)
     assert "AU of samples:" in legend and "6.79 to 8" in legend
-    assert all(f"{one.said}</span>" in legend for one in classes)
+    assert all(f"{one.interval}</span>" in legend for one in classes)
     assert not re.findall(r"</svg> ?</span>", legend)
     assert "Drillholes and their samples are drawn within 0.5 on either side" in html
 
@@ -131,7 +131,7 @@ def test_half_of_what_is_needed_is_refused_in_python(labelled: Path) -> None:
     for given, said in (
         ({"within": 5}, "give holes="),
         ({"holes": holes, "within": 5, "samples": "a.csv"}, "go together"),
-        ({"holes": holes, "samples": "a.csv", "sample_grade": "AU"}, "say how near"),
+        ({"holes": holes, "samples": "a.csv", "sample_grade": "AU"}, "give the distance"),
     ):
         with pytest.raises(ValueError, match=said):
             report_file(labelled, "r.html", **given)

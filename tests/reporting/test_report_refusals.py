@@ -38,7 +38,7 @@ def test_other_blocks_to_compare_with_are_refused(labelled: Path) -> None:
 def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     done = run(labelled.parent / "blocks.csv", "-o", labelled.parent / "out.html")
     assert done.exit_code == 3
-    assert "has no column 'domain', so that it is not labelled" in done.output
+    assert "has no column 'domain': label the model with" in done.output
     assert done.output.count("\n") == 1
     assert not (labelled.parent / "out.html").exists()
 
@@ -160,6 +160,6 @@ def test_grades_are_no_labels(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text(f"X,Y,Z,DX,DY,DZ,AU,domain\n{rows}\n")
     done = run(tmp_path / "b.csv", "--column", "AU", "-o", tmp_path / "r.html")
     assert done.exit_code == 3 and not (tmp_path / "r.html").exists()
-    assert "column 'AU' holds 200 different numbers, and is no column of labels" in done.output
+    assert "column 'AU' holds 200 different numbers, so it is not a label column" in done.output
     assert "--column" in done.output
     assert run(tmp_path / "b.csv", "-o", tmp_path / "r.html").exit_code == 0

@@ -395,6 +395,6 @@ def test_a_column_of_grades_is_refused_and_codes_are_not(tmp_path, step, refused
 def test_characters_without_a_shape_are_told_in_our_words(tmp_path: Path, kind: str) -> None:
     blocks = tmp_path / "blocks.csv"
     blocks.write_text("X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n")
-    with pytest.warns(geodomain.GeodomainWarning, match="has no '\u0b20'") as caught:
+    with pytest.warns(geodomain.GeodomainWarning, match="lacks '\u0b20'") as caught:
         geodomain.plot_sections(blocks, tmp_path / f"a.{kind}", "z=5", title="Gold \u0b20")
     assert [each.category for each in caught] == [geodomain.GeodomainWarning]

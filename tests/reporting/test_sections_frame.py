@@ -118,7 +118,7 @@ def test_a_title(model: str) -> None:
 def test_a_section_on_faces_says_which_blocks_it_shows(model: str) -> None:
     for section, side in (("y=10", "north"), ("x=10", "east"), ("z=10", "upper")):
         said = plot(model, "--section", section, "-o", "s.svg", "--overwrite").stderr
-        assert f"lies on faces of blocks: those on its {side} side are drawn" in said
+        assert f"lies on faces of blocks: blocks on its {side} side are drawn" in said
         assert f"on faces: blocks on the {side} side" in Path("s.svg").read_text()
     with pytest.warns(GeodomainWarning, match=r"3 sections \(y = 0, y = 10, y = 20\) lie on faces"):
         plot_sections(model, "t.svg", "y=0,20,10")
