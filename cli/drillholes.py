@@ -168,8 +168,9 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
 
     Composites begin where a hole enters a domain, and end where it leaves it. Means are weighted by
-    length. Missing values are left out of them and their length is written beside each mean; so are
-    negative values, with a warning. Samples that overlap are refused.
+    length. Missing values are left out, and their length is written beside each mean. Negative
+    values count, with a warning, unless --below-detection or --missing says what they stand for.
+    Samples that overlap are refused.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

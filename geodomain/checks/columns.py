@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, counted
+from geodomain.errors import DomainError, TableError, counted, shown
 from geodomain.tables.conditions import Column, folded
 from geodomain.tables.numbers import BLANKS
 from geodomain.tables.vendors import plain_name
@@ -220,6 +220,15 @@ class LabelSpellings:
                 f"{self._column} has labels with blanks around them, which count as those "
                 f"without: {said}{more}"
             )
+
+
+def refuse_nan(label: str, what: str = "a domain's name") -> None:
+    """Refuse the label nan in any spelling: other programs read it as a missing value."""
+    if label.strip().lower().lstrip("+-") == "nan":
+        message = (
+            f"{what} is {shown(label)}, which programs read as a missing value: choose another"
+        )
+        raise DomainError(message)
 
 
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:

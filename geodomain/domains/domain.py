@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.columns import refuse_nan
 from geodomain.errors import DomainError, shown
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
@@ -307,15 +308,6 @@ def require_name(name: object) -> None:
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
     refuse_nan(name)
-
-
-def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Refuse the label nan in any spelling: other programs read it as a missing value."""
-    if label.strip().lower().lstrip("+-") == "nan":
-        message = (
-            f"{what} is {shown(label)}, which programs read as a missing value: choose another"
-        )
-        raise DomainError(message)
 
 
 def _usual_kind(within: float | None, beyond: float | None) -> Kind:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.checks.columns import refuse_nan
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.defaults import LabelDefaults
 from geodomain.domains.domain import (
@@ -18,7 +19,6 @@ from geodomain.domains.domain import (
     HEADINGS,
     Domain,
     is_list,
-    refuse_nan,
 )
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn

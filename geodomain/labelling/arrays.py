@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, as_rows, is_on_device
+from geodomain.checks.columns import refuse_nan
 from geodomain.domains.defaults import LabelBy
-from geodomain.domains.domain import Domain, refuse_nan
+from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows, as_domains
 from geodomain.errors import DomainError, counted
 from geodomain.formats.cells import cells_of

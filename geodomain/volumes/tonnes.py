@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import density_unit as unit_of
-from geodomain.checks.columns import refuse_geometry
+from geodomain.checks.columns import refuse_geometry, refuse_nan
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.files.outputs import refuse_inputs, require_places
@@ -332,6 +332,14 @@ def _wanted(
     shares, units = dict(proportion or {}), _units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= names the rest of each block that proportion= leaves"
+        raise ValueError(message)
+    for name in (*shares, background or REST):
+        refuse_nan(name)
+    if REST in shares and background is None:
+        message = (
+            f"proportion= has a domain called {REST!r}, which is also the name of what all of them "
+            "leave of a block: name that with background="
+        )
         raise ValueError(message)
     return Wanted(
         domain, density, grades, bench, cut, cutoffs, shares, below_detection, units,

@@ -461,3 +461,19 @@ def test_a_slip_of_the_caller_is_one_sentence(given: dict[str, object], said: st
     for unit in ("g/cm3", "t/m\u00b3"):
         found = geodomain.tonnes(frame, density=2, grade="AU", density_unit=unit, grade_unit="gpt")
         assert found.totals[0].grades[0].metal == 24
+
+
+@pytest.mark.parametrize(
+    ("shares", "background", "said"),
+    [
+        ({"nan": "share"}, None, "a domain's name is 'nan'"),
+        ({"ORE": "share"}, "NaN", "a domain's name is 'NaN'"),
+        ({"rest": "share"}, None, "name that with background="),
+    ],
+)
+def test_names_of_shares_that_other_names_hide_are_refused(shares, background, said) -> None:
+    frame = pyarrow.table({"X": [5.0], "Y": [5.0], "Z": [5.0], "share": [0.5]})
+    with pytest.raises(ValueError, match=said):
+        geodomain.tonnes(
+            frame, density=2.0, proportion=shares, background=background, dx=10, dy=10, dz=10
+        )
