@@ -1,4 +1,4 @@
-"""What several test modules share: backends, and where the reference data is."""
+"""Settings and fixtures of all tests: the quick and the full run, backends, reference data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,62 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes says how busy the machine is.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# No deadline: how long an example takes depends on how busy the machine is.
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "run every test, also those marked full, with more examples by Hypothesis"
+    parser.addoption("--full", action="store_true", help=help_text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Use a process for each core, as `-n auto` does, unless single files are asked for."""
+    option = config.option
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    asked = option.collectonly or option.numprocesses is not None or option.dist != "no"
+    if not asked and all(Path(argument).is_dir() for argument in config.args):
+        option.numprocesses = "auto"
+        option.dist = "worksteal"  # keeps neighbours, which share fixtures, together
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("full" if config.getoption("--full") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests marked full, unless --full or a test's own name asks for them."""
+    if config.getoption("--full") or any("::" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if item.get_closest_marker("full")]
+    items[:] = [item for item in items if not item.get_closest_marker("full")]
+    config.hook.pytest_deselected(items=left_out)
+    config.stash[LEFT_OUT] = len(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: pytest.Session) -> None:
+    """Take from a process of xdist how many tests it left out; all leave out the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if count := config.stash.get(LEFT_OUT, 0):
+        how = "pytest --full runs them, after pip install -e '.[test-full]'"
+        terminalreporter.write_line(f"{count:,} longer tests were left out: {how}")
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

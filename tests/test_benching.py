@@ -227,6 +227,7 @@ def test_the_best_of_all_repetitions_counts_and_copies_are_loading(
     assert (found.build_seconds, found.load_seconds, found.seconds) == (2.0, 1.0 + 4.5, 0.5)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("default")  # of other libraries
 def test_a_gpu_takes_part_where_no_other_library_is(fake, monkeypatch, tmp_path: Path) -> None:
     """As on a machine for computing alone: the stand-in driver, and neither PyVista nor VTK."""
@@ -263,6 +264,7 @@ def test_a_gpu_that_fails_does_not_stop_the_rest(fake, monkeypatch) -> None:
     assert list(report.build) == list(report.memory) == ["cpu"]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("default")  # of matplotlib
 def test_the_chart_is_a_picture(report: Report, tmp_path) -> None:
     chart.draw(report, tmp_path / "chart.png")

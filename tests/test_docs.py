@@ -88,7 +88,14 @@ def folder(demo: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="blocks for a POSIX shell")
-@pytest.mark.parametrize("page", [page for page in PAGES if runs_of(page)], ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page == PAGES[0] else pytest.mark.full, id=name_of(page))
+        for page in PAGES
+        if runs_of(page)
+    ],
+)
 def test_blocks_of_a_page_run(page: Path, folder: Path) -> None:
     for kind, text in runs_of(page):
         run(command_of(kind, text, folder), folder)

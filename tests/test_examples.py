@@ -26,6 +26,7 @@ def test_example_ends_in_an_assert(path: Path) -> None:
     assert any(isinstance(node, ast.Assert) for node in ast.walk(last))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path: Path, tmp_path: Path) -> None:
     done = subprocess.run(

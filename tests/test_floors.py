@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -58,6 +60,7 @@ def test_all_say_the_same_macos() -> None:
     assert f"TARGET {lowest})" in (ROOT / "kernels/CMakeLists.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_tests_of_wheels_have_what_they_import() -> None:
     """A wheel is tested with less than the extra `test` brings; pytest reads these files."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

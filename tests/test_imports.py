@@ -59,12 +59,14 @@ def lint(package: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.full
 def test_the_contracts_of_imports_are_kept(package: Path) -> None:
     code, said = lint(package)
     assert code == 0, said
     assert "3 kept, 0 broken" in said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "line"),
     [
@@ -87,6 +89,7 @@ def test_the_package_is_not_imported_as_a_part_of_itself() -> None:
     assert "geodomain.geodomain" not in sys.modules
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "line"),
     [

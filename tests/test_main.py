@@ -51,6 +51,7 @@ def test_a_signal_ends_it_quietly(number: int, where: str, tmp_path: Path) -> No
     assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_it_works_leaves_nothing(number: int, tmp_path: Path) -> None:
     """Standard input that does not end keeps the command at work."""

@@ -34,6 +34,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(geodomain, "nothing")
 
 
+@pytest.mark.full
 def test_an_unknown_name_is_an_error_to_a_type_checker(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
     # The package alone is followed: what its names are made of takes mypy half a minute.

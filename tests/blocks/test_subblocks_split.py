@@ -270,6 +270,7 @@ def test_threads_and_chunks_change_nothing(blocks: Path, monkeypatch: pytest.Mon
     assert split(blocks, "octree", "3,3,1.5", merge=True, threads=4).read_bytes() == once
 
 
+@pytest.mark.full
 @ignored
 def test_a_block_is_cut_by_what_enters_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)

@@ -29,6 +29,7 @@ def test_tables_go_to_stdout_alone() -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.full
 def test_json_and_a_chart(tmp_path: Path) -> None:
     result = run(*SMALL, "--json", "--seed", "3", "--chart", str(tmp_path / "chart.png"))
     told = json.loads(result.stdout)
@@ -37,6 +38,7 @@ def test_json_and_a_chart(tmp_path: Path) -> None:
     assert (tmp_path / "chart.png").stat().st_size > 10_000
 
 
+@pytest.mark.full
 def test_pictures_that_are_there_are_kept(tmp_path: Path) -> None:
     (tmp_path / "chart.png").write_text("mine")
     result = run(*SMALL, "--chart", str(tmp_path / "chart.png"))
@@ -61,6 +63,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused_at_once(
     assert (result.exit_code, f"pip install {library}" in result.stderr) == (2, True)
 
 
+@pytest.mark.full
 def test_a_level_of_the_hierarchy_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "tree.png"
     command = [sys.executable, "-m", "geodomain", "bench", *SMALL, "-q", "--tree", "0", picture]

@@ -119,6 +119,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_slip_of_the_user(tmp_path: Path)
     assert run(str(tmp_path / "file")).exit_code == 2
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 def test_a_disk_that_is_too_small_is_left_as_it_was(tmp_path: Path) -> None:
     """In a folder that is new, and in one with files of somebody else."""

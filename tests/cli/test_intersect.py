@@ -138,6 +138,7 @@ def test_double_precision_is_read_as_it_is(ground: Mesh, tmp_path: Path) -> None
     assert ints(tmp_path / "results_i32") == intersect(ground, [starts], [ends])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_mine_coordinates_are_taken_as_the_files_hold_them(kind: str, tmp_path: Path) -> None:
     """A float32 file has half metres at northing 7,480,000; from there on nothing is rounded."""

@@ -48,6 +48,7 @@ def test_a_closed_pipe_ends_quietly(folder: Path) -> None:
     assert (said, running.returncode) == (b"", 0)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals on Windows")
 @pytest.mark.parametrize("quiet", [False, True])
 def test_progress_is_shown_on_a_terminal_only(folder: Path, quiet: bool) -> None:
@@ -97,6 +98,7 @@ def start(*words: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=60)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 def test_closed_streams_end_in_a_word_and_no_traceback(folder: Path) -> None:
     done = start("geodomain label b.csv --solid ORE.obj -o - >&-")
@@ -108,6 +110,7 @@ def test_closed_streams_end_in_a_word_and_no_traceback(folder: Path) -> None:
     assert (folder / "out.csv").exists()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_devices_are_outputs_and_say_their_name(folder: Path) -> None:
     done = start("geodomain label b.csv --solid ORE.obj -o /dev/stdout --quiet | cat")

@@ -68,6 +68,7 @@ for ending in ("stl", "ply", "obj", "off"):
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["stl", "ply", "obj", "off"])
 def test_a_csv_is_labelled(ending: str, folder: Path) -> None:
     output = f"{ending}.csv"
@@ -100,6 +101,7 @@ SAID = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("line", SAID)
 def test_what_needs_more_says_so(line: str, folder: Path) -> None:
     if not (folder / "stl.csv").exists():

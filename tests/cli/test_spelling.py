@@ -72,6 +72,7 @@ def _no_message(node: ast.AST) -> Iterable[ast.AST]:
     return [node.value] if isinstance(node, ast.Expr) else []
 
 
+@pytest.mark.full
 def test_the_library_does_not_speak_of_options() -> None:
     option = re.compile(r"(^|[\s'(])--[a-z]")
     tools = {"kernels.py": {"--fmad=false"}, "native.py": {"--force-reinstall"}}
@@ -83,6 +84,7 @@ def test_the_library_does_not_speak_of_options() -> None:
     assert said == []
 
 
+@pytest.mark.full
 def test_every_keyword_that_a_message_names_has_an_option() -> None:
     keyword = re.compile(r"(?<![\w.\"'=-])([a-z_]+)=(?=$|[\s,;.)'])")
     said = {

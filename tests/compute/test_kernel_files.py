@@ -138,6 +138,7 @@ def test_python_in_the_root_of_the_checkout_takes_the_checkout_and_the_installed
     assert "geodomain, version" in done.stdout
 
 
+@pytest.mark.full
 def test_python_in_another_checkout_refuses_the_installed_core(tmp_path: Path) -> None:
     for name in ("geodomain", "kernels", "cli"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -150,6 +151,7 @@ def test_python_in_another_checkout_refuses_the_installed_core(tmp_path: Path) -
     assert f"other sources than those in {tmp_path / 'kernels'}" in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("module", ["geodomain", "geodomain.cli"])
 @pytest.mark.parametrize("safe", [[], ["-P"]], ids=["", "-P"])
 def test_the_command_line_is_a_module_too(module: str, safe: list[str], tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ coordinate = st.one_of(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=300, deadline=None)
 @given(st.lists(coordinate, min_size=12, max_size=12))
 def test_any_coordinates_in_range(values: list[float]) -> None:

@@ -55,6 +55,7 @@ def test_every_triangle_that_crosses_another_is_found(count, size):
     assert isinstance(exact(corners[0])[0], Fraction)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("offset", [0.0, 7.48e6])
 def test_closed_meshes_that_are_crumpled_or_folded(offset):
     """Most pairs share a corner, and most corners are known to be parted, until the mesh folds."""
@@ -85,6 +86,7 @@ def test_groups_do_not_meet_and_no_group_meets_nothing():
         assert crossed(corners, faces, np.array(group, np.int32)).all() == expected
 
 
+@pytest.mark.full
 def test_many_triangles_of_one_place():
     """Codes that are equal are no reason to miss a pair, nor to find one."""
     corners = np.concatenate([np.zeros((1, 3)), np.random.default_rng(4).normal(size=(400, 3))])

@@ -170,6 +170,7 @@ def test_centroids_that_repeat_in_another_part_are_found(folder: Path) -> None:
     assert len(found) == 1 and found[0].startswith(f"{len(part):,} blocks have")
 
 
+@pytest.mark.full
 def test_the_record_has_every_part(folder: Path) -> None:
     write_csv("blocks", PARTS)
     first = label_dataset("blocks", domains(), "out")

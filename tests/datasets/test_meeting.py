@@ -47,6 +47,7 @@ def output(request: pytest.FixtureRequest, folder: Path) -> str:
     return f"s3://{BUCKET}/out"
 
 
+@pytest.mark.full
 def test_a_second_run_is_refused(output: str) -> None:
     def meet() -> None:
         for other in (domains(), {"HALO": HALO}):
@@ -60,6 +61,7 @@ def test_a_second_run_is_refused(output: str) -> None:
     assert summary.notes[0].startswith("6 of 6 parts")
 
 
+@pytest.mark.full
 def test_who_takes_over_has_the_output(output: str) -> None:
     def take_over() -> None:
         label_dataset("blocks", {"HALO": HALO}, output, overwrite=True, take_over=True)
@@ -117,6 +119,7 @@ def test_a_lock_is_created_once(folder: Path) -> None:
     assert store.read("a/lock") == b"1" and store.below("a") == ["lock"]
 
 
+@pytest.mark.full
 def test_what_ends_before_its_first_part_leaves_nothing(folder: Path) -> None:
     """A scheduler that is not there, once more with an output that was there."""
     pytest.importorskip("distributed")
@@ -152,6 +155,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_workers_that_are_killed_as_they_start(folder: Path) -> None:
     pytest.importorskip("distributed")

@@ -33,6 +33,7 @@ from geodomain.cli import main
 
 __all__ = ["bucket", "folder", "server"]
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

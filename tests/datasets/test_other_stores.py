@@ -25,6 +25,7 @@ from geodomain import TableError, label_dataset
 
 __all__ = ["folder"]
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

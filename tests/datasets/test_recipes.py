@@ -43,6 +43,7 @@ def recipe_of(begin: str) -> str:
     return recipe
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_labels_every_block(folder: Path, name: str) -> None:
     library, begin, output = RECIPES[name]
@@ -83,6 +84,7 @@ def test_a_recipe_labels_every_block(folder: Path, name: str) -> None:
     assert inside.any() and not inside.all() and "bench" in found
 
 
+@pytest.mark.full
 def test_duckdb_writes_and_reads_the_folders(folder: Path) -> None:
     pytest.importorskip("duckdb")
     blocks = pandas.DataFrame({"ZC": [107.5, 352.5], "AU": [1.0, 3.0]})

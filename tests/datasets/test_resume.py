@@ -73,6 +73,7 @@ def marks_of(output: str) -> dict[str, tuple[int, int]]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 @pytest.mark.parametrize(
     ("write", "moments"),
@@ -179,6 +180,7 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
     assert summary.rows == len(rows_of("out", ".csv"))
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_a_part_that_no_run_has_finished_is_not_left_among_the_others(folder: Path) -> None:
     """Killed with the part in its place, before that is stored; then it leaves the dataset."""
@@ -245,6 +247,7 @@ def test_another_limit_of_distance_is_another_job(folder: Path) -> None:
         label_dataset("blocks", skin(2), "out")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_ten_kills_at_random_moments_change_nothing(folder: Path) -> None:
     """The moments are of the clock, from before the first part to near the end."""

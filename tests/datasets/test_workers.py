@@ -62,6 +62,7 @@ def run(script: str) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_changes_nothing(folder: Path) -> None:
     pytest.importorskip("distributed")
     parts = {f"zone={zone}/{name[7:]}": part for zone in "ABC" for name, part in PARTS.items()}
@@ -73,6 +74,7 @@ def test_a_worker_that_is_killed_changes_nothing(folder: Path) -> None:
     assert said == f"[{plain.rows}, {[part.blocks for part in plain.domains]}]\n"
 
 
+@pytest.mark.full
 def test_local_workers_and_a_bad_part(folder: Path) -> None:
     pytest.importorskip("distributed")
     write_csv("blocks", PARTS)
@@ -129,6 +131,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_workers_without_geodomain_and_no_workers(folder: Path) -> None:
     pytest.importorskip("distributed")
     write_csv("blocks", PARTS)

@@ -35,6 +35,7 @@ def test_the_upper_surface_erodes_or_the_lower_one_stays() -> None:
     assert onlap.tolist() == ["TOP", "MID", "BASE", "TOP", "BASE", "BASE"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rule", ["erode", "onlap"])
 def test_stacks_agree_with_rational_arithmetic(rule: str, backend: str) -> None:
     rng = np.random.default_rng(8)

@@ -233,6 +233,7 @@ def test_honest_neighbours_pass(case: str) -> None:
                 if code.startswith("collar-")]  # fmt: skip
 
 
+@pytest.mark.full
 def test_alarms_about_honest_fields_and_misses_are_few() -> None:
     """Random fields, and one wrong number in each that a reader would see."""
     counts: Counter[str] = Counter()
@@ -464,6 +465,7 @@ def run(verb: str, *options: str, code: int = 0) -> Result:
 VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")

@@ -137,6 +137,7 @@ def test_slips_of_the_caller(options: dict, said: str) -> None:
 steps = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 3)), min_size=1, max_size=20)
 
 
+@pytest.mark.full
 @given(steps, st.integers(1, 80), st.sampled_from(list(SHORT)))
 def test_metal_is_kept(sampled: list[tuple[int, int]], length: int, short: str) -> None:
     """Grade times length of all the composites is that of the samples, unless some are dropped."""

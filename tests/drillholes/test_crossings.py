@@ -169,6 +169,7 @@ def test_an_open_solid_is_refused() -> None:
 bends = st.lists(st.tuples(st.integers(0, 359), st.integers(-30, 90)), min_size=1, max_size=6)
 
 
+@pytest.mark.full
 @given(bends, st.integers(0, 2**32 - 1), st.sampled_from(["minimum curvature", "balanced"]))
 def test_parity_holds_and_middles_are_inside(stations, seed: int, method: str) -> None:
     """In a random body, on lattice coordinates where edges and corners are met."""

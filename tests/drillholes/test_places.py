@@ -73,6 +73,7 @@ READ = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 @pytest.mark.parametrize(
     ("write", "name"), [(write, name) for write, names in READ.items() for name in names]

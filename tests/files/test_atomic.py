@@ -48,6 +48,7 @@ for last_step in range(1, 10_000):
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
 @pytest.mark.parametrize("kind", ["nameless", "named"])
 def test_killed_at_every_step_leaves_the_old_or_the_new(tmp_path, kind):

@@ -113,6 +113,7 @@ def faults(call: str, instead: Callable[[], object]) -> Iterator[pytest.MonkeyPa
     pytest.fail("too many calls")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_full_disk_at_each_call(folder: Path, name: str, call: str) -> None:
@@ -145,6 +146,7 @@ main(arguments)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["label.csv"])
 def test_a_kill_at_each_step(folder: Path, name: str) -> None:
     out, last = folder / name, 0
@@ -179,6 +181,7 @@ def test_a_folder_that_goes_away(folder: Path, name: str) -> None:
     assert beside(folder) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["label.csv", "flag.csv", "hits.csv", "tonnes.csv"])
 def test_a_reader_that_has_had_enough(folder: Path, name: str) -> None:
     arguments = [sys.executable, "-m", "geodomain", *WRITERS[name], "-o", "/dev/stdout"]

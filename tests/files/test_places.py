@@ -193,6 +193,7 @@ FULL = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("arguments", FULL, ids=" ".join)
 def test_a_full_disk_under_what_is_printed(folder: Path, arguments: tuple[str, ...]) -> None:

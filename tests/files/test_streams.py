@@ -237,6 +237,7 @@ def start(source, target, options="{}", **pipes):
     )  # fmt: skip
 
 
+@pytest.mark.full
 @POSIX
 def test_killed_at_any_moment_leaves_the_old_or_the_new(table):
     big = table.with_name("big.csv")
@@ -260,6 +261,7 @@ def test_killed_at_any_moment_leaves_the_old_or_the_new(table):
         assert files(table.parent) == ["big.csv", "blocks.csv", "out.csv"]
 
 
+@pytest.mark.full
 @POSIX
 def test_interrupted_leaves_nothing(table):
     big = table.with_name("big.csv")
@@ -288,6 +290,7 @@ def test_interrupted_while_standard_input_waits():
     assert b"Fatal" not in talk
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("compressed", [False, True])
 def test_standard_input_and_output(compressed):
     run = start("-", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -296,6 +299,7 @@ def test_standard_input_and_output(compressed):
     assert out == LABELLED
 
 
+@pytest.mark.full
 @POSIX
 def test_standard_streams_are_not_the_same_file(table):
     with table.open("rb") as stdin, table.open("ab") as stdout:

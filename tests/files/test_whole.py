@@ -68,6 +68,7 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch) -> None:
         read_whole(tmp_path / "none")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", ["a.parquet", "a.vti", "a.vtu"])
 def test_a_pipe_is_no_file_that_is_read_here_and_there(tmp_path: Path, name: str) -> None:

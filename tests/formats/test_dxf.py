@@ -176,6 +176,7 @@ def sorted_faces(faces: np.ndarray) -> np.ndarray:
 FACE_OF_A_BLOCK = np.array([[1.0, 2, 3], [5, 2.5, 3.25], [4, 7, 9]])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_blocks_in_blocks_are_placed_as_matrices_say(tmp_path, levels):
     rng = np.random.default_rng(levels)
@@ -208,6 +209,7 @@ def exploded(entities: Iterable[Any], layer: str = "0") -> Iterator[list[Any]]:
             yield [tuple(one.dxf.get(f"vtx{i}")) for i in range(3)]
 
 
+@pytest.mark.full
 def test_one_level_of_blocks_is_as_ezdxf_explodes_it(tmp_path):
     # Not two: where scales differ, it makes of an INSERT in an INSERT what has no skew.
     ezdxf = pytest.importorskip("ezdxf")
@@ -533,6 +535,7 @@ def test_a_mesh_of_faces_of_several_sizes(tmp_path):
         read(tmp_path, swapped)
 
 
+@pytest.mark.full
 def test_a_smoothed_mesh_is_warned_of(tmp_path):
     ezdxf = pytest.importorskip("ezdxf")
     document = ezdxf.new("R2000")

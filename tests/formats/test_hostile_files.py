@@ -47,6 +47,7 @@ def test_a_good_file_is_not(name: str, text: str, tmp_path: Path) -> None:
     assert ask(tmp_path / name).exit_code == 0
 
 
+@pytest.mark.full
 def test_large_files_are_read_soon(tmp_path: Path) -> None:
     """Both once took the square of their size: minutes of these."""
     (tmp_path / "a.obj").write_text(seeds.polygon(20_000))

@@ -33,6 +33,7 @@ def test_many_rows_of_few_values():
     assert np.array_equal(index, where)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("again", [0, 30_000, 500_000])
 def test_many_rows_of_many_values(again):
     """All different, or some of them again and far away: however many rows there are room for."""

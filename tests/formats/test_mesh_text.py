@@ -42,6 +42,7 @@ def numbers(count: int, seed: int) -> list[str]:
     return [chance.choice(ways)() for _ in range(count)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_obj(end: str, seed: int) -> None:
@@ -125,6 +126,7 @@ def test_equal_corners_of_stl_are_one_vertex(piece: int, monkeypatch) -> None:
     assert not np.signbit(faces.vertices[faces.vertices == 0]).any()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [0, 1, 7])
 @pytest.mark.parametrize("kind", ["triangles", "mixed"])
 def test_ply(kind: str, width: int) -> None:

@@ -201,6 +201,7 @@ def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+@pytest.mark.full
 def test_footers_are_written_as_they_were_read(tmp_path: Path) -> None:
     data = write(tmp_path / "a.parquet", write_page_index=True)
     footer = data[len(body(data)) : -8]

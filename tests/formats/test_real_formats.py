@@ -115,6 +115,7 @@ def test_text_and_binary_strings_are_twins(shared_data, name, records, points, s
     assert (len(text) + 1, (~ends).sum(), ends.sum()) == (records, points, segments)
 
 
+@pytest.mark.full
 def test_faces_of_a_drawing_as_ezdxf_has_them(shared_data: Path) -> None:
     ezdxf = pytest.importorskip("ezdxf")
     path = shared_data / "formats/dxf/3dface.dxf"

@@ -141,6 +141,7 @@ def packed_vtp(points: int, block: int) -> str:
     )
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses")
 def test_what_a_child_could_read_does_not_end_its_parent(tmp_path: Path) -> None:
     """A child once had more room than its parent, which VTK ended by signal 6."""
@@ -197,6 +198,7 @@ def test_an_extent_is_counted_with_its_arrays(kind: str, tmp_path: Path) -> None
         vtk_probe.read_data(path, path.suffix, MeshError)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses")
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_a_file_that_lies_ends_in_one_sentence_under_a_limit(limit: int, tmp_path: Path) -> None:

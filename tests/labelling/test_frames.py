@@ -80,6 +80,7 @@ def test_arrow() -> None:
     assert len(empty) == 0 and empty.dictionary.to_pylist() == CATEGORIES
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_dask_is_labelled_later(partitions) -> None:
     pytest.importorskip("dask")

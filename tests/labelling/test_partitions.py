@@ -65,6 +65,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_domains_travel_once_and_are_indexed_once_a_worker(tmp_path: Path) -> None:
     for library in ("distributed", "dask.dataframe"):
         pytest.importorskip(library)

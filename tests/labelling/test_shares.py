@@ -27,6 +27,7 @@ from geodomain.volumes.block_shares import Shares
 MINE = (414_000.3, 7_480_000.7, 310.1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), MINE])
 @pytest.mark.parametrize("order", ["first", "last"])
 def test_shares_by_order_are_those_of_volumes(order, at) -> None:
@@ -80,6 +81,7 @@ def hills(seed: int, height: float, name: str) -> geodomain.Mesh:
 
 
 @pytest.mark.filterwarnings("ignore:no row meets only_if")
+@pytest.mark.full
 @pytest.mark.parametrize("rule", ["erode", "onlap"])
 def test_stacks_solids_conditions_and_sides(rule) -> None:
     tops = [hills(1, 7, "upper"), hills(2, 5.5, "lower")]
@@ -148,6 +150,7 @@ def test_lines_are_corrected_by_what_is_known() -> None:
     assert by_name["D"] == pytest.approx(0.2, abs=1e-15)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 def test_the_error_holds_for_unions_and_shells_that_cross_themselves() -> None:
     """Four to six slabs, some of them together; tests/fuzz/bodies.py goes on for long."""
@@ -155,6 +158,7 @@ def test_the_error_holds_for_unions_and_shells_that_cross_themselves() -> None:
     assert told["within the error"] >= 0.99 * (150 - told["by volume"]) > 90
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 def test_the_error_is_at_least_the_true_one_in_nearly_all_blocks() -> None:
     rng = np.random.default_rng(99)

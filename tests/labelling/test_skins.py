@@ -51,6 +51,7 @@ def test_the_blocks_of_a_skin(options, due) -> None:
     assert 0 < due.sum() < len(due)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shift", [0.0, 7_480_000.7])
 def test_the_float64_distance_is_compared(shift: float) -> None:
     mesh = star(40, centre=(shift, shift, 0.1))

@@ -26,6 +26,7 @@ def by_fractions(a, b, c) -> bool:
     return all(p[i] * q[j] == p[j] * q[i] for i, j in ((0, 1), (1, 2), (2, 0)))
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(points, points, points), min_size=1, max_size=20))
 def test_it_agrees_with_fractions(triples):
     found = collinear(*(np.array([t[i] for t in triples]) for i in range(3)))

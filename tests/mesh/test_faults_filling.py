@@ -174,6 +174,7 @@ def test_most_neighbours_decide_which_way_it_faces() -> None:
     assert len(ways) == 1
 
 
+@pytest.mark.full
 def test_loops_that_meet_at_a_corner_are_filled_one_by_one() -> None:
     bow = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]], [[0, 1, 2], [0, 3, 4]])
     result = fill_holes(bow, 3)

@@ -190,6 +190,7 @@ def bowl(at: tuple[float, float, float]) -> Mesh:
     return staircase(filled, origin=at)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_tree_of_shells_against_all_pairs(seed, few, monkeypatch):
@@ -357,6 +358,7 @@ def of_tetrahedra(one, two) -> str:
     )
 
 
+@pytest.mark.full
 @given(corners, corners, st.booleans())
 def test_tetrahedra_on_a_lattice(one, two, mine):
     solids = np.array(one), np.array(two)
@@ -387,6 +389,7 @@ def body(filled, shift=0) -> Mesh:
     return staircase(grid, origin=(shift, 0, 0))
 
 
+@pytest.mark.full
 @given(voxels, voxels, st.integers(0, 1))
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_bodies_of_voxels(one, two, shift):

@@ -234,6 +234,7 @@ def test_an_empty_mesh_is_not_fit():
     assert "cannot be used" in as_table(report)
 
 
+@pytest.mark.full
 @given(small_meshes(), st.integers(0, 1000))
 def test_a_report_does_not_depend_on_order(mesh, seed):
     one, other = check(mesh).as_dict(), check(shuffled(mesh, seed)).as_dict()

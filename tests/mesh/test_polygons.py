@@ -171,6 +171,7 @@ def ears_by_definition(points):
     return [*triangles, left]
 
 
+@pytest.mark.full
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(*[st.integers(-9, 9)] * 3), min_size=4, max_size=30), st.booleans())
 def test_ears_are_those_of_the_definition(corners, flat):

@@ -71,6 +71,7 @@ def test_integer_tetrahedra_on_the_lattice(seed: int, backend: str) -> None:
     assert_exact(tetrahedron(corners), points, backend)
 
 
+@pytest.mark.full
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=12), st.sampled_from([1.0, 0.1, 7e5]))
 def test_any_small_tetrahedron(values: list[int], scale: float) -> None:
@@ -170,6 +171,7 @@ def test_points_that_are_far_or_not_numbers(backend: str) -> None:
 TINY = [0.0, 5e-324, -5e-324, 1e-310, -1e-310, 2.0**-307]
 
 
+@pytest.mark.full
 def test_coordinates_below_the_range_of_a_mesh_are_labelled_too(backend: str) -> None:
     """One step beside zero is not zero: on every wall, edge and vertex of solids there."""
     values = [*TINY, 0.5, 1.0]

@@ -65,6 +65,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.full
 @odd_on_purpose
 @pytest.mark.parametrize("name", HOSTILE)
 def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
@@ -95,6 +96,7 @@ def test_points_by_the_block_are_points_one_by_one(count: int, step: int, backen
     assert np.array_equal(labels, inside)
 
 
+@pytest.mark.full
 @odd_on_purpose
 @pytest.mark.parametrize("name", HOSTILE)
 def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:
@@ -109,6 +111,7 @@ def test_crowded_cells_are_divided() -> None:
     assert PointLocator(mesh).index.size()[2] > 1
 
 
+@pytest.mark.full
 @odd_on_purpose
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "slivers" in name])
 def test_long_triangles_are_found_through_bundles(name: str, backend: str) -> None:
@@ -168,6 +171,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.full
 def test_every_instruction_set_gives_the_same_bits() -> None:
     levels = native.levels()
     outputs = set()

@@ -225,6 +225,7 @@ def test_rows_of_so_many_hits_together() -> None:
     assert list(cuda_segments._ranges(np.zeros(4, dtype=np.int64))) == []
 
 
+@pytest.mark.full
 def test_more_segments_than_single_precision_can_number(backend: str) -> None:
     rows = 2**24 + 3
     starts = np.broadcast_to([1.0, 1.0, 0.0], (rows, 3))

@@ -45,6 +45,7 @@ def by_the_oracle(name: str) -> tuple[Mesh, np.ndarray, np.ndarray, list]:
     return mesh, starts, ends, [crossings(mesh, *pair) for pair in zip(starts, ends, strict=True)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("strategy", ["bvh", "brute"])
 @pytest.mark.parametrize("name", meshes())
 def test_the_oracle_finds_the_same(name: str, strategy: str, backend: str) -> None:
@@ -234,6 +235,7 @@ def test_equal_triangles_are_told_apart_by_index(backend: str) -> None:
     assert nearest.triangle.tolist() == [0]
 
 
+@pytest.mark.full
 def test_other_triangles_of_the_same_code(backend: str) -> None:
     """The middles of their boxes are one point, and their boxes are not."""
     rng = np.random.default_rng(8)
@@ -295,6 +297,7 @@ def test_slips_are_said() -> None:
         intersect(TRIANGLE, [[0, 0, 0]], [[0, 0]])
 
 
+@pytest.mark.full
 def test_a_lattice_where_everything_touches(backend: str) -> None:
     """Ends on faces, edges and vertices; along edges; in planes."""
     mesh, starts, ends = lattice_scene(1, 4000)

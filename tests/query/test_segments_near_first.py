@@ -126,6 +126,7 @@ MESHES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("reach", [0.1, 1.0, 50.0])
 @pytest.mark.parametrize("name", MESHES)

@@ -28,6 +28,7 @@ def on_the_lattice(mesh: Mesh) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), MINE])
 def test_sides_are_those_of_rational_arithmetic(at, backend: str) -> None:
     mesh = rough(3, at)

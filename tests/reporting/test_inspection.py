@@ -102,6 +102,7 @@ def test_no_turn_is_seen_where_there_is_none() -> None:
     assert azimuth_of(np.random.default_rng(2).random((50, 3)), np.ones((50, 3))) == 0
 
 
+@pytest.mark.full
 def test_the_deposits_octree() -> None:
     blocks = deposit("small").subblocked
     survey = surveyed(blocks.centroids, blocks.sizes, chunk=5000)

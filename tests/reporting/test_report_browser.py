@@ -14,7 +14,10 @@ from geodomain import label_file, report_file
 from geodomain.formats.wireframes import write_mesh
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
+]
 
 
 @pytest.fixture(scope="module")

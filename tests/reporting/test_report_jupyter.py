@@ -18,7 +18,10 @@ from report_page import CHROMIUM, SOFTWARE, labelled_model
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed")
 pytest.importorskip("anywidget", reason="anywidget is not installed")
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
+]
 
 CODE = "import geodomain\ngeodomain.view('labelled.csv', domains={'ORE': 'ore.stl'}, height=500)"
 

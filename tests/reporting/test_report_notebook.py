@@ -19,6 +19,7 @@ def labelled(tmp_path: Path) -> Path:
     return labelled_model(tmp_path)
 
 
+@pytest.mark.full
 def test_the_widget_holds_the_page_and_a_picture(labelled: Path) -> None:
     pytest.importorskip("anywidget")
     domains = {"ORE": labelled.parent / "ore.stl"}
@@ -35,12 +36,14 @@ def test_the_widget_holds_the_page_and_a_picture(labelled: Path) -> None:
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
+@pytest.mark.full
 def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     pytest.importorskip("anywidget")
     with pytest.raises(TableError, match="domain"):
         geodomain.view(labelled.parent / "blocks.csv")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("thing", [box((0, 0, 0), (1, 1, 1)), 5, None, [1, 2]])
 def test_what_is_no_file_is_one_clear_sentence(thing: object, tmp_path: Path) -> None:
     pytest.importorskip("anywidget")

@@ -91,6 +91,7 @@ def test_a_turned_block() -> None:
     assert is_cut(Section("x", 0.99), np.zeros((1, 3)), sizes, matrix).all()
 
 
+@pytest.mark.full
 @given(
     st.lists(st.tuples(st.sampled_from("xyz"), st.floats(-90, 90)), max_size=3),
     st.sampled_from("xyz"),
@@ -340,6 +341,7 @@ def test_help_ends_in_an_example() -> None:
     assert lines[-2].strip() == "Example:" and lines[-1].strip().startswith("geodomain plot")
 
 
+@pytest.mark.full
 def test_plot_sections_draws_what_the_command_draws(folder: Path) -> None:
     options = ["--section", "z=5", "--solid", "ORE=ore.obj", "--background", "W"]
     run("b.csv", *options, "-o", "one.svg")

@@ -125,6 +125,7 @@ def test_a_section_on_faces_says_which_blocks_it_shows(model: str) -> None:
     assert "faces" not in plot(model, "--section", "y=10.5", "-o", "u.svg").stderr
 
 
+@pytest.mark.full
 def test_a_run_is_the_pages_of_a_pdf_of_one_frame(model: str) -> None:
     said = plot(model, "--section", "y=5,95,10", "--section", "z=5", "-o", "s.pdf").stderr
     assert "wrote s.pdf: 11 sections" in said

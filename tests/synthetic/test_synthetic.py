@@ -77,6 +77,7 @@ def passes_through(s: np.ndarray, e: np.ndarray, triangles: np.ndarray) -> np.nd
     return (start * end <= 0) & ((start != 0) | (end != 0)) & one_side
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", ["tiny", "small"])
 def test_solids_are_closed_and_face_outward(size: str, request: pytest.FixtureRequest) -> None:
     for mesh in request.getfixturevalue(size).solids.values():
@@ -118,6 +119,7 @@ def test_topography_is_the_roof_of_the_oxide_zone(tiny: synthetic.Deposit) -> No
     assert (oxide.bounds[:, :2] == [ORIGIN[:2], ORIGIN[:2] + EXTENT[:2]]).all()
 
 
+@pytest.mark.full
 def test_some_vertices_stand_in_the_columns_of_the_blocks(small: synthetic.Deposit) -> None:
     columns = {tuple(p) for p in small.subblocked.centroids[:, :2].tolist()}
     for name in ("ore_upper", "ore_lower", "dyke"):
@@ -137,6 +139,7 @@ def test_block_models_fill_the_same_box(tiny: synthetic.Deposit) -> None:
     }
 
 
+@pytest.mark.full
 def test_csv_is_spelled_as_packages_spell_it(tiny: synthetic.Deposit) -> None:
     text = b"".join(tiny.subblocked.csv(rows_per_chunk=1000)).decode()
     assert text == b"".join(tiny.subblocked.csv()).decode()
@@ -171,6 +174,7 @@ def test_an_unknown_size_is_refused() -> None:
         synthetic.deposit("huge")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("frequency", [1, 2, 7, 64])
 def test_orebody_is_closed_outward_and_shared(frequency: int) -> None:
     mesh = synthetic.star_shaped_orebody(frequency, centre=(414_000, 7_480_000, 300))

@@ -72,6 +72,7 @@ def tables(count, seed):
         yield lines
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("xyz", XYZ.values(), ids=XYZ)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_random_tables(xyz, sizes):

@@ -28,6 +28,7 @@ def fractions(numbers: Decimals) -> list[Fraction]:
     return [whole + Fraction(parts, 10**18) for whole, parts in pairs]
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1, max_size=20))
 def test_sums_differences_and_halves_are_exact(pairs) -> None:
     one, other = read(*(a for a, _ in pairs)), read(*(b for _, b in pairs))

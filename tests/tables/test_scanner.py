@@ -62,6 +62,7 @@ def agrees(text):
     return bits(expected) == bits(actual) or (math.isnan(expected) and math.isnan(actual))
 
 
+@pytest.mark.full
 def test_numbers_are_rounded_as_python_rounds_them():
     assert [text for text in random_texts(200_000, 1) if not agrees(text)] == []
 

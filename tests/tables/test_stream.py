@@ -132,6 +132,7 @@ def tables(draw):
     return head, b"".join(parts), layout
 
 
+@pytest.mark.full
 @settings(max_examples=300, deadline=None)
 @given(tables(), st.integers(1, 80), st.integers(1, 60), st.integers(1, 8))
 def test_round_trip(table, chunk, piece, threads):
@@ -174,6 +175,7 @@ soup = st.lists(
 ).map(b"".join)  # fmt: skip
 
 
+@pytest.mark.full
 @settings(max_examples=400, deadline=None)
 @given(soup, st.integers(1, 40), st.integers(1, 20), st.integers(1, 8))
 @example(b'"a\n,1,2,3,b\n",1,2,3,b\n', 100, 4, 2)

@@ -46,6 +46,7 @@ def triangles_and_points(kind: str, count: int) -> Iterator[tuple[np.ndarray, np
         yield triangle * scale, points * scale
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_error_is_below_the_bound(kind: str) -> None:
     vertices_met = 0

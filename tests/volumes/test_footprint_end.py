@@ -59,6 +59,7 @@ def blocks(mesh: Mesh, seed: int, kind: str, count: int) -> tuple[np.ndarray, np
     return centres, sizes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), MINE])
 @pytest.mark.parametrize("kind", ["random", "lattice", "pillow"])
 def test_a_share_is_there_where_the_plan_is_covered(kind, at) -> None:
@@ -77,6 +78,7 @@ def test_a_share_is_there_where_the_plan_is_covered(kind, at) -> None:
     assert min(said.values()) > 15
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), MINE])
 def test_shares_of_covered_blocks_are_those_of_lines(at) -> None:
     checked = 0
@@ -172,6 +174,7 @@ def test_beyond_the_range_of_cuts_every_rim_counts() -> None:
     assert np.array_equal(below, [np.nan, 1 / 3], equal_nan=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["random", "lattice"])
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), MINE])
 def test_the_end_of_a_footprint_is_exact_at_crossings(kind, at) -> None:

@@ -64,6 +64,7 @@ def test_shares_are_within_the_bound(centre, counts) -> None:
     assert abs(total - float(volume(mesh))) <= 1e-9 * mixed_volume
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("level", [1.0, 0.1])
 def test_random_solids_on_and_off_the_lattice(level: float) -> None:
     rng = np.random.default_rng(3)

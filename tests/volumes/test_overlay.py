@@ -35,6 +35,7 @@ def lattice(low, high, counts) -> pandas.DataFrame:
     return pandas.DataFrame({n: v.ravel() for n, v in zip(names, [*middles, *sizes], strict=True)})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("at", [np.zeros(3), MINE])
 def test_stars_in_random_blocks_against_fractions(at) -> None:
     rng = np.random.default_rng(7)
@@ -55,6 +56,7 @@ def test_stars_in_random_blocks_against_fractions(at) -> None:
     assert mixed > 25
 
 
+@pytest.mark.full
 def test_a_solid_and_a_surface_and_two_surfaces() -> None:
     rng = np.random.default_rng(3)
     sheets = [sheet(rng.uniform(h - 2, h + 2, (7, 7)), 2.0, (-1.0, -1.0, 0.0)) for h in (7, 6.5)]
@@ -163,6 +165,7 @@ MOVES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("at", [np.zeros(3), MINE])
 def test_roofs_that_lie_on_a_surface_with_other_triangles(move, at) -> None:
@@ -243,6 +246,7 @@ def dyadic_frame(rng) -> np.ndarray:
             return turned
 
 
+@pytest.mark.full
 def test_a_thin_vein_has_its_volume_first_and_second_in_the_order() -> None:
     rng = np.random.default_rng(26)
     blocks = lattice((-30, -30, -30), (30, 30, 30), (6, 6, 6))

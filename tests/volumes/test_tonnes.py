@@ -172,6 +172,7 @@ def many(count: int = 30_000) -> pandas.DataFrame:
 WANTED = {"density": "SG", "grade": "AU", "cutoff": [0.5, 1]}
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:.*no AU")
 def test_every_kind_of_table_and_file_gives_the_same_and_nothing_is_lost(tmp_path: Path) -> None:
     frame = many()
