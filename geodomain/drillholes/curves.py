@@ -150,7 +150,8 @@ def make_curves(
     points = running_sums(offsets, steps, collars)
     if method == "balanced":
         return _halved(offsets, depths, points, tangents, later, lengths)
-    curvatures = np.divide(bends, lengths, out=np.zeros_like(bends), where=lengths > 0)
+    # Two stations closer than any unit, such as at 0 and 1e-320, have no arc between them.
+    curvatures = np.divide(bends, lengths, out=np.zeros_like(bends), where=lengths > 1e-300)
     return Curves(offsets, depths, points, tangents, normals, curvatures)
 
 

@@ -152,3 +152,18 @@ def test_the_sign_of_dips_is_decided_for_the_file() -> None:
     assert sign_of_down(np.array([60.0, 70, -85]), "auto") == 1
     assert sign_of_down(np.array([0.0, np.nan]), "auto") == 1
     assert sign_of_down(np.array([60.0]), "negative") == -1
+
+
+def test_stations_at_nearly_one_depth_have_no_arc() -> None:
+    tangents = np.array([[0.0, 0.0, -1.0], [0.6, 0.0, -0.8], [0.6, 0.0, -0.8]])
+    with np.errstate(all="raise", under="ignore"):
+        curves = make_curves(
+            np.array([0, 3]),
+            np.array([0.0, 1e-320, 10.0]),
+            tangents,
+            np.zeros((1, 3)),
+            "minimum curvature",
+        )
+    assert np.isfinite(curves.curvatures).all()
+    end = curves.at(curves.find(np.array([0]), np.array([10.0])), np.array([10.0]))
+    assert end == pytest.approx(np.array([[6.0, 0.0, -8.0]]))
