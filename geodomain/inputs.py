@@ -44,10 +44,8 @@ class FacedSurface(Protocol):
         """Indices of vertices, (t, 3)."""
 
 
-MeshLike: TypeAlias = (
-    "Mesh | pyvista.PolyData | pyvista.UnstructuredGrid | FacedSurface"
-    " | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
-)
+# One literal each: to pyright strings that are put together are unknown.
+MeshLike: TypeAlias = "Mesh | pyvista.PolyData | pyvista.UnstructuredGrid | FacedSurface | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"  # noqa: E501
 MeshesLike: TypeAlias = "MeshLike | pyvista.MultiBlock | Iterable[MeshLike | pyvista.MultiBlock]"
 PointsLike: TypeAlias = "ArrayLike | pyvista.DataSet | IntoDataFrame"
 
