@@ -53,6 +53,7 @@ _NAMES = {
     "labelling.files": "label_file",
     "labelling.frames": "label_blocks proportions_blocks",
     "labelling.summary": "Summary",
+    "labels": "label",
     "mesh.check": "MeshReport",
     "mesh.mesh": "Mesh",
     "mesh.repair": "FillResult Hole WeldResult",

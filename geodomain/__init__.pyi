@@ -44,6 +44,7 @@ from geodomain.labelling.files import label_file as label_file
 from geodomain.labelling.frames import label_blocks as label_blocks
 from geodomain.labelling.frames import proportions_blocks as proportions_blocks
 from geodomain.labelling.summary import Summary as Summary
+from geodomain.labels import label as label
 from geodomain.mesh.check import MeshReport as MeshReport
 from geodomain.mesh.mesh import Mesh as Mesh
 from geodomain.mesh.repair import FillResult as FillResult
