@@ -13,6 +13,7 @@ from geodomain.cli.options import by_name, named_path
 from geodomain.errors import counted, visible
 
 if TYPE_CHECKING:
+    from geodomain.settings import BackendName
     from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         signed: bool
         output: str
         overwrite: bool
-        backend: str
+        backend: BackendName
         threads: int | None
 
 

@@ -2,8 +2,8 @@
 
     python -m sphinx -W --keep-going -q docs SOMEWHERE
 
-Nothing is downloaded. The reference and the gallery are generated from the installed package and
-from `examples/`, by the modules of `_extensions/`.
+Nothing is downloaded. The reference is generated from the installed package, the gallery and its
+report from `examples/` and the demo by the modules of `_extensions/`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ project_copyright = author
 release = version = installed("geodomain")
 
 extensions = [
-    "api_pages",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -39,7 +38,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_extensions", "reference/names.rst", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = ["_extensions", "gallery/GALLERY_HEADER.rst"]
 suppress_warnings = ["config.cache"]  # the gallery's scraper is a function, which cannot be pickled
 
 nitpicky = True
@@ -51,7 +50,7 @@ nitpick_ignore = [("py:obj", f"geodomain.Domains.{each.name}") for each in field
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-autosummary_generate = ["reference/names.rst"]
+autosummary_generate = ["reference/api.md"]
 # A name that differs from another by case alone would share its page on Windows and macOS.
 autosummary_filename_map = {"geodomain.Nearest": "geodomain.Nearest-class"}
 autodoc_default_options = {"members": True, "undoc-members": False}

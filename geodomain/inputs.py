@@ -44,9 +44,9 @@ class FacedSurface(Protocol):
         """Indices of vertices, (t, 3)."""
 
 
+# One literal each: to pyright strings that are put together are unknown.
 MeshLike: TypeAlias = (
-    "Mesh | pyvista.PolyData | pyvista.UnstructuredGrid | FacedSurface"
-    " | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
+    "Mesh | pyvista.DataSet | FacedSurface | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
 )
 MeshesLike: TypeAlias = "MeshLike | pyvista.MultiBlock | Iterable[MeshLike | pyvista.MultiBlock]"
 PointsLike: TypeAlias = "ArrayLike | pyvista.DataSet | IntoDataFrame"

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple, TypeVar
 from geodomain.errors import DomainError, shown
 
 Rule = Literal["parity", "winding"]
+BackendName = Literal["auto", "cpu", "cuda"]
 
 Made = TypeVar("Made")
 Value = TypeVar("Value")

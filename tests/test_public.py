@@ -1,9 +1,14 @@
-"""What the package shows: its names, its version, and what importing it costs."""
+"""Public names, their stub and groups, the version, and what importing the package costs.
+
+    python tests/test_public.py
+
+writes geodomain/__init__.pyi again, after a change of the table of names in `__init__.py`.
+"""
 
 from __future__ import annotations
 
-import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +16,53 @@ from pathlib import Path
 import pytest
 
 import geodomain
+
+ROOT = Path(__file__).parents[1]
+STUB = ROOT / "geodomain" / "__init__.pyi"
+
+
+def stub() -> str:
+    """Return the stub: type checkers and editors read it instead of `__init__.py`."""
+    lines = [
+        f"from geodomain.{module} import {name} as {name}"
+        for module, names in geodomain._NAMES.items()
+        for name in names.split()
+    ]
+    return "\n".join(
+        [
+            f'"""{geodomain.__doc__}"""',
+            "",
+            "# Written by `python tests/test_public.py` from the table in `__init__.py`.",
+            "from geodomain import synthetic as synthetic",
+            *sorted(lines, key=isort_order),
+            "",
+            "__all__: list[str]",
+            "__version__: str",
+            "",
+        ]
+    )
+
+
+def isort_order(line: str) -> tuple[str, int, str]:
+    """Return what ruff sorts imports by: the module, then constants, classes and functions."""
+    _, module, _, name, *_ = line.split()
+    return module, 0 if name.isupper() else 1 if name[0].isupper() else 2, name
+
+
+def test_the_stub_is_what_the_table_makes() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub(), "run python tests/test_public.py"
+
+
+def test_each_public_name_is_in_the_table_once() -> None:
+    names = " ".join(geodomain._NAMES.values()).split()
+    assert sorted(names) == geodomain.__all__ == dir(geodomain)
+    assert len(set(names)) == len(names)
+
+
+def test_every_public_name_is_in_one_group_of_the_reference() -> None:
+    text = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (\w+)$", text, re.MULTILINE)
+    assert sorted(listed) == geodomain.__all__
 
 
 def test_every_public_name_is_there_and_is_no_module() -> None:
@@ -25,7 +77,7 @@ def test_the_version_is_the_installed_one() -> None:
 
 
 def test_the_citation_names_this_version() -> None:
-    docs = Path(__file__).parents[1] / "docs"
+    docs = ROOT / "docs"
     assert f"\nversion: {geodomain.__version__}\n" in (docs / "CITATION.cff").read_text()
     assert f"version {geodomain.__version__}." in (docs / "citing.md").read_text()
 
@@ -49,17 +101,6 @@ def test_an_unknown_name_is_an_error_to_a_type_checker(tmp_path: Path) -> None:
     assert "use.py:3" not in said
 
 
-def test_every_public_name_is_known_to_a_type_checker() -> None:
-    tree = ast.parse(Path(geodomain.__file__).read_text(encoding="utf-8"))
-    imported = {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert set(geodomain.__all__) <= imported
-
-
 SCRIPT = """
 import sys
 import geodomain
@@ -75,3 +116,7 @@ assert not heavy, heavy
 
 def test_labelling_arrays_imports_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-P", "-c", SCRIPT], check=True)
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")

@@ -25,6 +25,7 @@ from geodomain.compute import inventory
 from geodomain.compute.native import thread_count
 from geodomain.files.outputs import require_places
 from geodomain.query.segments import WORDS, Answer, Hits, SegmentIntersector, Segments
+from geodomain.settings import BackendName
 from geodomain.synthetic.files import longest_segment
 from geodomain.synthetic.scenes import segments_across, undulating_terrain
 
@@ -127,7 +128,7 @@ def run(
         return tuple(done)
 
     libraries = runs((*PEERS, *_each(preliminary, threads)), loaded=False)
-    absent = {name: why for name in MACHINES if (why := _lacking(libraries, name))}
+    absent: dict[str, str] = {name: why for name in MACHINES if (why := _lacking(libraries, name))}
     ready = [name for name in MACHINES if name not in absent]
     return Report(
         _setting(scene, repeat, threads),
@@ -145,7 +146,9 @@ def _lacking(runs: tuple[Run, ...], backend: str) -> str:
     return next((run.lacking for run in runs if f"({backend})" in run.name and run.lacking), "")
 
 
-def _build(scene: Scene, backend: str, repeat: int, threads: int | None) -> dict[str, float]:
+def _build(
+    scene: Scene, backend: BackendName, repeat: int, threads: int | None
+) -> dict[str, float]:
     """Return the seconds of each stage of the fastest of several builds."""
     builds = []
     for _ in range(repeat):
@@ -155,13 +158,13 @@ def _build(scene: Scene, backend: str, repeat: int, threads: int | None) -> dict
 
 
 def _each(
-    contenders: Callable[[str, int | None], tuple[Contender, ...]], threads: int | None
+    contenders: Callable[[BackendName, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
     """Return the contenders of every backend."""
     return tuple(contender for name in MACHINES for contender in contenders(name, threads))
 
 
-def memory(scene: Scene, backend: str, threads: int | None) -> dict[str, int]:
+def memory(scene: Scene, backend: BackendName, threads: int | None) -> dict[str, int]:
     """Return the bytes of each array of a query, including the answers of all modes."""
     with (
         SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector,

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute import BACKENDS, choose
+from geodomain.compute import choose
 from geodomain.compute.data import Floats
 from geodomain.errors import DeviceError
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.segments import WORDS, Answer, Hits, Mode, SegmentIntersector, Segments
+from geodomain.settings import BackendName
 
 if TYPE_CHECKING:
     import open3d
@@ -172,7 +173,7 @@ PEERS = (
 
 # --- Our own contenders: the strategies of arXiv 2209.02878, and our modes.
 
-MACHINES = tuple(name for name in BACKENDS if name != "auto")
+MACHINES: tuple[BackendName, ...] = ("cpu", "cuda")
 
 
 class _Options(TypedDict, total=False):
@@ -200,25 +201,25 @@ _STRATEGIES: dict[str, _Strategy] = {
 }
 
 
-def strategies(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
+def strategies(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
     """Return our strategies on a backend, slowest first; sorting counts as loading."""
     names = [name for name in _STRATEGIES if not (backend == "cpu" and "block" in name)]
     return tuple(_ours(name, backend, threads, **_STRATEGIES[name]) for name in names)
 
 
-def modes(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
+def modes(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
     """Return the modes of a hierarchy on a backend, under the names of the paper."""
     return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
-def preliminary(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
+def preliminary(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
     """Return our contenders beside other libraries: brute force and the default strategy."""
     return _ours("brute", backend, threads, strategy="brute"), _ours("bvh", backend, threads)
 
 
 def _ours(
     name: str,
-    backend: str,
+    backend: BackendName,
     threads: int | None,
     *,
     sort: bool = False,
@@ -248,7 +249,7 @@ def _whether(answer: Answer) -> Answers:
     return crossing
 
 
-def unfit(backend: str) -> str:
+def unfit(backend: BackendName) -> str:
     """Return why a backend cannot be used here; "" if it can."""
     try:
         choose(backend)

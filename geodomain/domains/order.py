@@ -82,10 +82,8 @@ class Domains(LabelDefaults):
         unassigned blocks too, and the label nan.
     """
 
-    domains: tuple[Domain, ...] = field(
-        default=(), metadata=key(_TABLES, hashed=True, name="domain")
-    )
-    stacks: tuple[Stack, ...] = field(default=(), metadata=key(_TABLES, hashed=True, name="stack"))
+    domains: Sequence[Domain] = field(default=(), metadata=key(_TABLES, hashed=True, name="domain"))
+    stacks: Sequence[Stack] = field(default=(), metadata=key(_TABLES, hashed=True, name="stack"))
     order: Order = field(default="first", metadata=key(one_of(get_args(Order)), hashed=True))
     background: str = field(default="", metadata=key(TEXT, hashed=True))
     unassigned: str = field(default="", metadata=key(TEXT, hashed=True))
@@ -101,6 +99,8 @@ class Domains(LabelDefaults):
             if getattr(self, entry.name) is None:
                 object.__setattr__(self, entry.name, entry.metadata["usual"])
         require_values(self)
+        for units in ("domains", "stacks"):
+            object.__setattr__(self, units, tuple(getattr(self, units)))
         seen: dict[str, str] = {}
         for name, where in self._named():
             if name in seen:

@@ -23,6 +23,7 @@ from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
+from geodomain.settings import BackendName
 from geodomain.tables.conditions import with_policy
 from geodomain.tables.numbers import NegativeGrades
 
@@ -342,7 +343,7 @@ def composite(
     rule: Rule = "parity",
     allow_open: bool = False,
     weld: float | None = None,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
 ) -> Composites:
     """Average samples of drillholes over equal lengths, each within one domain.

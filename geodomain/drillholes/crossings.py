@@ -33,6 +33,7 @@ from geodomain.mesh.fitness import require_balanced, require_fit
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, contains_by, locate
 from geodomain.query.segments import SegmentIntersector
+from geodomain.settings import BackendName
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +97,12 @@ class _Parts:
 
 
 def cross_walls(
-    curves: Curves, ends: Floats, mesh: Mesh, *, backend: str = "auto", threads: int | None = None
+    curves: Curves,
+    ends: Floats,
+    mesh: Mesh,
+    *,
+    backend: BackendName = "auto",
+    threads: int | None = None,
 ) -> WallCrossings:
     """Find where holes cross a mesh, closed or open.
 
@@ -478,7 +484,7 @@ def find_crossings(
     domains: Domains,
     *,
     rule: Rule = "parity",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
 ) -> HoleCrossings:
@@ -519,7 +525,7 @@ class _Walker:
     """Walks down holes from wall to wall."""
 
     holes: HolePaths
-    backend: str
+    backend: BackendName
     threads: int | None
 
     def cross(self, mesh: Mesh) -> WallCrossings:

@@ -44,6 +44,7 @@ from geodomain.errors import TableError, counted
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.query.locator import Rule
+from geodomain.settings import BackendName
 from geodomain.tables.settings import TextKeywords
 
 SHOWN = 10
@@ -279,7 +280,7 @@ class Drillholes:
         domains: DomainsGiven,
         *,
         rule: Rule = "parity",
-        backend: str = "auto",
+        backend: BackendName = "auto",
         threads: int | None = None,
         allow_open: bool = False,
     ) -> HoleCrossings:

@@ -27,6 +27,7 @@ from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
+from geodomain.settings import BackendName
 
 
 def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> bytes:
@@ -55,7 +56,7 @@ def crossings_file(
     rule: Rule = "parity",
     allow_open: bool = False,
     weld: float | None = None,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     **holes: Unpack[HoleKeywords],
 ) -> HoleCrossings:
@@ -170,7 +171,7 @@ def composite_file(
     rule: Rule = "parity",
     allow_open: bool = False,
     weld: float | None = None,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     **holes: Unpack[HoleKeywords],
 ) -> Composites:
     r"""Average the samples of drillholes in a file over equal lengths, each within one domain.

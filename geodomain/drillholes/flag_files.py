@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,9 @@ from geodomain.tables.new_columns import NewColumn, plan_splice
 from geodomain.tables.text import TextRows
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    from narwhals.typing import IntoDataFrame, IntoDataFrameT
+
+    from geodomain.tables.in_memory import ColumnT, TableOf
 
 
 @dataclass(frozen=True)
@@ -550,7 +552,7 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
 
 @overload
 def flag(
-    frame: IntoDataFrame,
+    frame: TableOf[ColumnT],
     holes: Drillholes,
     domains: DomainsLike,
     *,
@@ -558,12 +560,12 @@ def flag(
     min_length: float = ...,
     column: str = ...,
     **settings: Unpack[PointKeywords],
-) -> LabelColumn: ...
+) -> ColumnT: ...
 
 
 @overload
 def flag(
-    frame: IntoDataFrame,
+    frame: IntoDataFrameT,
     holes: Drillholes,
     domains: DomainsLike,
     *,
@@ -571,12 +573,12 @@ def flag(
     min_length: float = ...,
     column: str = ...,
     **settings: Unpack[PointKeywords],
-) -> IntoDataFrame: ...
+) -> IntoDataFrameT: ...
 
 
 @with_keywords(LabelSettings, PointKeywords)
 def flag(
-    frame: IntoDataFrame,
+    frame: TableOf[LabelColumn] | IntoDataFrame,
     holes: Drillholes,
     domains: DomainsLike,
     *,
@@ -635,8 +637,9 @@ def flag(
     ordered = as_domains(domains)
     asked = read_keywords(LabelSettings, settings, PointKeywords)
     labeller = Labeller(ordered, asked)
-    rows = holes.match(frame)
-    native = BlockFrame(frame, rows.table.name)
+    taken = cast("IntoDataFrame", frame)
+    rows = holes.match(taken)
+    native = BlockFrame(taken, rows.table.name)
     names = [target.name for target in ordered.targets]
     rest, lost = rest_labels(ordered, names, asked)
     categories, table = categories_of(ordered, rest, lost)

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,16 @@ if TYPE_CHECKING:
     import xarray
 
     from geodomain.compute.device_arrays import DeviceArray
+
+    # Structural, so that nothing is unknown to a type checker where xarray is not installed.
+    class Dimensioned(Protocol):
+        """A DataArray or a Dataset of xarray."""
+
+        @property
+        def dims(self) -> Iterable[Hashable]:
+            """Return the names of the dimensions."""
+
+    CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
 
 # Points that are labelled at a time, where several arrays as long are needed.
 _PART = 1 << 18
@@ -327,17 +337,39 @@ def _largest(
     return codes
 
 
-@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+@overload
 def label_lattice(
-    x: ArrayLike | xarray.DataArray,
-    y: ArrayLike | xarray.DataArray,
-    z: ArrayLike | xarray.DataArray,
+    x: CoordinateT,
+    y: CoordinateT,
+    z: CoordinateT,
     domains: DomainsLike,
     *,
-    like: xarray.DataArray | xarray.Dataset | None = None,
+    like: Dimensioned | None = ...,
+    columns: Mapping[str, ArrayLike] | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> CoordinateT: ...
+@overload
+def label_lattice(
+    x: ArrayLike,
+    y: ArrayLike,
+    z: ArrayLike,
+    domains: DomainsLike,
+    *,
+    like: None = ...,
+    columns: Mapping[str, ArrayLike] | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> NDArray[np.str_]: ...
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+def label_lattice(
+    x: ArrayLike | Dimensioned,
+    y: ArrayLike | Dimensioned,
+    z: ArrayLike | Dimensioned,
+    domains: DomainsLike,
+    *,
+    like: Dimensioned | None = None,
     columns: Mapping[str, ArrayLike] | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> NDArray[np.str_] | xarray.DataArray:
+) -> NDArray[np.str_] | Dimensioned:
     """Return the name of the domain of each block of a lattice.
 
     Where the domains are closed solids by parity without conditions, columns of blocks are
@@ -399,7 +431,7 @@ def label_lattice(
 
 
 def _are_coordinates(
-    axes: Sequence[ArrayLike | xarray.DataArray],
+    axes: Sequence[ArrayLike | Dimensioned],
 ) -> TypeGuard[Sequence[xarray.DataArray]]:
     """Tell coordinates of xarray from arrays; a mixture of both is refused."""
     module = sys.modules.get("xarray")
@@ -411,7 +443,7 @@ def _are_coordinates(
 
 
 def _dimensions(
-    axes: Sequence[ArrayLike | xarray.DataArray], like: xarray.DataArray | xarray.Dataset | None
+    axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
 ) -> list[Hashable] | None:
     """Return the dimensions of xarray coordinates, None for arrays."""
     if not _are_coordinates(axes):
@@ -444,11 +476,13 @@ def _as_data_array(
     labels: NDArray[np.str_],
     axes: Sequence[xarray.DataArray],
     dims: list[Hashable],
-    like: xarray.DataArray | xarray.Dataset | None,
-) -> xarray.DataArray:
+    like: Dimensioned | None,
+) -> Dimensioned:
     """Return labels as a DataArray with coordinates, its dimensions in the order of `like`."""
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
     found = xarray.DataArray(labels, dims=dims, coords=coords, name="domain")
-    return found if like is None else found.transpose(*(dim for dim in like.dims if dim in dims))
+    if like is not None:
+        found = found.transpose(*(dim for dim in like.dims if dim in dims))
+    return cast("Dimensioned", found)

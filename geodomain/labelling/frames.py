@@ -20,7 +20,7 @@ from geodomain.labelling.labeller import KEPT, Labeller
 from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
 from geodomain.labelling.warnings import warn_of_blocks
-from geodomain.settings import Rule, read_keywords, with_keywords
+from geodomain.settings import BackendName, Rule, read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn
 from geodomain.tables.in_memory import NAME, BlockFrame, is_lazy, is_wrapped, refusal
 from geodomain.tables.options import TableOptions, options_among
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     from narwhals.stable.v1.typing import IntoDataFrame
+    from narwhals.typing import IntoDataFrameT
+
+    from geodomain.tables.in_memory import ColumnT, TableOf
 
 
 class SharedDomains:
@@ -88,7 +91,7 @@ class _Lazy(Protocol):
 
 @with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_blocks(
-    frame: IntoDataFrame | dask.dataframe.DataFrame,
+    frame: TableOf[ColumnT],
     domains: DomainsLike,
     *,
     x: str | None = None,
@@ -99,7 +102,7 @@ def label_blocks(
     lines: int | None = None,
     replace: str | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> LabelColumn:
+) -> ColumnT:
     """Return the domain of each block of a table as a categorical of the table's library.
 
     Parameters
@@ -179,7 +182,7 @@ def label_blocks(
     shared = SharedDomains(ordered, settings)
     label = partial(_label, centroid=centroid, replace=replace, rest=rest, lost=lost)
     if not is_lazy(frame, "dask.dataframe"):
-        return label(frame, shared)
+        return cast("ColumnT", label(cast("IntoDataFrame", frame), shared))
     if replace is not None and any(domain.keep for domain in ordered):
         message = (
             "the labels that a dask table keeps are not known before it is computed: compute it "
@@ -188,7 +191,8 @@ def label_blocks(
         raise ValueError(message)
     lazy = cast(_Lazy, frame)
     part = partial(label, whole=False)
-    return lazy.map_partitions(part, _sent_once(shared), meta=part(lazy._meta, shared))
+    labels = lazy.map_partitions(part, _sent_once(shared), meta=part(lazy._meta, shared))
+    return cast("ColumnT", labels)
 
 
 def _sent_once(shared: SharedDomains) -> object:
@@ -321,7 +325,7 @@ _CATEGORICALS: dict[
 
 
 def proportions_blocks(
-    frame: IntoDataFrame,
+    frame: IntoDataFrameT,
     domains: DomainsLike,
     *,
     proportions: Proportions | None = None,
@@ -334,10 +338,10 @@ def proportions_blocks(
     dy: str | float | None = None,
     dz: str | float | None = None,
     rule: Rule = "parity",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     **numbers: Unpack[NumberKeywords],
-) -> IntoDataFrame:
+) -> IntoDataFrameT:
     """Return a table with the share of each of its blocks in each domain, a column for each.
 
     Parameters
@@ -424,4 +428,4 @@ def proportions_blocks(
         reach=True,
         axes=place.axes,
     )
-    return table.with_numbers(dict(zip(names, shares, strict=True)))
+    return cast("IntoDataFrameT", table.with_numbers(dict(zip(names, shares, strict=True))))

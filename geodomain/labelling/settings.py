@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, TypedDict, get_args
 
 from geodomain.domains.defaults import LabelBy, LabelDefaults, Proportions
 from geodomain.errors import DomainError
-from geodomain.settings import FLAG, LENGTH, TEXT, Rule, one_of, require_values, setting, whole
+from geodomain.settings import (
+    FLAG,
+    LENGTH,
+    TEXT,
+    BackendName,
+    Rule,
+    one_of,
+    require_values,
+    setting,
+    whole,
+)
 from geodomain.tables.settings import NumberKeywords, TableKeywords
 
 if TYPE_CHECKING:
@@ -101,9 +111,9 @@ class LabelSettings(LabelDefaults):
         hashed=True,
         option=False,
     )
-    backend: str = setting(
+    backend: BackendName = setting(
         "auto",
-        one_of(("auto", "cpu", "cuda"), toml_only=True),
+        one_of(get_args(BackendName), toml_only=True),
         "Where to compute; every backend gives the same answers.",
         hashed=False,
     )
@@ -228,7 +238,7 @@ class PointKeywords(TypedDict, total=False):
     unassigned: str | None
     rule: Rule
     allow_open: bool
-    backend: str
+    backend: BackendName
     threads: int | None
 
 

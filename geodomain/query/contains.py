@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,6 +26,7 @@ from geodomain.query.locator import (
     locate,
 )
 from geodomain.query.segments import SegmentIntersector
+from geodomain.settings import BackendName
 
 
 def contains(
@@ -32,7 +35,7 @@ def contains(
     *,
     rule: Rule = "parity",
     direction: ArrayLike | None = None,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     out: object = None,
@@ -131,6 +134,48 @@ def contains(
     return contains_by(locator, rule, points, out)
 
 
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    z: ArrayLike,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: Literal[False] = ...,
+    out: object = ...,
+) -> NDArray[np.bool_]: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    z: ArrayLike,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: Literal[True],
+    out: object = ...,
+) -> NDArray[np.uint8]: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    z: ArrayLike,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: bool,
+    out: object = ...,
+) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
 def contains_lattice(
     mesh: MeshLike,
     x: ArrayLike,
@@ -138,7 +183,7 @@ def contains_lattice(
     z: ArrayLike,
     *,
     rule: Rule = "parity",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     packed: bool = False,
@@ -198,7 +243,7 @@ def contains_fit(
     points: PointsLike,
     *,
     columns: Columns | None = None,
-    backend: str,
+    backend: BackendName,
     threads: int | None,
     out: object = None,
 ) -> NDArray[np.bool_]:
@@ -223,7 +268,7 @@ def count_crossings(
     mesh: MeshLike,
     points: PointsLike,
     *,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     out: object = None,
@@ -256,7 +301,7 @@ def winding_numbers(
     mesh: MeshLike,
     points: PointsLike,
     *,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     out: object = None,
@@ -284,7 +329,7 @@ def winding_numbers(
 
 
 def generalised_winding(
-    mesh: MeshLike, points: PointsLike, *, backend: str = "auto", threads: int | None = None
+    mesh: MeshLike, points: PointsLike, *, backend: BackendName = "auto", threads: int | None = None
 ) -> Winding:
     """Return the generalised winding number of an open mesh about each point.
 
@@ -337,7 +382,7 @@ def on_surface(
     mesh: MeshLike,
     points: PointsLike,
     *,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     out: object = None,
 ) -> NDArray[np.bool_]:
@@ -368,7 +413,7 @@ def on_surface(
     return _locate_any(mesh, backend, threads).on_surface(points, out=out)
 
 
-def _locate_any(mesh: MeshLike, backend: str, threads: int | None) -> PointLocator:
+def _locate_any(mesh: MeshLike, backend: BackendName, threads: int | None) -> PointLocator:
     """Index a mesh that need not be a solid; warn about its faults once."""
     surface = as_mesh(mesh)
     warn_once(surface)
@@ -379,7 +424,7 @@ def _contains_along(
     mesh: Mesh,
     points: ArrayLike,
     direction: ArrayLike,
-    backend: str,
+    backend: BackendName,
     threads: int | None,
     out: object,
 ) -> NDArray[np.bool_]:

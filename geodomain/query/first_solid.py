@@ -27,13 +27,14 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.pyvista import is_dataset
 from geodomain.query import lattice
 from geodomain.query.locator import PointLocator, locate
+from geodomain.settings import BackendName
 
 
 def label_codes(
     points: PointsLike | LatticePoints,
     meshes: MeshesLike | Iterable[MeshLike | PointLocator],
     *,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     out: object = None,
@@ -87,7 +88,7 @@ def first_codes(
     points: PointsLike | LatticePoints,
     solids: Sequence[Mesh | PointLocator],
     *,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     allow_open: bool = False,
     out: object = None,
@@ -136,7 +137,7 @@ def as_solids(
 def _on_lattice(
     points: object,
     solids: Sequence[Mesh | PointLocator],
-    backend: str,
+    backend: BackendName,
     threads: int | None,
     out: object,
 ) -> NDArray[np.int32] | None:

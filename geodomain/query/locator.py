@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,7 @@ from geodomain.mesh.edges import signed_rim
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import lattice
 from geodomain.query.lattice import Axes, label_bits
+from geodomain.settings import BackendName
 from geodomain.settings import Rule as Rule
 
 
@@ -98,7 +99,7 @@ class PointLocator:
         self,
         mesh: MeshLike,
         *,
-        backend: str = "auto",
+        backend: BackendName = "auto",
         threads: int | None = None,
         allow_open: bool = False,
     ) -> None:
@@ -106,11 +107,16 @@ class PointLocator:
         fitness.require_fit(checked, allow_open=allow_open, rule=None)
         self._build(checked, backend, threads, allow_open)
 
-    def _build(self, mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> None:
+    def _build(
+        self, mesh: Mesh, backend: BackendName, threads: int | None, allow_open: bool
+    ) -> None:
         """Index a mesh that has passed the checks."""
         self.mesh = mesh
         self._rebuild = partial(
-            PointLocator, backend=backend, threads=threads, allow_open=allow_open
+            PointLocator,
+            backend=backend,
+            threads=threads,
+            allow_open=allow_open,
         )
         self._backend_name = backend
         self.backend = choose(backend)
@@ -171,6 +177,39 @@ class PointLocator:
         refuse_row(columns, self.index.winding(columns, out, self._threads, rim=self._rim))
         return Winding(out[:, 0], out[:, 1])
 
+    @overload
+    def contains_lattice(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        rule: Rule = ...,
+        packed: Literal[False] = ...,
+        out: object = ...,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def contains_lattice(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        rule: Rule = ...,
+        packed: Literal[True],
+        out: object = ...,
+    ) -> NDArray[np.uint8]: ...
+    @overload
+    def contains_lattice(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        rule: Rule = ...,
+        packed: bool,
+        out: object = ...,
+    ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
     def contains_lattice(
         self,
         x: ArrayLike,
@@ -202,7 +241,9 @@ class PointLocator:
         return query.out
 
 
-def locate(mesh: Mesh, *, backend: str, threads: int | None, allow_open: bool) -> PointLocator:
+def locate(
+    mesh: Mesh, *, backend: BackendName, threads: int | None, allow_open: bool
+) -> PointLocator:
     """Index a mesh that has passed `require_fit`, without checking it again."""
     locator = PointLocator.__new__(PointLocator)
     locator._build(mesh, backend, threads, allow_open)

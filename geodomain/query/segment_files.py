@@ -34,6 +34,7 @@ from geodomain.query.raw_files import (
     written_together,
 )
 from geodomain.query.segments import WORDS, Answer, Hits, Mode, SegmentIntersector, Segments
+from geodomain.settings import BackendName
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, require_text, split_rows
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.options import TableOptions, table_options
@@ -553,7 +554,7 @@ def intersect_file(
     encoding: str = "utf-8",
     vertex_type: str | None = None,
     ray_type: str | None = None,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     progress: Progress | bool = False,
 ) -> IntersectionSummary:

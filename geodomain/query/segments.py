@@ -22,6 +22,7 @@ from geodomain.html import html_table
 from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.mesh import Mesh
+from geodomain.settings import BackendName
 
 if TYPE_CHECKING:
     import pyvista
@@ -355,7 +356,7 @@ class SegmentIntersector:
         self,
         mesh: MeshLike,
         *,
-        backend: str = "auto",
+        backend: BackendName = "auto",
         threads: int | None = None,
         strategy: Strategy = "bvh",
         grid: int | None = None,
@@ -499,7 +500,7 @@ def intersect(
     ends: ArrayLike,
     *,
     mode: Literal["boolean"] = ...,
-    backend: str = ...,
+    backend: BackendName = ...,
     threads: int | None = ...,
 ) -> NDArray[np.bool_]: ...
 @overload
@@ -509,7 +510,7 @@ def intersect(
     ends: ArrayLike,
     *,
     mode: Literal["count"],
-    backend: str = ...,
+    backend: BackendName = ...,
     threads: int | None = ...,
 ) -> NDArray[np.int32]: ...
 @overload
@@ -519,7 +520,7 @@ def intersect(
     ends: ArrayLike,
     *,
     mode: HitMode,
-    backend: str = ...,
+    backend: BackendName = ...,
     threads: int | None = ...,
 ) -> Hits: ...
 def intersect(
@@ -528,7 +529,7 @@ def intersect(
     ends: ArrayLike,
     *,
     mode: Mode = "boolean",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
 ) -> Answer:
     """Return where line segments cross a surface, exactly.

@@ -15,6 +15,7 @@ from geodomain.inputs import MeshesLike, PointsLike, as_meshes, point_rows
 from geodomain.mesh.edges import rim
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator
+from geodomain.settings import BackendName
 
 Extend = Literal["unassigned", "nearest"]
 Edges: TypeAlias = "slice | NDArray[np.intp]"
@@ -29,7 +30,7 @@ def sides(
     points: PointsLike,
     *,
     extend: Extend = "unassigned",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
 ) -> NDArray[np.int8]:
     """Return which points are above an open surface and which below, exactly.

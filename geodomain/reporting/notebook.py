@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Protocol, Unpack
 
 from geodomain.domains.sources import DomainsGiven
 from geodomain.drillholes.drillholes import Drillholes
@@ -20,8 +20,14 @@ from geodomain.reporting.report_file import IN_MEMORY, gather_content
 from geodomain.reporting.sections import SectionGiven
 from geodomain.tables.settings import TableKeywords
 
-if TYPE_CHECKING:
-    import anywidget
+
+class ModelWidget(Protocol):
+    """An anywidget.AnyWidget that shows a page; its class needs the extra `notebook`."""
+
+    page: str
+    title: str
+    height: int
+
 
 # The sandboxed frame has no origin, so the page cannot reach the notebook.
 _CODE = """
@@ -55,7 +61,7 @@ def view(
     height: int = 800,
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
-) -> anywidget.AnyWidget:
+) -> ModelWidget:
     r"""Show a labelled block model in a notebook.
 
     The widget is the page of `report_file` in a frame: the 3D view with its cutting plane and
@@ -109,7 +115,7 @@ def view(
 
 
 @cache
-def _widget_type() -> Callable[[MadePage, str, int], anywidget.AnyWidget]:
+def _widget_type() -> Callable[[MadePage, str, int], ModelWidget]:
     """Define the class of the widget, once anywidget can be imported."""
     try:
         import anywidget

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,33 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     from narwhals.stable.v1.typing import IntoDataFrame, IntoSeries
+    from typing_extensions import TypeVar
+
+    ColumnT = TypeVar("ColumnT", default=Any)
+    ColumnT_co = TypeVar("ColumnT_co", covariant=True)
+
+    # Structural, so that nothing is unknown to a type checker where a library is missing.
+    class _PandasTable(Protocol[ColumnT_co]):
+        """A table of pandas or dask."""
+
+        def pop(self, item: str, /) -> ColumnT_co:
+            """Return a column."""
+
+    class _PolarsTable(Protocol[ColumnT_co]):
+        """A table of polars."""
+
+        def to_series(self, index: int = ..., /) -> ColumnT_co:
+            """Return a column."""
+
+    class _ArrowTable(Protocol):
+        """A table of Arrow, which has no types."""
+
+        @property
+        def column_names(self) -> list[str]:
+            """Return the names of the columns."""
+
+    # A table, and the type of the columns of its library.
+    TableOf: TypeAlias = "_PandasTable[ColumnT] | _PolarsTable[ColumnT] | _ArrowTable"
 
 
 def names_of(native: IntoDataFrame) -> list[object]:

@@ -25,6 +25,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.shells import Relations, components, facing, relate
 from geodomain.query.locator import PointLocator, Rule, check_rule
 from geodomain.query.surfaces import BELOW, OFF, sides_of
+from geodomain.settings import BackendName
 
 
 class TriangleWeights(NamedTuple):
@@ -290,7 +291,7 @@ def proportions(
     *,
     kind: Kind = "solid",
     rule: Rule = "parity",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     out: object = None,
 ) -> NDArray[np.float64]:
@@ -391,7 +392,7 @@ class Shares:
         mesh: Mesh,
         kind: Kind,
         rule: Rule,
-        backend: str,
+        backend: BackendName,
         threads: int | None,
         *,
         lines: int = LINES,
@@ -534,7 +535,10 @@ class Shares:
     @cached_property
     def _locator(self) -> PointLocator:
         return PointLocator(
-            self._mesh, backend=self._backend, threads=self._threads, allow_open=True
+            self._mesh,
+            backend=self._backend,
+            threads=self._threads,
+            allow_open=True,
         )
 
 

@@ -18,6 +18,7 @@ from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
+from geodomain.settings import BackendName
 
 _UNSIGNED = "take distances without a sign"  # the alternative for an open mesh
 
@@ -41,7 +42,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    mesh: MeshLike, points: PointsLike, *, backend: str = "auto", threads: int | None = None
+    mesh: MeshLike, points: PointsLike, *, backend: BackendName = "auto", threads: int | None = None
 ) -> Nearest:
     """Find the nearest point on a mesh for each query point.
 
@@ -96,7 +97,7 @@ def distances(
     points: PointsLike,
     *,
     signed: bool = False,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     out: object = None,
 ) -> NDArray[np.float64]:
@@ -165,7 +166,12 @@ class MeshDistance:
     """
 
     def __init__(
-        self, mesh: Mesh, *, signed: bool = False, backend: str = "auto", threads: int | None = None
+        self,
+        mesh: Mesh,
+        *,
+        signed: bool = False,
+        backend: BackendName = "auto",
+        threads: int | None = None,
     ) -> None:
         self.mesh, self._inside = mesh, None
         self._index, self._threads = _index(mesh, backend, threads)
@@ -183,7 +189,7 @@ class MeshDistance:
         return room
 
 
-def _index(mesh: Mesh, backend: str, threads: int | None) -> tuple[NearestIndex, int]:
+def _index(mesh: Mesh, backend: BackendName, threads: int | None) -> tuple[NearestIndex, int]:
     """Return the index of a mesh, which must have triangles, and the number of threads."""
     if not len(mesh.triangles):
         message = f"{mesh.name} has no triangle, so no distance from it is defined"

@@ -28,6 +28,7 @@ from geodomain.formats.wireframes import reading_once
 from geodomain.html import html_table, text_table
 from geodomain.inputs import MeshLike, PathGiven, as_mesh, model_path
 from geodomain.progress import Progress, show_progress
+from geodomain.settings import BackendName
 from geodomain.tables.conditions import Column
 from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import table_options
@@ -137,7 +138,7 @@ def distance_file(
     *,
     signed: bool = False,
     overwrite: bool = False,
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],

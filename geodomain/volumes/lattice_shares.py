@@ -16,6 +16,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.query import contains as query
 from geodomain.query.lattice import Axes, label_bits
 from geodomain.query.locator import Rule, check_rule
+from geodomain.settings import BackendName
 from geodomain.volumes.block_shares import (
     SIZES,
     Kind,
@@ -34,7 +35,7 @@ def proportions_lattice(
     *,
     kind: Kind = "solid",
     rule: Rule = "parity",
-    backend: str = "auto",
+    backend: BackendName = "auto",
     threads: int | None = None,
     out: object = None,
 ) -> NDArray[np.float64]:
@@ -197,7 +198,7 @@ def _middles(edges: Floats) -> Floats:
 
 
 def _labels(
-    mesh: Mesh, edges: tuple[Floats, ...], rule: Rule, backend: str, threads: int
+    mesh: Mesh, edges: tuple[Floats, ...], rule: Rule, backend: BackendName, threads: int
 ) -> NDArray[np.uint64]:
     """Return the labels of the blocks' middles as bits along z, (nx, ny, words)."""
     x, y, z = (_middles(axis) for axis in edges)

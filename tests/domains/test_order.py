@@ -292,3 +292,8 @@ def test_chunks_apart_from_a_solid_change_nothing(seed: int) -> None:
     assert np.array_equal(whole, some)
     codes = geodomain.label_codes(points, [solid.meshes[0] for solid in solids])
     assert np.array_equal(np.where(whole == 7, -1, whole), codes)
+
+
+def test_a_list_of_domains_is_kept_as_a_tuple() -> None:
+    listed = Domains([ORE])
+    assert listed.domains == (ORE,) and listed.stacks == ()

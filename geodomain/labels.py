@@ -1,0 +1,153 @@
+"""Label anything that holds blocks or points: one function, which calls the one for its type."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, cast, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import geodomain
+from geodomain.datasets.parts import is_dataset
+from geodomain.domains.order import DomainsLike
+from geodomain.domains.sources import DomainsGiven
+from geodomain.inputs import PathGiven, is_grid
+from geodomain.labelling.summary import Summary
+from geodomain.tables.in_memory import is_frame, is_lazy
+
+if TYPE_CHECKING:
+    import pyvista
+
+    from geodomain.tables.in_memory import ColumnT, TableOf
+
+
+# To NumPy's types a text is an array, too.
+@overload
+def label(  # type: ignore[overload-overlap]
+    what: PathGiven, domains: DomainsGiven, output: PathGiven | None, **keywords: object
+) -> Summary: ...
+@overload
+def label(what: TableOf[ColumnT], domains: DomainsLike, **keywords: object) -> ColumnT: ...
+@overload
+def label(
+    what: pyvista.DataSet | ArrayLike, domains: DomainsLike, **keywords: object
+) -> NDArray[np.str_]: ...
+def label(
+    what: object,
+    domains: DomainsGiven,
+    output: object = ...,
+    **keywords: object,
+) -> object:
+    """Label blocks or points in whatever form you hold them, by the function for its type.
+
+    ========================================================  =================
+    what                                                      is labelled by
+    ========================================================  =================
+    a table in memory: pandas, polars, Arrow, dask            `label_blocks`
+    an array of shape (n, 3), a PyVista PolyData or PointSet  `label_points`
+    a PyVista grid                                            `label_grid`
+    the path of a file                                        `label_file`
+    a folder, a pattern of files, or the URL of one           `label_dataset`
+    ========================================================  =================
+
+    Three arrays x, y and z are refused: they could be coordinates of points, ``numpy.stack((x, y,
+    z), axis=1)`` for `label_points`, or the axes of a lattice, for `label_lattice`.
+
+    Parameters
+    ----------
+    what : table, points, grid or path
+        The blocks or points.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for the function that is called.
+    output : path or None
+        The file or the folder to write, for files and folders alone, which need it. None labels and
+        reports without writing.
+    **keywords
+        Those of the function that is called.
+
+    Returns
+    -------
+    labels or Summary
+        What the function that is called returns: labels of blocks and points in memory, the
+        `Summary` of files.
+
+    Raises
+    ------
+    TypeError
+        For three arrays, what holds no blocks, and a keyword that the function that is called has
+        not; the message names the function.
+    GeodomainError, OSError, ValueError
+        As the function that is called.
+
+    Examples
+    --------
+    >>> import geodomain, numpy, pandas
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.label(numpy.array([[1, 1, 1], [3, 3, 3]]), {"ORE": ore}).tolist()
+    ['ORE', '']
+    >>> blocks = pandas.DataFrame({"XC": [1, 3], "YC": [1, 3], "ZC": [1, 3]})
+    >>> geodomain.label(blocks, {"ORE": ore}, background="WASTE").tolist()
+    ['ORE', 'WASTE']
+    """
+    function, kind = _function_for(what)
+    written = kind in ("file", "dataset")
+    if not written and output is not ...:
+        message = f"{function.__name__} returns the labels of a {kind}, and has no output"
+        raise TypeError(message)
+    if written and output is ...:
+        message = f"{function.__name__} needs an output: a path, or None to write nothing"
+        raise TypeError(message)
+    _refuse_unknown(function, kind, keywords)
+    places = (domains, output) if written else (domains,)
+    return function(what, *places, **keywords)
+
+
+def _function_for(what: object) -> tuple[Callable[..., object], str]:
+    """Return the function that labels something, and what to call its kind."""
+    if isinstance(what, str | os.PathLike):
+        if is_dataset(cast("PathGiven", what)):
+            return geodomain.label_dataset, "dataset"
+        return geodomain.label_file, "file"
+    if is_grid(what):
+        return geodomain.label_grid, "grid"
+    if is_frame(what) or is_lazy(what, "dask.dataframe") or is_lazy(what, "polars"):
+        return geodomain.label_blocks, "table"
+    if isinstance(what, list | tuple) and len(what) == 3 and all(map(_is_line, what)):
+        message = (
+            "three arrays could be points or a lattice: call label_points with an array of shape "
+            "(n, 3), or label_lattice with x, y and z"
+        )
+        raise TypeError(message)
+    return geodomain.label_points, "set of points"
+
+
+def _is_line(values: object) -> bool:
+    """Return whether something is an array of one dimension."""
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        return not values or np.ndim(values[0]) == 0
+    return getattr(values, "ndim", None) == 1
+
+
+def _refuse_unknown(
+    function: Callable[..., object], kind: str, keywords: Mapping[str, object]
+) -> None:
+    """Raise TypeError for a keyword that a function has not."""
+    known: list[str] = []
+    for parameter in list(inspect.signature(function).parameters.values())[2:]:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            # The annotation is Unpack[SomeKeywords].
+            typed = str(parameter.annotation).partition("[")[2].rstrip("]")
+            known += inspect.get_annotations(inspect.unwrap(function).__globals__[typed])
+        else:
+            known.append(parameter.name)
+    for name in keywords:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]}=?" if close else ""
+            message = f"{function.__name__}, which labels a {kind}, has no keyword {name}={hint}"
+            raise TypeError(message)
