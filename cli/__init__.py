@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodomain.cli.console import WANTED, exit_codes, wants_json, warnings_last
+from geodomain.cli.console import WANTED, exit_codes, refuse_own_input, wants_json, warnings_last
 from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT, with_memory
 
@@ -36,6 +36,9 @@ _COMMANDS = {
     "bench": ("segments", "Compare ways to intersect segments on this machine."),
     "help": ("help", "Explain a command or a topic."),
 }
+
+# The key of a context: what the user typed after `geodomain`.
+_WORDS = "geodomain.words"
 
 
 class Commands(click.Group):
@@ -75,6 +78,7 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Note whether the command is to write JSON: an error is JSON then, too."""
         ctx.meta[WANTED] = wants_json(args)
+        ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -85,6 +89,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
         with exit_codes(), warnings_last():
+            refuse_own_input(ctx.meta.get(_WORDS, ()))
             return super().invoke(ctx)
 
 

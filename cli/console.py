@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import re
 import shlex
+import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NoReturn, TextIO
@@ -188,6 +191,59 @@ def exit_codes() -> Iterator[None]:
         _fail("the system allows no more threads: use fewer with --threads", INPUT_OUTPUT)
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED)
+
+
+def refuse_own_input(words: Sequence[str]) -> None:
+    """Refuse to print into a file that the command line names: the file would be spoilt.
+
+    Raises
+    ------
+    OSError
+        Before anything is read or printed.
+    """
+    streams = [
+        (name, status)
+        for name, stream in (("standard output", sys.stdout), ("standard error", sys.stderr))
+        if (status := _regular(partial(_status_of, stream))) is not None
+    ]
+    for word in words if streams else ():
+        value = word.partition("=")[2]
+        paths = {part for whole in (word, value) for part in (whole, whole.rpartition(":")[0])}
+        for path in sorted(paths - {""}):
+            status = _regular(partial(os.stat, path))
+            spoilt = [
+                name
+                for name, own in streams
+                if status is not None and os.path.samestat(own, status)
+            ]
+            if spoilt:
+                _keep_silent(spoilt)
+                message = f"{spoilt[0]} is the input itself, {path}: send it to another file"
+                raise OSError(message)
+
+
+def _keep_silent(names: Sequence[str]) -> None:
+    """Have the error printed by the other stream, and not by these."""
+    context = click.get_current_context(silent=True)
+    where = context.meta.get(WANTED) if context else ""
+    out, err = "standard output" in names, "standard error" in names
+    if context is not None and (out, err)[where == "stderr"]:
+        context.meta[WRITTEN] = True
+    if err:
+        silent = out or where == "stdout"
+        sys.stderr = io.TextIOWrapper(io.BytesIO()) if silent else sys.stdout
+
+
+def _status_of(stream: TextIO) -> os.stat_result:
+    return os.fstat(stream.fileno())
+
+
+def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
+    """Return the status of a regular file, None for all else."""
+    with suppress(OSError, ValueError, AttributeError):
+        status = look()
+        return status if stat.S_ISREG(status.st_mode) else None
+    return None
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -36,7 +36,7 @@ from geodomain.tables.options import options_of
 from geodomain.tables.settings import TableSettings
 
 # Of what is stored of a job and its parts; another one is another job.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:

@@ -22,10 +22,12 @@ from geodomain.tables.frames import turned
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
+# Pairs of solids that share blocks are counted up to so many: 447 solids in one another.
+MOST_PAIRS = 100_000
 # What is added up, block by block.
 SUMS = (
     *("blocks", "volumes", "own_blocks", "own_volumes", "doubled", "leaking", "off", "uncertain"),
-    *("crossed", "overlaps", "overlap_volumes"),
+    "crossed",
 )
 # So many centroids of each chunk, and of all of them, are kept for a second look.
 _SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
@@ -57,6 +59,130 @@ class Folds:
             self.columns |= later.columns
 
 
+class Overlaps:
+    """Blocks and volumes of the pairs of solids that share blocks; no memory for other pairs.
+
+    Of more than `MOST_PAIRS` pairs the first ones are counted, by the order of the domains. The
+    counts of these are exact, and depend neither on chunks nor on threads.
+
+    Parameters
+    ----------
+    targets : int
+        The number of domains and layers.
+
+    Attributes
+    ----------
+    pairs : (n,) int64
+        ``first * targets + second`` of each pair, ascending; the first comes before the second.
+    blocks : (n,) int64
+        Blocks that both have.
+    volumes : (n,) float64
+        Their volumes.
+    are_all : bool
+        Whether there are no other pairs.
+    """
+
+    def __init__(self, targets: int) -> None:
+        self.targets = targets
+        self.pairs, self.blocks = np.zeros((2, 0), np.int64)
+        self.volumes = np.zeros(0)
+        self.are_all = True
+
+    def add(
+        self,
+        pairs: NDArray[np.int64],
+        blocks: NDArray[np.int64],
+        volumes: NDArray[np.float64],
+        *,
+        are_all: bool = True,
+    ) -> None:
+        """Add counts of pairs, ascending; with `are_all` False there are pairs beyond the last."""
+        limit = np.iinfo(np.int64).max
+        for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):
+            if not all_of_them:
+                limit = min(limit, int(some[-1]))
+        together, place = np.unique(np.concatenate([self.pairs, pairs]), return_inverse=True)
+        counts, sums = np.zeros(len(together), np.int64), np.zeros(len(together))
+        old, new = np.split(place, [len(self.pairs)])
+        with np.errstate(over="ignore"):
+            counts[old], sums[old] = self.blocks, self.volumes
+            counts[new] += blocks
+            sums[new] += volumes
+        kept = min(MOST_PAIRS, int(np.searchsorted(together, limit, "right")))
+        self.are_all &= are_all and kept == len(together)
+        self.pairs, self.blocks, self.volumes = together[:kept], counts[:kept], sums[:kept]
+
+    def merge(self, later: Overlaps) -> None:
+        """Add the counts of blocks that come after these."""
+        self.add(later.pairs, later.blocks, later.volumes, are_all=later.are_all)
+
+    def add_tables(self, blocks: NDArray[np.int64], volumes: NDArray[np.float64]) -> None:
+        """Add (targets, targets) counts, above the diagonal."""
+        pairs = np.flatnonzero(blocks)
+        self.add(pairs, blocks.reshape(-1)[pairs], volumes.reshape(-1)[pairs])
+
+    def add_chunk(
+        self,
+        near: Sequence[int],
+        inside: Sequence[Bools],
+        volume: NDArray[np.float64] | None,
+    ) -> None:
+        """Add n blocks: which solids are near, the blocks of each, (n,) bool, and all volumes."""
+        if len(near) * (len(near) - 1) // 2 > MOST_PAIRS:
+            self._add_many(np.array(near), inside, volume)
+            return
+        members = np.stack(inside).astype(np.int64)
+        shared = np.triu(members @ members.T, 1)
+        one, two = np.nonzero(shared)
+        volumes = np.zeros(len(one))
+        if volume is not None:
+            with np.errstate(over="ignore"):
+                volumes = np.einsum("ir,jr->ij", members * volume, members)[one, two]
+        self.add(
+            np.array(near)[one] * self.targets + np.array(near)[two], shared[one, two], volumes
+        )
+
+    def _add_many(
+        self,
+        near: NDArray[np.int64],
+        inside: Sequence[Bools],
+        volume: NDArray[np.float64] | None,
+    ) -> None:
+        """Add blocks of many solids: pair by pair as they are met, and no more than are counted."""
+        rows_of = [np.flatnonzero(one) for one in inside]
+        rows = np.concatenate(rows_of)
+        solids = np.repeat(np.arange(len(near)), [len(some) for some in rows_of])
+        members = solids[np.argsort(rows, kind="stable")]  # of each block, ascending
+        ends = np.cumsum(np.bincount(rows, minlength=len(inside[0])))
+        begins = np.concatenate([[0], ends[:-1]])
+        pairs: list[NDArray[np.int64]] = []
+        blocks: list[NDArray[np.int64]] = []
+        volumes: list[NDArray[np.float64]] = []
+        counted = 0
+        for place, here in enumerate(rows_of):
+            first = int(near[place]) * self.targets
+            if counted > MOST_PAIRS or not (self.are_all or first <= self.pairs[-1]):
+                break
+            begins[here] += 1  # of those after this solid
+            counts = ends[here] - begins[here]
+            steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            others = members[np.repeat(begins[here], counts) + steps]
+            shared = np.bincount(others).astype(np.int64)
+            there = np.flatnonzero(shared)
+            sums: NDArray[np.float64] = np.zeros(len(there))
+            if volume is not None:
+                with np.errstate(over="ignore"):
+                    weights = np.repeat(volume[here], counts)
+                    sums = np.bincount(others, weights)[there].astype(np.float64)
+            pairs.append(first + near[there])
+            blocks.append(shared[there])
+            volumes.append(sums)
+            counted += len(there)
+        if counted:
+            together = np.concatenate(pairs), np.concatenate(blocks), np.concatenate(volumes)
+            self.add(*together, are_all=counted <= MOST_PAIRS)
+
+
 class Tally:
     """Blocks, volumes and boxes of everything that was labelled; safe among threads.
 
@@ -80,8 +206,8 @@ class Tally:
         Blocks that meet the conditions of each domain and then each stack, where there are any.
     conditions : ConditionCounts
         Odd values in the columns of conditions.
-    overlaps, overlap_volumes : (k, k) arrays
-        Blocks that two solids both have, above the diagonal.
+    overlaps : Overlaps
+        Blocks that two solids both have.
     folds : dict of str to Folds
         For surfaces, where vertical lines cross them more than once.
     on_wall : int
@@ -118,8 +244,7 @@ class Tally:
         self.met: list[int] = []
         self.conditions = ConditionCounts()
         self.own_volumes = np.zeros(count)
-        self.overlaps = np.zeros((count, count), np.int64)
-        self.overlap_volumes = np.zeros((count, count))
+        self.overlaps = Overlaps(count)
         self.folds: dict[str, Folds] = {}
         self.on_wall = 0
         self.first_leak = np.full((count, 3), np.nan)
@@ -206,6 +331,7 @@ class Tally:
             for name in SUMS:
                 counts = getattr(self, name)
                 counts += getattr(later, name)
+        self.overlaps.merge(later.overlaps)
         self._count_met(later.met or [0] * len(self.met))
         for name, folds in later.folds.items():
             self.folds.setdefault(name, Folds()).merge(folds)
@@ -280,13 +406,8 @@ class Tally:
         rows = np.flatnonzero(twice)
         if not rows.size:
             return
-        members = np.stack([verdict.found[index].inside[rows] for index in near]).astype(np.int64)
-        place = np.ix_(near, near)
-        self.overlaps[place] += np.triu(members @ members.T, 1)
-        if volume is not None:
-            with np.errstate(over="ignore"):
-                both = np.einsum("ir,jr->ij", members * volume[rows], members)
-                self.overlap_volumes[place] += np.triu(both, 1)
+        members = [verdict.found[index].inside[rows] for index in near]
+        self.overlaps.add_chunk(near, members, None if volume is None else volume[rows])
 
     def _measure(
         self,
@@ -398,8 +519,13 @@ class Counts(NamedTuple):
         tally = self.tally
         number, sizes = tally.first_unsized or (0, np.zeros(3))
         stored: dict[str, StoredArray] = {name: getattr(tally, name) for name in _PLAIN}
+        overlaps = tally.overlaps
+        stored["overlaps"] = np.array([overlaps.pairs, overlaps.blocks])
+        stored["overlap_volumes"] = overlaps.volumes
         stored["met"] = np.array(tally.met, np.int64)
-        stored["scalars"] = np.array([tally.on_wall, tally.unsized, tally.sized, number], np.int64)
+        stored["scalars"] = np.array(
+            [tally.on_wall, tally.unsized, tally.sized, number, overlaps.are_all], np.int64
+        )
         stored["unsized"] = sizes
         stored["sample"] = tally.sample[:: 1 + len(tally.sample) // _SAMPLES]
         stored["folded"] = np.array([*tally.folds], np.str_)
@@ -425,7 +551,11 @@ class Counts(NamedTuple):
         for name in _PLAIN:
             np.copyto(getattr(tally, name), stored[name], casting="no")
         tally.met = np.asarray(stored["met"], np.int64).tolist()
-        on_wall, unsized, sized, number = np.asarray(stored["scalars"], np.int64).tolist()
+        scalars = np.asarray(stored["scalars"], np.int64).tolist()
+        on_wall, unsized, sized, number, are_all = scalars
+        pairs, blocks = np.asarray(stored["overlaps"], np.int64)
+        volumes = np.asarray(stored["overlap_volumes"], np.float64)
+        tally.overlaps.add(pairs, blocks, volumes, are_all=bool(are_all))
         tally.on_wall, tally.unsized, tally.sized = on_wall, unsized, bool(sized)
         if number:
             tally.first_unsized = number, np.asarray(stored["unsized"], np.float64)

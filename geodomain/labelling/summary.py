@@ -389,13 +389,16 @@ def mesh_volume(mesh: Mesh) -> float:
 
 def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[Overlap, ...]:
     """Return the pairs of solids that share blocks, with the number of blocks and their volume."""
+    found = tally.overlaps
     return tuple(
         {
-            "solids": [solids[one].name, solids[two].name],
-            "blocks": int(tally.overlaps[one, two]),
-            "volume": float(tally.overlap_volumes[one, two]) if tally.sized else None,
+            "solids": [solids[pair // found.targets].name, solids[pair % found.targets].name],
+            "blocks": int(blocks),
+            "volume": float(volume) if tally.sized else None,
         }
-        for one, two in np.argwhere(tally.overlaps).tolist()  # above the diagonal, few of many
+        for pair, blocks, volume in zip(
+            found.pairs.tolist(), found.blocks.tolist(), found.volumes.tolist(), strict=True
+        )
     )
 
 

@@ -17,7 +17,7 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainOrLayer, Domains, unmet
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import counted, warn
-from geodomain.labelling.counts import MOST_COLUMNS, MOST_SAMPLES, Folds, Tally
+from geodomain.labelling.counts import MOST_COLUMNS, MOST_PAIRS, MOST_SAMPLES, Folds, Tally
 from geodomain.labelling.evaluate import (
     EXCHANGES,
     all_apart,
@@ -39,12 +39,17 @@ _UPRIGHT = math.sqrt(0.5)
 # Solids of whose boxes so much is in the model fit it. With axes exchanged they must have so many
 # times the blocks, and not only a few.
 _FITS, _MORE, _FEWEST = 0.9, 1.3, 20
+# Each of so many domains has a sentence of its own; of more the first few are named in one.
+_MOST_NAMED, _NAMED = 20, 5
 
 
 def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for solids and surfaces that lie apart from the blocks, (2, 3) their box."""
-    for solid in apart(domains.targets, bounds):
-        yield f"{solid.name} does not meet the block model: no block is in it"
+    lost = [solid.name for solid in apart(domains.targets, bounds)]
+    if len(lost) > _MOST_NAMED:
+        yield f"{_named(lost)} do not meet the block model: no block is in them"
+    else:
+        yield from (f"{name} does not meet the block model: no block is in it" for name in lost)
     if not np.isnan(bounds).any():
         yield from _one_sided(domains, bounds)
 
@@ -116,13 +121,24 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
     rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
     if not rows:
         return
+    empty = [index for index in range(len(domains.targets)) if not tally.blocks[index]]
+    several = len(empty) > _MOST_NAMED
+    if several:
+        yield from _many_empty(domains.targets, tally, empty)
     for index, target in enumerate(domains.targets):
         conditions = target.stack.only_if if isinstance(target, Layer) else target.only_if
         own = int(tally.own_blocks[index])
         if not tally.blocks[index]:
-            yield _empty(target, own)
+            yield from () if several else (_empty(target, own),)
         elif own == rows and not target.is_solid and not conditions:
             yield f"all blocks are in {target.name}"
+    if not tally.overlaps.are_all:
+        last = divmod(int(tally.overlaps.pairs[-1]), tally.overlaps.targets)
+        names = [domains.targets[index].name for index in last]
+        yield (
+            f"more than {MOST_PAIRS:,} pairs of domains share blocks: those of the first domains "
+            f"are counted, up to {names[0]} with {names[1]}, and other pairs are not"
+        )
     if tally.turned_apart and not samples:
         yield (
             "the parts of the model are not all turned alike, or some are too small to show how: "
@@ -132,6 +148,26 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         if domain.is_solid and meet(domain.bounds, tally.bounds):
             for mesh in domain.meshes:
                 yield from _leaving(domain.name, mesh, tally)
+
+
+def _many_empty(
+    targets: Sequence[DomainOrLayer], tally: Tally, empty: Sequence[int]
+) -> Iterator[str]:
+    """Say together that many domains label no block, with the names of a few."""
+    without = [targets[index].name for index in empty if not tally.own_blocks[index]]
+    taken = [targets[index].name for index in empty if tally.own_blocks[index]]
+    if without:
+        yield f"{_named(without)} {'has' if len(without) == 1 else 'have'} no block"
+    if taken:
+        which = ("it has", "labels") if len(taken) == 1 else ("they have", "label")
+        yield f"{_named(taken)} {which[1]} no block: other domains take all that {which[0]}"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Name a few of many domains, and count them."""
+    if len(names) <= _NAMED:
+        return _listed(names)
+    return f"{len(names):,} domains ({', '.join(names[:_NAMED])}, ...)"
 
 
 def _empty(target: Domain | Layer, own: int) -> str:

@@ -253,10 +253,9 @@ class _Counts:
         tally.blocks += self.blocks
         tally.own_blocks += self.own
         tally.doubled += self.doubled
-        tally.overlaps += self.overlaps
         tally.volumes += volume * self.blocks
         tally.own_volumes += volume * self.own
-        tally.overlap_volumes += volume * self.overlaps
+        tally.overlaps.add_tables(self.overlaps, volume * self.overlaps)
         tally.bounds[0] = np.fmin(tally.bounds[0], lattice.bounds[0])
         tally.bounds[1] = np.fmax(tally.bounds[1], lattice.bounds[1])
         tally.keep_sample(lattice.sample(MOST_SAMPLES))

@@ -36,13 +36,16 @@ class Move:
     blocks : int
         Number of blocks.
     volume : float, optional
-        Their volume, in cubed units of the file; None without block sizes.
+        Volume of the blocks with usable sizes, in cubed units of the file; None without sizes.
+    unsized : int
+        Number of blocks without a usable size; the volume leaves them out.
     """
 
     old: str
     new: str
     blocks: int
     volume: float | None
+    unsized: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,8 +67,12 @@ class Comparison:
     moves: tuple[Move, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON."""
-        return asdict(self)
+        """Return plain values, ready for JSON; `unsized` where a move has such blocks."""
+        moves = [asdict(move) for move in self.moves]
+        for move in moves:
+            if not move["unsized"]:
+                del move["unsized"]
+        return {"rows": self.rows, "changed": self.changed, "moves": moves}
 
     def __str__(self) -> str:
         """Return the moves as a text table."""
@@ -89,10 +96,12 @@ class Comparison:
     def cells(self) -> list[list[str]]:
         """Return the cells of the table of moves, headings first."""
         sized = any(move.volume is not None for move in self.moves)
-        rows = [["old", "new", "blocks", *["volume"] * sized]]
+        unsized = any(move.unsized for move in self.moves)
+        rows = [["old", "new", "blocks", *["volume"] * sized, *["without size"] * unsized]]
         for move in self.moves:
             row = [move.old or _NO_LABEL, move.new or _NO_LABEL, f"{move.blocks:,}"]
-            rows.append(row + ([f"{move.volume:,.10g}"] if move.volume is not None else []))
+            row += [f"{move.volume:,.10g}"] if move.volume is not None else []
+            rows.append(row + [f"{move.unsized:,}"] * unsized)
         return rows
 
 
@@ -153,17 +162,25 @@ def compare_files(
     for sentence in spellings.notes():
         warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
-    counts = np.bincount(pairs, minlength=len(before.labels) * len(after.labels))
-    block_volumes = None if after.sizes is None else after.sizes.prod(axis=1)
-    volumes = None if block_volumes is None else np.bincount(pairs, block_volumes, len(counts))
+    # Of the pairs of labels that are there: a table of all old by all new ones would be quadratic.
+    moved, places = np.unique(pairs, return_inverse=True)
+    counts = np.bincount(places, minlength=len(moved))
+    volumes, unsized = None, np.zeros(len(moved), np.int64)
+    if after.sizes is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            block_volumes = after.sizes.prod(axis=1)
+        usable = (after.sizes > 0).all(axis=1) & np.isfinite(block_volumes)
+        volumes = np.bincount(places, np.where(usable, block_volumes, 0.0), len(moved))
+        unsized = np.bincount(places[~usable], minlength=len(moved))
     moves = [
         Move(
             before.labels[pair // len(after.labels)],
             after.labels[pair % len(after.labels)],
-            int(counts[pair]),
-            None if volumes is None else float(volumes[pair]),
+            int(counts[place]),
+            None if volumes is None else float(volumes[place]),
+            int(unsized[place]),
         )
-        for pair in np.flatnonzero(counts).tolist()
+        for place, pair in enumerate(moved.tolist())
     ]
     moves.sort(key=lambda move: (move.old == move.new, -move.blocks))
     changed = sum(move.blocks for move in moves if move.old != move.new)

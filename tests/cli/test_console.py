@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -86,3 +88,24 @@ def test_a_failed_run_says_its_error_alone(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Commands, "get_command", lambda *_: fails)
     done = CliRunner().invoke(main, ["check"])
     assert (done.exit_code, done.stderr) == (3, "error: ore.stl is torn\n")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    "words", [["inspect", "{}", "--json"], ["compare", "{}", "{}"], ["tonnes", "{}", "--density=1"]]
+)
+def test_a_command_does_not_print_into_its_input(
+    tmp_path: Path, words: list[str], stream: str
+) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,A\n", "ascii")
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "geodomain", *(word.format(path) for word in words)]
+    with path.open("ab") as file:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {stream: file}
+        done = subprocess.run(command, check=False, **streams)
+    after = path.read_bytes()
+    assert done.returncode == 4 and after == before
+    said = (done.stderr or b"") + (done.stdout or b"")
+    name = {"stdout": b"standard output", "stderr": b"standard error"}[stream]
+    assert name + b" is the input itself" in said

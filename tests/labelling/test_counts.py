@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from wireframes import cube
 
 from geodomain.checks import overlaps
 from geodomain.checks.overlaps import RepeatedCentroids
+from geodomain.labelling import counts
+from geodomain.labelling.counts import Tally
+from geodomain.labelling.evaluate import Labels
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.summary import summarise
 
 Floats = NDArray[np.float64]
 
@@ -53,3 +61,76 @@ def test_what_is_not_known_of_a_part_is_not_known_of_all(monkeypatch: pytest.Mon
     assert known.again and not unknown.again
     known.merge(RepeatedCentroids.restored(unknown.arrays()))
     assert known.again == 0
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 40, 10**6])
+@pytest.mark.parametrize("sized", [False, True])
+def test_overlaps_of_many_solids(monkeypatch: pytest.MonkeyPatch, most: int, sized: bool) -> None:
+    """The first pairs are exact in any order of chunks; by tables, pair by pair and merged."""
+    monkeypatch.setattr(counts, "MOST_PAIRS", max(most, 1))
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        inside = random.random((15, 60)) < 0.1
+        inside[random.random(15) < 0.3] = False
+        volume = random.integers(1, 9, 60).astype(float)
+        shared = np.triu(inside.astype(int) @ inside.T.astype(int), 1)
+        volumes = np.triu((inside * volume) @ inside.T, 1).reshape(-1)
+        expected = np.flatnonzero(shared)
+        kept = expected[: max(most, 1)]
+        chunks = np.array_split(random.permutation(60), 4)
+        parts = []
+        for rows in chunks:
+            near = [index for index in range(15) if inside[index, rows].any()]
+            one = counts.Overlaps(15)
+            one.add_chunk(
+                near, [inside[index, rows] for index in near], volume[rows] if sized else None
+            )
+            parts.append(one)
+        for order in (range(4), (2, 0, 3, 1)):
+            found = counts.Overlaps(15)
+            for index in order:
+                found.merge(parts[index])
+            assert found.pairs.tolist() == kept.tolist()
+            assert found.blocks.tolist() == shared.reshape(-1)[kept].tolist()
+            assert found.volumes.tolist() == (volumes[kept] if sized else 0 * kept).tolist()
+            assert found.are_all == (len(kept) == len(expected))
+
+
+def test_counts_of_chunks_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "MOST_PAIRS", 10)
+    inside = np.random.default_rng(1).random((15, 60)) < 0.3
+    whole, found = counts.Overlaps(15), counts.Overlaps(15)
+    whole.add_chunk(range(15), list(inside), None)
+    for begin in (40, 20, 0):
+        found.add_chunk(range(15), list(inside[:, begin : begin + 20]), None)
+    assert len(whole.pairs) == 10 and not whole.are_all and not found.are_all
+    assert (found.pairs.tolist(), found.blocks.tolist()) == (
+        whole.pairs.tolist(),
+        whole.blocks.tolist(),
+    )
+
+
+def test_thousands_of_domains_of_one_mesh_do_not_hold_every_pair() -> None:
+    """2,000 domains that share every block: 2 million pairs took a gigabyte."""
+    body = cube()
+    labeller = Labeller({f"D{index}": body for index in range(2000)})
+    points = np.array([[5.0, 5, 5], [6, 5, 5], [20, 5, 5]])
+    tally = Tally(labeller.targets)
+    tracemalloc.start()
+    try:
+        tally.add(points, None, labeller.judge(points))
+        summary = summarise(labeller, tally, Labels("bg"), seconds=1.0)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 100e6
+    assert len(summary.overlaps) == counts.MOST_PAIRS
+    assert summary.overlaps[0] == {"solids": ["D0", "D1"], "blocks": 2, "volume": None}
+    assert [note for note in summary.notes if "pairs" in note] == [
+        "more than 100,000 pairs of domains share blocks: those of the first domains are counted, "
+        "up to D50 with D1325, and other pairs are not"
+    ]
+    assert [note for note in summary.notes if "no block" in note] == [
+        "1,999 domains (D1, D2, D3, D4, D5, ...) label no block: other domains take all that they "
+        "have"
+    ]

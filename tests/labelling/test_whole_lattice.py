@@ -87,11 +87,12 @@ def test_labels_and_counts_are_those_of_boxes(
     assert (tally.own_blocks == [each.sum() for each in own]).all()
     solid = [each & (not domain.invert) for each, domain in zip(own, domains, strict=True)]
     shared = [[(a & b).sum() * (i < j) for j, b in enumerate(solid)] for i, a in enumerate(solid)]
-    assert (tally.overlaps == shared).all()
+    assert tally.overlaps.pairs.tolist() == np.flatnonzero(shared).tolist()
+    assert tally.overlaps.blocks.tolist() == np.array(shared)[np.nonzero(shared)].tolist()
     for counted, volumes in (
         (tally.blocks, tally.volumes),
         (tally.own_blocks, tally.own_volumes),
-        (tally.overlaps, tally.overlap_volumes),
+        (tally.overlaps.blocks, tally.overlaps.volumes),
     ):
         assert (volumes == 50 * counted).all()
     assert tally.bounds.tolist() == [[-3, -2, -10], [47, 34, 190]]

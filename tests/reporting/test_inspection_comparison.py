@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,27 @@ def test_labels_that_are_one_number_in_two_spellings_are_told(tmp_path: Path) ->
     new.write_text(old.read_text().replace(",1\n", ",1.0\n"))
     with pytest.warns(GeodomainWarning, match="the way a number is written alone.*'1' and '1.0'$"):
         assert compare_files(old, new).changed == 2
+
+
+def test_volumes_leave_out_blocks_without_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("X,Y,Z,DX,DY,DZ,domain\n0,0,0,2,2,2,A\n9,0,0,,2,2,A\n18,0,0,0,2,2,A\n", "ascii")
+    found = compare_files(path, path)
+    (move,) = found.moves
+    assert (move.blocks, move.volume, move.unsized) == (3, 8.0, 2)
+    assert found.cells()[0] == ["old", "new", "blocks", "volume", "without size"]
+    assert found.cells()[1] == ["A", "A", "3", "8", "2"]
+
+
+def test_labels_are_compared_without_a_table_of_all_pairs(tmp_path: Path) -> None:
+    path, count = tmp_path / "a.csv", 4000
+    rows = "".join(f"{row},0,0,1,1,1,D{row}\n" for row in range(count))
+    path.write_text(f"X,Y,Z,DX,DY,DZ,domain\n{rows}", "ascii")
+    tracemalloc.start()
+    try:
+        found = compare_files(path, path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found.moves) == count and found.changed == 0
+    assert most < 60e6  # the table took 128 MB a column
