@@ -17,7 +17,7 @@ from geodomain.compute.point_cache import CachedPoints
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
 from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.pyvista import is_dataset
+from geodomain.mesh.pyvista import ghosts, is_dataset
 from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
 
 if TYPE_CHECKING:
@@ -301,6 +301,8 @@ def lattice_of(points: object) -> LatticePoints | None:
         return points
     if not is_dataset(points, "ImageData", "RectilinearGrid"):
         return None
+    if ghosts(cast("pyvista.DataSet", points)).any():
+        return None  # its ghosts are no blocks
     cells = cells_of(points, "the grid")
     if not isinstance(cells, LatticeCells) or cells.matrix is not None:
         return None

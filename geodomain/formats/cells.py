@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, counted
+from geodomain.errors import TableError, counted, warn
 from geodomain.formats.block_file import Relabelling
+from geodomain.mesh.pyvista import ghosts
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import turned
 from geodomain.tables.rotation import frame_of_azimuth
@@ -381,12 +382,23 @@ def cells_of(dataset: Any, name: str) -> Cells:
     }
     for kind, maker in makers.items():
         if isinstance(dataset, kind):
-            return maker(dataset, name)
+            return _without_ghosts(maker(dataset, name), ghosts(dataset), name)
     message = (
         f"{name} holds {type(dataset).__name__}, which has no blocks: save the block model as "
         "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"
     )
     raise TableError(message)
+
+
+def _without_ghosts(cells: Cells, ghost: NDArray[np.bool_], name: str) -> Cells:
+    """Mark the cells that are no blocks, and say how many."""
+    if not ghost.any():
+        return cells
+    warn(
+        f"{name}: {counted(int(ghost.sum()), 'cell')} marked as ghosts (vtkGhostType), and taken"
+        " for no blocks"
+    )
+    return WithGhosts(cells, ghost)
 
 
 def _image(image: Any, name: str) -> Cells:

@@ -46,6 +46,7 @@ _CLOSED_M, _CLOSED_N = 1, 32
 _POINT, _RECORD = 64, 128  # flags of a VERTEX of a polyface mesh
 _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
+_THICK = 1 << 31  # in `seen` of a POLYLINE that has a thickness
 _WORK = 1 << 31  # bytes, some 2.8 million triangles in half a minute, whatever the file's size
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
 # Escapes of text: a number of UTF-16, or two bytes of one of five code pages.
@@ -234,7 +235,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     Warns
     -----
     GeodomainWarning
-        If the drawing has bodies, external references or faces in paper space, which are not
+        If the drawing has bodies, external references or surfaces in paper space, which are not
         read, or layers that are frozen or off, which are.
     """
     file = path.name
@@ -246,23 +247,11 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         for layer, faces in [*model.blocks[_SPACE].parts, *model.placed()]
     ]
     if not parts:
-        raise _nothing(drawing, file)
-    model.warn_of_what_is_left_out()
+        raise model.nothing()
+    for message in model.left_out():
+        warn(f"{file} {message}")
     model.warn_of_hidden(dict.fromkeys(name for name, _ in parts))
     return parts
-
-
-def _nothing(drawing: Drawing, file: str) -> MeshError:
-    """Return the error for a drawing without faces, with what it has instead."""
-    held = [f"{count:,} {kind}" for kind, count in drawing.types.items()]
-    shown = ", ".join(held[:8]) + (f" and {len(held) - 8} other kinds" if len(held) > 8 else "")
-    in_paper = " in model space" if drawing.paper[~drawing.in_block].any() else ""
-    message = (
-        f"{file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH){in_paper}: it holds"
-        f" {shown or 'no entities'}; strings and ACIS bodies are no surface: export the solid as"
-        " 3DFACE"
-    )
-    return MeshError(message)
 
 
 @dataclass
@@ -293,7 +282,7 @@ class _Model:
     def __init__(self, drawing: Drawing, file: str, size: int) -> None:
         self.drawing, self.file, self.size = drawing, file, size
         self.blocks: dict[str, _Block] = {}
-        self.left_out: Counter[str] = Counter()  # bodies by type
+        self.bodies: Counter[str] = Counter()  # by type
         self.invisible = 0  # entities with faces, and blocks with some where they are placed
         self.references: dict[str, None] = {}
         self.missing: dict[str, None] = {}
@@ -347,9 +336,7 @@ class _Model:
                 " name: export the drawing again"
             )
             raise MeshError(message)
-        ends = self.drawing.block_ends
-        at = int(np.searchsorted(ends, starts[0]))
-        return np.arange(starts[0] + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
+        return self._held(starts[0])
 
     def _read(self, rows: Ints) -> _Block:
         drawing, file = self.drawing, self.file
@@ -361,8 +348,7 @@ class _Model:
         for _, faces in parts:
             require_indices(faces, file)
         self.invisible += int((drawing.has_faces[rows] & drawing.invisible[rows]).sum())
-        for row in drawing.rows(_BODY, rows).tolist():
-            self.left_out[drawing.names[drawing.name[row]]] += 1
+        self.bodies.update(self._bodies(rows))
         block = _Block([(-1 if layer in self._zero else layer, faces) for layer, faces in parts])
         for row in drawing.rows(_INSERT, rows).tolist():
             self._place(row, block)
@@ -465,33 +451,89 @@ class _Model:
         matrices[:, :, 3] += turned[of, :, 1] * (line * numbers[of, 8])[:, None]
         return matrices
 
-    def warn_of_what_is_left_out(self) -> None:
-        """Say what the drawing shows that is not read."""
-        file = self.file
-        if self.left_out:
-            held = ", ".join(f"{count:,} {kind}" for kind, count in self.left_out.items())
-            message = f"{file} has {held}, which are not read: export them as 3DFACE"
-            warn(message)
-        if self.references:
-            message = (
-                f"{file} places other drawings (xref {listed(list(self.references))}), which are"
-                " not read: bind them before you export"
-            )
-            warn(message)
-        if self.missing:
-            message = (
-                f"{file} places blocks that it does not hold: {listed(list(self.missing))}; what"
-                " they show is not read"
-            )
-            warn(message)
+    def _bodies(self, rows: Ints) -> Counter[str]:
+        """Count what may be a surface and is not read, by type."""
         drawing = self.drawing
-        faces = int((drawing.has_faces & drawing.paper & ~drawing.in_block).sum())
-        if faces:
-            message = (
-                f"{file} has {counted(faces, 'face or mesh', 'faces and meshes')} in paper space,"
-                " which is no part of the model and not read"
+        bodies = drawing.name[drawing.rows(_BODY, rows)].tolist()
+        count = Counter(drawing.names[number] for number in bodies)
+        lines = drawing.rows(_POLYLINE, rows)
+        thick = ~drawing.has_faces[lines] & (drawing.seen[lines] & _THICK != 0)
+        return count + Counter({"POLYLINE with a thickness": int(thick.sum())})
+
+    def _in_paper(self) -> Counter[str]:
+        """Count what is in paper space and may be a surface, by type."""
+        drawing = self.drawing
+        sheets = [name for name in self._spans if name.startswith("*paper_space")]
+        rows = np.concatenate(
+            [
+                np.flatnonzero(drawing.paper & ~drawing.in_block),
+                *(self._held(start) for name in sheets for start in self._spans[name]),
+            ]
+        )
+        faces = int(drawing.has_faces[rows].sum())
+        count = Counter({"face or mesh" if faces == 1 else "faces and meshes": faces})
+        count += self._bodies(rows)
+        shows: dict[str, bool] = {}
+        for row in drawing.rows(_INSERT, rows).tolist():
+            if self._shows(self._name(row), shows):
+                count[f"INSERT of the block {drawing.names[drawing.name[row]]!r}"] += 1
+        return count
+
+    def _held(self, start: int) -> Ints:
+        """Return the rows from the start of a block to its end."""
+        ends = self.drawing.block_ends
+        at = int(np.searchsorted(ends, start))
+        return np.arange(start + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
+
+    def _shows(self, block: str, shows: dict[str, bool]) -> bool:
+        """Return whether a block, or what it places, may be a surface; `shows` has the answers."""
+        waiting, visited = [block], {block}
+        while waiting and not shows.get(block):
+            name = waiting.pop()
+            for start in self._spans.get(name, ()):
+                rows = self._held(start)
+                reference = bool(self.drawing.integers[start, 0] & _REFERENCE)
+                if reference or self.drawing.has_faces[rows].any() or self._bodies(rows):
+                    shows[block] = True
+                inner = {self._name(row) for row in self.drawing.rows(_INSERT, rows).tolist()}
+                waiting += inner - visited
+                visited |= inner
+        return shows.setdefault(block, False)
+
+    def left_out(self) -> list[str]:
+        """Say what of the drawing may be a surface and is not read."""
+        said = []
+        if self.bodies:
+            said.append(f"has {_counts(self.bodies)}, which are not read: export them as 3DFACE")
+        if self.references:
+            said.append(
+                f"places other drawings (xref {listed(list(self.references))}), which are not"
+                " read: bind them before you export, or read their own files"
             )
-            warn(message)
+        if self.missing:
+            said.append(
+                f"places blocks that it does not hold: {listed(list(self.missing))}; what they"
+                " show is not read"
+            )
+        if paper := self._in_paper():
+            said.append(
+                f"has {_counts(paper)} in paper space, which is no part of the model and not read"
+            )
+        return said
+
+    def nothing(self) -> MeshError:
+        """Return the error for a drawing without faces, with what it has instead."""
+        types = self.drawing.types
+        message = (
+            f"{self.file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model space:"
+            f" it holds {_counts(Counter(types)) or 'no entities'}"
+        )
+        left_out = self.left_out()
+        if left_out:
+            return MeshError("; it ".join([message, *left_out]))
+        if set(types) <= {"INSERT"}:
+            return MeshError(f"{message}; export the solid as 3DFACE")
+        return MeshError(f"{message}; strings are no surface: export the solid as 3DFACE")
 
     def warn_of_hidden(self, names: Iterable[str]) -> None:
         """Say which faces are read though the program that drew them does not show them."""
@@ -534,6 +576,12 @@ class _Model:
             )
             message = f"{file}: {marked} read too"
             warn(message)
+
+
+def _counts(count: Counter[str]) -> str:
+    """Return counts by type as a list in a sentence, cut where there are many."""
+    said = [f"{number:,} {kind}" for kind, number in count.items()]
+    return ", ".join(said[:8]) + (f" and {len(said) - 8} other kinds" if said[8:] else "")
 
 
 _QUARTERS = {0.0: (1.0, 0.0), 90.0: (0.0, 1.0), 180.0: (-1.0, 0.0), 270.0: (0.0, -1.0)}

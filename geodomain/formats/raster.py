@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, warn
 from geodomain.formats.mesh_text import damaged, floats, truncated
 from geodomain.formats.registry import unify_lines
 from geodomain.formats.solids import NamedFaces
@@ -47,6 +47,19 @@ _GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
 _PIXEL_BYTES = 200  # at the peak, of a pixel as two triangles
 _WORK = 1 << 30  # bytes, some 5 million pixels in ten seconds, whatever the file's size
 _POINT = 2  # GTRasterTypeGeoKey 1025
+_ACROSS_UNIT, _UP_UNIT = 3076, 4099  # ProjLinearUnitsGeoKey, VerticalUnitsGeoKey
+# Names and metres of EPSG's units of length.
+_UNITS = {
+    9001: ("metres", 1.0),
+    9002: ("feet", 0.3048),
+    9003: ("US survey feet", 1200 / 3937),
+    9005: ("Clarke's feet", 0.3047972654),
+    1025: ("millimetres", 0.001),
+    1033: ("centimetres", 0.01),
+    9036: ("kilometres", 1000.0),
+}
+_TIE_APART = 0.01  # pixels
+_SAME_UNIT = 1e-5  # relative: one foot and another
 # No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
 _NO_HEIGHT = 1e30
 # What stands for no data where nobody says so, if it is far from all other values.
@@ -56,6 +69,7 @@ _MARKS = {
     for sign in (1, -1)
 } | {65535.0, float(np.float32(1e20)), -float(np.float32(1e20))}
 _APART = 0.25  # of the mark itself
+_ROUNDING = 1e-6  # relative: what a mark that was written with fewer digits may differ by
 
 
 def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
@@ -87,6 +101,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     y = origin[1] + np.arange(rows) * step[1]
     place = np.stack([*np.meshgrid(x, y), grid], axis=-1).transpose(1, 0, 2)
     missing = _missing(grid, none)
+    _warn_of_rounded_mark(grid, missing, none, path.name)
     _warn_of_mark(grid, missing, path.name)
     return [("", _surface(place, missing.T, path.name))]
 
@@ -131,6 +146,25 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
         with np.errstate(over="ignore"):
             missing |= (values == none) | (values == float(np.float32(none)))
     return np.asarray(missing)
+
+
+def _warn_of_rounded_mark(
+    values: NDArray[np.float64], missing: NDArray[np.bool_], none: float | None, file: str
+) -> None:
+    """Warn of heights that are the mark of no data within rounding, and not the mark."""
+    if none is None or not np.isfinite(none):
+        return
+    with np.errstate(over="ignore"):
+        close = np.abs(values - none) <= _ROUNDING * abs(none)
+        close |= values.astype(np.float32) == np.float32(none)
+    heights = values[close & ~missing]
+    if heights.size:
+        warn(
+            f"{file} has {counted(heights.size, 'cell')} of {values.size:,} within rounding of its"
+            f" mark for no data, {none:.17g}, such as {heights[0]:.17g}: the mark is compared by"
+            " its value, so they count as ground. If they stand for no data, declare the value"
+            " that the cells have"
+        )
 
 
 def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> None:
@@ -228,20 +262,56 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
         raise MeshError(message)
     matrix = _affine(tags, file)
     raw = values.astype(np.float64)
-    keys = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
-    keys = keys[: len(keys) // 4 * 4].reshape(-1, 4)
-    is_point = any(key[0] == 1025 and key[3] == _POINT for key in keys.tolist())
-    shift = 0.0 if is_point else 0.5
+    keys = _short_keys(tags)
+    shift = 0.0 if keys.get(1025) == _POINT else 0.5
     column, row = np.meshgrid(
         np.arange(values.shape[1]) + shift, np.arange(values.shape[0]) + shift
     )
     x = matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]
     y = matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]
     z = _heights(raw, tags, matrix[2, 0] * column + matrix[2, 1] * row, file)
+    z *= _unit_of_heights(keys, file)
     place = np.stack([x, y, z], axis=-1)[::-1].transpose(1, 0, 2)
-    missing = _missing(raw, _no_data(tags))
+    none = _no_data(tags)
+    missing = _missing(raw, none)
+    _warn_of_rounded_mark(raw, missing, none, file)
     _warn_of_mark(raw, missing, file)
     return _surface(place, missing[::-1].T, file)
+
+
+def _short_keys(tags: dict[int, Any]) -> dict[int, int]:
+    """Return the GeoKeys whose values are in the directory itself."""
+    entries = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
+    entries = entries[4 : len(entries) // 4 * 4].reshape(-1, 4)
+    return {key: value for key, place, _, value in entries.tolist() if place == 0}
+
+
+def _unit_of_heights(keys: dict[int, int], file: str) -> float:
+    """Return the unit of heights in units of x and y.
+
+    Raises
+    ------
+    MeshError
+        If the units differ by a factor that is not known.
+    """
+    across, up = keys.get(_ACROSS_UNIT, 0), keys.get(_UP_UNIT, 0)
+    if up in {0, across} or (not across and up == 9001):
+        return 1.0
+    if across not in _UNITS or up not in _UNITS:
+        units = [_UNITS[code][0] if code in _UNITS else f"unit {code}" for code in (across, up)]
+        message = (
+            f"{file} has x and y in {units[0] if across else 'a unit that it does not state'} and"
+            f" heights in {units[1]}: export it with one unit for all"
+        )
+        raise MeshError(message)
+    factor = _UNITS[up][1] / _UNITS[across][1]
+    if abs(factor - 1.0) <= _SAME_UNIT:
+        return 1.0
+    warn(
+        f"{file} has x and y in {_UNITS[across][0]} and heights in {_UNITS[up][0]}: heights are"
+        f" multiplied by {factor:.9g}, to {_UNITS[across][0]}"
+    )
+    return factor
 
 
 def _heights(
@@ -292,10 +362,21 @@ def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
         return full[:3, [0, 1, 3]]
-    if _SCALE in tags and _TIES in tags:
+    ties = np.array(tags.get(_TIES, ()), dtype=np.float64)
+    ties = ties[: len(ties) // 6 * 6].reshape(-1, 6)
+    if _SCALE in tags and len(ties):
         sx, sy = (float(value) for value in tags[_SCALE][:2])
-        i, j, _, x, y, _ = (float(value) for value in tags[_TIES][:6])
-        return np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy], [0.0, 0.0, 0.0]])
+        i, j, _, x, y, _ = ties[0].tolist()
+        matrix = np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy], [0.0, 0.0, 0.0]])
+        apart = ties[:, :2] @ matrix[:2, :2].T + matrix[:2, 2] - ties[:, 3:5]
+        if not (np.abs(apart) > _TIE_APART * np.abs([sx, sy])).any():
+            return matrix
+    if len(ties) > 1:
+        message = (
+            f"{file} is placed by {len(ties)} tie points, which may bend it, and not by an origin"
+            " and a size of its pixels: make an even grid of it, with gdalwarp for example"
+        )
+        raise MeshError(message)
     message = f"{file} is a TIFF that does not say where it is: save it as a GeoTIFF"
     raise MeshError(message)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
 from geodomain.compute.data import Floats
-from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
+from geodomain.errors import GeodomainError, MeshError, TableError, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import (
@@ -32,7 +32,7 @@ from geodomain.formats.block_file import (
     said,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
-from geodomain.formats.cells import Cells, Corners, WithGhosts, cells_of, corners_of
+from geodomain.formats.cells import Cells, Corners, cells_of, corners_of
 from geodomain.formats.registry import HEAD
 from geodomain.formats.solids import NamedFaces
 from geodomain.formats.vti import ESCAPES, image_store
@@ -40,7 +40,6 @@ from geodomain.formats.vtk_probe import probe, read_data
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
-from geodomain.mesh.pyvista import ghosts
 from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
@@ -600,13 +599,6 @@ class VtkStore:
         self.name, self.status = name, status
         self._dataset = dataset
         self.cells: Cells = cells_of(dataset, name)
-        ghost = ghosts(dataset)
-        if ghost.any():
-            self.cells = WithGhosts(self.cells, ghost)
-            warn(
-                f"{name}: {counted(int(ghost.sum()), 'cell')} marked as ghosts (vtkGhostType), and "
-                "taken for no blocks"
-            )
         self.columns: tuple[str, ...] = tuple(dataset.cell_data.keys())
         if isinstance(self.cells, Corners) and self.cells.points.dtype == np.float32:
             self._warn_of_resolution(self.cells.points)

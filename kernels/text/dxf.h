@@ -191,9 +191,11 @@ class DxfBinary {
 };
 
 // Reads a drawing as rows of numbers in the order of the file: a row for each 3DFACE, POLYLINE,
-// VERTEX, SEQEND, INSERT, MESH and solid body in the sections ENTITIES and BLOCKS, for the start
-// and the end of each block, and for each layer of TABLES. The caller interprets the rows (a
-// triangle or a quad, the placement of a block). The entities of ENTITIES are counted by type.
+// VERTEX, SEQEND, INSERT and MESH in the sections ENTITIES and BLOCKS, for each entity there that
+// may be a surface and is not read (a body), for the start and the end of each block, and for each
+// layer of TABLES. Lines, texts and the like without a thickness have no rows. The caller
+// interprets the rows (a triangle or a quad, the placement of a block). The entities of ENTITIES
+// are counted by type.
 
 enum class DxfKind : std::uint8_t {
   face,
@@ -223,6 +225,8 @@ struct DxfRow {
   // 230.
   std::array<double, 12> corners{};
 };
+
+constexpr std::uint32_t kThick = std::uint32_t{1} << 31;  // in `seen` of a POLYLINE: group 39
 
 struct DxfUnsure {
   // A number that the caller must round: its row and slot, or row -1 and its index among
@@ -306,6 +310,10 @@ class DxfDrawing {
                                          : Section::other;
       } else if (open_) {
         take(groups, code, value);
+      } else if (flat_ && code == 67) {
+        flat_paper_ = groups.integer(value) && value.integer != 0;
+      } else if (flat_ && code == 39) {
+        take_thickness(groups, value);
       }
       place_ = value.begin;
       if (fault_ != DxfFault::none) return;
@@ -317,7 +325,7 @@ class DxfDrawing {
   }
 
   void begin(const DxfValue& value) {
-    open_ = false;
+    open_ = flat_ = flat_paper_ = false;
     if (is(value, "SECTION")) {
       section_ = Section::opened;
     } else if (is(value, "ENDSEC")) {
@@ -330,7 +338,11 @@ class DxfDrawing {
     } else if (section_ == Section::entities || section_ == Section::blocks) {
       if (section_ == Section::entities) count(value);
       const int kind = kind_of(value);
-      if (kind < 0) return;
+      if (kind < 0) {
+        flat_ = true;
+        flat_type_ = value;
+        return;
+      }
       open(static_cast<DxfKind>(kind));
       if (kind == static_cast<int>(DxfKind::body)) rows_.back().name = name(value);
     }
@@ -345,24 +357,52 @@ class DxfDrawing {
     mesh_part_ = MeshPart::head;
   }
 
+  // A line or text with a thickness is a surface: it has a row as a body has.
+  template <class Groups>
+  void take_thickness(Groups& groups, DxfValue& value) {
+    if (is_thick(groups, value)) {
+      const std::string type(bytes_ + flat_type_.begin,
+                             static_cast<std::size_t>(flat_type_.end - flat_type_.begin));
+      const std::string words = type + " with a thickness";
+      open(DxfKind::body);
+      rows_.back().name = names_.number(words.data(), words.size());
+      rows_.back().paper = flat_paper_;
+    }
+    flat_ = false;
+  }
+
+  template <class Groups>
+  static bool is_thick(Groups& groups, DxfValue& value) {
+    const Reading reading = groups.number(value);
+    return reading == Reading::unsure || (reading == Reading::number && value.number != 0.0);
+  }
+
   int kind_of(const DxfValue& value) const {
     constexpr const char* kinds[] = {"3DFACE", "POLYLINE", "VERTEX", "SEQEND",
                                      "BLOCK",  "ENDBLK",   "INSERT", "MESH"};
-    constexpr const char* bodies[] = {"3DSOLID",          "BODY",
-                                      "REGION",           "SURFACE",
-                                      "PLANESURFACE",     "EXTRUDEDSURFACE",
-                                      "LOFTEDSURFACE",    "REVOLVEDSURFACE",
-                                      "SWEPTSURFACE",     "NURBSURFACE",
-                                      "AECC_TIN_SURFACE", "ACAD_PROXY_ENTITY"};
     int kind = 0;
     for (const char* word : kinds) {
       if (is(value, word)) return kind;
       ++kind;
     }
-    for (const char* word : bodies) {
-      if (is(value, word)) return kind;
+    return is_flat(value) ? -1 : kind;
+  }
+
+  // Whether an entity is a line, a text or the like: no surface, unless it has a thickness.
+  bool is_flat(const DxfValue& value) const {
+    // clang-format off
+    constexpr const char* words[] = {
+        "LINE", "LWPOLYLINE", "POINT", "TEXT", "MTEXT", "ATTDEF", "ATTRIB", "CIRCLE", "ARC",
+        "ELLIPSE", "SPLINE", "HATCH", "MPOLYGON", "DIMENSION", "ARC_DIMENSION",
+        "LARGE_RADIAL_DIMENSION", "LEADER", "MLEADER", "MULTILEADER", "TOLERANCE", "VIEWPORT",
+        "MLINE", "XLINE", "RAY", "SHAPE", "HELIX", "DGNLINE", "RTEXT", "ARCALIGNEDTEXT",
+        "ACAD_TABLE", "IMAGE", "WIPEOUT", "OLEFRAME", "OLE2FRAME", "PDFUNDERLAY", "DWFUNDERLAY",
+        "DGNUNDERLAY", "SECTION", "LIGHT", "SUN", "CAMERA", "GEOPOSITIONMARKER"};
+    // clang-format on
+    for (const char* word : words) {
+      if (is(value, word)) return true;
     }
-    return -1;
+    return false;
   }
 
   std::int32_t name(const DxfValue& value) {
@@ -396,6 +436,8 @@ class DxfDrawing {
       row.paper = integer(groups, value) != 0;
     } else if (code >= 70 && code <= 75) {
       row.integers[static_cast<std::size_t>(code - 70)] = integer(groups, value);
+    } else if (code == 39 && row.kind == DxfKind::polyline) {
+      if (is_thick(groups, value)) row.seen |= kThick;
     } else if (code == 62 && row.kind == DxfKind::layer) {
       row.integers[1] = integer(groups, value);
     }
@@ -453,6 +495,8 @@ class DxfDrawing {
   Section section_ = Section::other;
   MeshPart mesh_part_ = MeshPart::head;
   bool open_ = false, complete_ = false, ended_ = false;
+  bool flat_ = false, flat_paper_ = false;  // of the entity that has no row
+  DxfValue flat_type_;
   DxfFault fault_ = DxfFault::none;
   std::int64_t place_ = 0;
 };

@@ -289,13 +289,76 @@ def test_paper_space_is_no_model(tmp_path, form):
     )
     found, message = said(tmp_path, form(groups))
     assert {name: len(mesh.triangles) for name, mesh in found.items()} == {"OWN": 2}
-    assert "2 faces and meshes in paper space, which is no part of the model" in message
-    with pytest.raises(MeshError, match=r"no faces .* in model space: it holds 1 3DFACE"):
+    assert (
+        "2 faces and meshes, 1 INSERT of the block 'B' in paper space, which is no part of the"
+        " model and not read"
+    ) in message
+    with pytest.raises(MeshError, match=r"in model space: .* has 1 face or mesh in paper space"):
         read(tmp_path, form(drawing([*TRIANGLE, paper])))
 
 
+BODY: Groups = [(0, "3DSOLID"), (8, "0"), (1, "opaque"), (2, "{id}")]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "sheet", "expected"),
+    [
+        pytest.param([], BODY, "1 3DSOLID", id="a body"),
+        pytest.param(block("B", BODY), insert("B"), "1 INSERT of the block 'B'", id="in a block"),
+        pytest.param(
+            block("B", TRIANGLE) + block("C", insert("B")), insert("C"), "block 'C'", id="nested"
+        ),
+        pytest.param(block("X", flags=4), insert("X"), "block 'X'", id="an xref"),
+        pytest.param([], [(0, "LINE"), (8, "0")], None, id="a line"),
+        pytest.param(block("B", [(0, "TEXT")]), insert("B"), None, id="a block of text"),
+    ],
+)
+def test_what_is_in_paper_space_is_said(tmp_path, blocks, sheet, expected, recwarn):
+    groups = with_blocks(blocks, OWN, [*sheet, (67, 1)])
+    assert list(read(tmp_path, as_text(groups))) == ["OWN"]
+    said = [str(one.message) for one in recwarn]
+    if expected is None:
+        assert not said
+    else:
+        (message,) = said
+        assert f"{expected} in paper space" in message
+
+
+def test_sheets_that_are_not_active_are_paper_space(tmp_path):
+    groups = with_blocks(block("*Paper_Space0", TRIANGLE, BODY), OWN)
+    _, message = said(tmp_path, as_text(groups))
+    assert "has 1 face or mesh, 1 3DSOLID in paper space" in message
+
+
+def test_entities_that_may_be_surfaces_are_said(tmp_path, form):
+    """An unknown type too; lines and texts only where a thickness makes them surfaces."""
+    flat = [[(0, kind), (8, "0")] for kind in ("LINE", "MTEXT", "HATCH", "VIEWPORT")]
+    thick = [(0, "LWPOLYLINE"), (8, "0"), (39, 2.5)]
+    line = [*entity("POLYLINE", "0", (0, 0, 0)), (39, 2.5)]
+    polyline = [*line, *entity("VERTEX", "0", A), *entity("SEQEND", "0")]
+    filled = [(0, "SOLID"), (8, "0")]
+    strange = [(0, "MASSELEM"), (8, "0")]
+    read(tmp_path, form(drawing(OWN, *flat, [*flat[0], (39, 0.0)])))  # no warning
+    entities = (OWN, *flat, thick, polyline, filled, strange, strange)
+    _, message = said(tmp_path, form(drawing(*entities)))
+    assert message == (
+        "a.dxf has 1 LWPOLYLINE with a thickness, 1 SOLID, 2 MASSELEM, 1 POLYLINE with a"
+        " thickness, which are not read: export them as 3DFACE"
+    )
+
+
+def test_a_drawing_that_only_places_another_names_it(tmp_path, form):
+    with pytest.raises(MeshError) as caught:
+        read(tmp_path, form(with_blocks(block("SITE", flags=4), insert("SITE"))))
+    assert str(caught.value) == (
+        "a.dxf has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model space: it holds"
+        " 1 INSERT; it places other drawings (xref 'SITE'), which are not read: bind them before"
+        " you export, or read their own files"
+    )
+
+
 def test_what_is_not_read_is_said(tmp_path):
-    body: Groups = [(0, "3DSOLID"), (8, "0"), (1, "opaque"), (2, "{id}")]
+    body = BODY
     blocks = block("SITE", flags=4) + block("B", TRIANGLE, body) + block("UNUSED", body, body)
     placed = [insert("SITE"), insert("B", "B"), insert("GONE")]
     found, message = said(tmp_path, as_text(with_blocks(blocks, body, *placed)))

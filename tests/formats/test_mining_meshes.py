@@ -424,6 +424,71 @@ def test_heights_of_a_geotiff_that_are_in_doubt(tmp_path):
         read_mesh(tmp_path / "a.tif")
 
 
+def unit_keys(across: int | None, up: int | None) -> tuple[object, ...]:
+    keys = [(key, 0, 1, code) for key, code in ((3076, across), (4099, up)) if code]
+    values = [1, 1, 0, len(keys), *(value for key in keys for value in key)]
+    return (34735, "H", len(values), tuple(values), False)
+
+
+@pytest.mark.parametrize(
+    ("across", "up", "factor"),
+    [
+        (9001, 9002, 0.3048),
+        (9003, 9001, 3937 / 1200),
+        (9001, 9001, None),
+        (9002, 9003, None),  # one foot, as in LandXML
+        (9001, None, None),
+        (None, 9001, None),
+    ],
+)
+def test_heights_of_a_geotiff_in_another_unit(tmp_path, recwarn, across, up, factor):
+    tifffile = pytest.importorskip("tifffile")
+    tags = [*PLACE, unit_keys(across, up)]
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
+    bounds = read_mesh(tmp_path / "a.tif").bounds
+    np.testing.assert_allclose(bounds[:, 2], np.array([1, 6]) * (factor or 1), rtol=1e-15)
+    assert bounds[:, :2].tolist() == [[105, 205], [125, 215]]
+    messages = [str(one.message) for one in recwarn]
+    assert ["heights are multiplied by" in message for message in messages] == [True] * bool(factor)
+
+
+@pytest.mark.parametrize(("across", "up"), [(9001, 9014), (None, 9002)])
+def test_heights_of_a_geotiff_in_an_unknown_unit(tmp_path, across, up):
+    tifffile = pytest.importorskip("tifffile")
+    tags = [*PLACE, unit_keys(across, up)]
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
+    with pytest.raises(MeshError, match="export it with one unit for all"):
+        read_mesh(tmp_path / "a.tif")
+
+
+def test_a_geotiff_placed_by_several_tie_points(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    first, even, bent = (0, 0, 0, 100, 220, 0), (3, 2, 0, 130, 200, 0), (3, 2, 0, 131, 200, 0)
+    ties = {}
+    for name, other in (("even", even), ("bent", bent)):
+        ties[name] = (33922, "d", 12, tuple(map(float, first + other)), False)
+    for tags in ([ties["bent"]], [ties["even"]], [PLACE[0], ties["bent"]]):
+        tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
+        with pytest.raises(MeshError, match=r"a\.tif is placed by 2 tie points, which may bend"):
+            read_mesh(tmp_path / "a.tif")
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=[PLACE[0], ties["even"]])
+    assert read_mesh(tmp_path / "a.tif").bounds[0].tolist() == [105, 205, 1]
+
+
+@pytest.mark.parametrize("close", ["-9999.001", "-9998.9999999", "-9999.0000000001"])
+def test_cells_within_rounding_of_the_mark_are_told(tmp_path, close):
+    grid = GRID.replace("NODATA_value -1", "NODATA_value -9999")
+    path = put(tmp_path, "a.asc", f"{grid}{close} {close} -9999\n1 2 3\n")
+    with pytest.warns(GeodomainWarning, match=r"2 cells of 6 within rounding of its mark .*ground"):
+        assert len(read_mesh(path).triangles) == 2
+
+
+@pytest.mark.parametrize(("mark", "near"), [("-9999", "-9999.02"), ("0", "1e-40"), ("5", "5.00")])
+def test_cells_beyond_rounding_of_the_mark_are_heights(tmp_path, mark, near):
+    grid = GRID.replace("NODATA_value -1", f"NODATA_value {mark}")
+    read_mesh(put(tmp_path, "a.asc", f"{grid}{near} 10000 6\n1 2 3\n"))  # no warning
+
+
 @pytest.mark.parametrize("mark", ["-3.40282e+38", "-3.4028234663852886e+38", "-3.403e38", "1e31"])
 def test_a_mark_in_fewer_digits_is_no_height(tmp_path, mark):
     values = "-3.4028235e+38 5 6\n1 2 3\n".replace("-", "" if mark[0] != "-" else "-")

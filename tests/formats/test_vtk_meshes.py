@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shapes import cube
+from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
@@ -142,3 +143,29 @@ def test_ghost_cells_are_no_blocks(tmp_path: Path, extension: str) -> None:
     assert list(labels) == ["ORE"] * 4 + ["NO"] * 2
     with pytest.warns(GeodomainWarning, match="2 cells marked as ghosts"):
         assert geodomain.convert_blocks(tmp_path / f"a{extension}", tmp_path / "c.csv") == 4
+
+
+@pytest.mark.parametrize("by", ["centroid", "majority"])
+def test_ghosts_of_grids_are_no_blocks_in_memory_as_in_files(tmp_path, by):
+    grid = pyvista.ImageData(dimensions=(4, 4, 4), spacing=(5, 5, 5))
+    mark = np.zeros(grid.n_cells, np.uint8)
+    mark[:9] = 32
+    hexahedra = grid.cast_to_unstructured_grid()  # which would empty hidden cells
+    for kind in (grid, hexahedra):
+        kind.cell_data["vtkGhostType"] = mark
+    grid.save(tmp_path / "m.vti")
+    domains = {"ORE": box((0, 0, 0), (10, 10, 10))}
+    said = "9 cells marked as ghosts"
+    with pytest.warns(geodomain.GeodomainWarning, match=said):
+        summary = geodomain.label_file(
+            tmp_path / "m.vti", domains, tmp_path / "out.vti", background="WASTE", by=by
+        )
+    for kind in (grid, hexahedra):
+        with pytest.warns(geodomain.GeodomainWarning, match=said) as caught:
+            labels = geodomain.label_grid(kind, domains, background="WASTE", by=by)
+        assert sum("ghosts" in str(one.message) for one in caught) == 1
+        assert np.unique(labels[:9]).tolist() == [""]
+        assert (labels == "ORE").sum() == 4
+        written = np.asarray(pyvista.read(tmp_path / "out.vti").cell_data["domain"])
+        assert written.tolist() == labels.tolist()
+    assert summary.domains[0].blocks == 4
