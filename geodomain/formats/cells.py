@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -382,7 +382,8 @@ def cells_of(dataset: Any, name: str) -> Cells:
     }
     for kind, maker in makers.items():
         if isinstance(dataset, kind):
-            return _without_ghosts(maker(dataset, name), ghosts(dataset), name)
+            whole = cast("pyvista.DataSet", dataset)
+            return _without_ghosts(maker(dataset, name), ghosts(whole), name)
     message = (
         f"{name} holds {type(dataset).__name__}, which has no blocks: save the block model as "
         "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"

@@ -255,7 +255,7 @@ class _Counts:
         tally.doubled += self.doubled
         tally.volumes += volume * self.blocks
         tally.own_volumes += volume * self.own
-        tally.overlaps.add_tables(self.overlaps, volume * self.overlaps)
+        tally.overlaps.add_tables(self.overlaps, np.float64(volume) * self.overlaps)
         tally.bounds[0] = np.fmin(tally.bounds[0], lattice.bounds[0])
         tally.bounds[1] = np.fmax(tally.bounds[1], lattice.bounds[1])
         tally.keep_sample(lattice.sample(MOST_SAMPLES))
