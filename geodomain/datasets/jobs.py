@@ -462,6 +462,7 @@ def open_output(
         try:
             yield states
         except BaseException:
+            output.prune()
             with suppress(OSError):  # the error is what is told
                 if not known and not states.names() and output.is_bare(STATE_FOLDER):
                     states.withdraw()

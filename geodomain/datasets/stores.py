@@ -86,6 +86,9 @@ class Store(Protocol):
     def placed(self, name: str) -> AbstractContextManager[Path]:
         """Yield a local path to write; its file is stored if the block succeeds."""
 
+    def prune(self) -> None:
+        """Remove empty subfolders; an object store has none."""
+
 
 @dataclass(frozen=True)
 class LocalStore:
@@ -179,11 +182,15 @@ class LocalStore:
         """Yield the final path; the caller writes it atomically with `open_target`."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield place
-        except BaseException:
-            self._prune(place)
-            raise
+        yield place
+
+    def prune(self) -> None:
+        """Remove empty subfolders, once no other process writes parts to them."""
+        folders = [Path(folder) for folder, _, _ in os.walk(self.path, topdown=False)]
+        for folder in folders:
+            if folder != self.path:
+                with suppress(OSError):
+                    folder.rmdir()
 
     def _matching(self, pattern: str) -> Iterator[Path]:
         """Yield the files that match a pattern, except hidden ones."""
@@ -415,6 +422,9 @@ class ObjectStore:
             yield place
             with self._explained(name):
                 self._system.put_file(str(place), self._path(name))
+
+    def prune(self) -> None:
+        """Do nothing: folders of an object store are the names of its files."""
 
     @property
     def _system(self) -> _FileSystem:
