@@ -13,8 +13,8 @@ from geodomain.checks import overlaps
 from geodomain.checks.overlaps import RepeatedCentroids
 from geodomain.labelling import counts
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import Labels
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.summary import summarise
 
 Floats = NDArray[np.float64]
@@ -119,7 +119,7 @@ def test_thousands_of_domains_of_one_mesh_do_not_hold_every_pair() -> None:
     tracemalloc.start()
     try:
         tally.add(points, None, labeller.judge(points))
-        summary = summarise(labeller, tally, Labels("bg"), seconds=1.0)
+        summary = summarise(labeller, tally, LabelSettings(), seconds=1.0)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
