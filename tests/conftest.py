@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import locale
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker("full")]
     config.hook.pytest_deselected(items=left_out)
     config.stash[LEFT_OUT] = len(left_out)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules and tests, which stay: each time it took 0.2 s."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

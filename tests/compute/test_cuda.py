@@ -44,7 +44,6 @@ FORMS = {
 }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("count", [1, 255, 256, 10_000])
 def test_points_of_any_strides(fake, form: str, count: int) -> None:

@@ -139,7 +139,6 @@ def test_no_points_at_all(fake) -> None:
     assert geodomain.contains(MESH, none, backend="cuda").get().shape == (0,)
 
 
-@pytest.mark.full
 def test_points_by_dlpack(fake) -> None:
     given = points(3000)
     expected = geodomain.contains(MESH, given, backend="cpu")

@@ -169,7 +169,6 @@ def test_no_memory_is_a_case_for_the_cpu(fake) -> None:
     assert np.array_equal(labels, geodomain.contains_lattice(MESH, *axes, backend="cpu"))
 
 
-@pytest.mark.full
 def test_memory_kept_for_later_calls_makes_way(fake) -> None:
     PointLocator(MESH, backend="cuda").contains(POINTS)
     for make in (

@@ -41,7 +41,6 @@ def at_offset(fake: Any, array: np.ndarray, offset: int) -> Any:
     )
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("width", [1, 37])
 @pytest.mark.parametrize("depth", [1, 63, 64, 65, 100, 333, 1000, 2100])

@@ -101,7 +101,6 @@ QUESTIONS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_question_has_more_made_than_it_launches(ptx, question: str) -> None:
     QUESTIONS[question]()

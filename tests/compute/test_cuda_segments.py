@@ -22,7 +22,6 @@ MODES = ("boolean", "nearest", "count", "all")
 EXPECTED = {mode: intersect(MESH, STARTS, ENDS, mode=mode, backend="cpu") for mode in MODES}
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("binned", [False, True])
 @pytest.mark.parametrize("options", [{}, {"grid": 1}, {"grid": 16}, {"strategy": "brute"}], ids=str)
 def test_every_strategy_answers(options, binned, fake, monkeypatch) -> None:
@@ -37,7 +36,6 @@ def test_every_strategy_answers(options, binned, fake, monkeypatch) -> None:
     assert fake.used_bytes == 0
 
 
-@pytest.mark.full
 def test_what_is_not_closed_is_freed_with_its_context(fake) -> None:
     intersector, segments = SegmentIntersector(MESH, backend="cuda"), Segments(STARTS, ENDS)
     intersector.intersect(segments)

@@ -23,7 +23,6 @@ def there(memory, shape) -> np.ndarray:
     return found
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("threads", [0, 1, 3, 8])  # none: as where the system starts no more
 @pytest.mark.parametrize("shape", ["rows", "columns", "every second", "backwards", "odd address"])
 def test_every_row_comes_once_and_in_its_place(fake, shape: str, threads: int) -> None:

@@ -78,7 +78,6 @@ def shares(fake: FakeCuda, kernel: str) -> list[int]:
     return [fake.launched[number, f"geodomain_{kernel}"] for number in (0, 1)]
 
 
-@pytest.mark.full
 def test_points_are_shared(two: FakeCuda) -> None:
     ours, cpu = PointLocator(MESH, backend="cuda"), PointLocator(MESH, backend="cpu")
     for verb in ("contains", "count_crossings", "winding_numbers", "on_surface", "count_sides"):
@@ -90,7 +89,6 @@ def test_points_are_shared(two: FakeCuda) -> None:
     assert shares(two, "build_plan") == [1, 1]
 
 
-@pytest.mark.full
 def test_fractions_codes_and_distances_are_shared(two: FakeCuda) -> None:
     cup = geodomain.Mesh(MESH.vertices, MESH.triangles[50:])
     ours, cpu = (PointLocator(cup, backend=b, allow_open=True) for b in ("cuda", "cpu"))
@@ -106,7 +104,6 @@ def test_fractions_codes_and_distances_are_shared(two: FakeCuda) -> None:
         assert min(shares(two, kernel)) > 0
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("packed", [False, True])
 def test_lattices_are_shared_in_slabs(packed: bool, two: FakeCuda) -> None:
     expected = geodomain.contains_lattice(MESH, *AXES, backend="cpu", packed=packed)
@@ -117,7 +114,6 @@ def test_lattices_are_shared_in_slabs(packed: bool, two: FakeCuda) -> None:
     assert np.array_equal(locator.contains_lattice(*AXES, packed=packed), expected)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("options", [{}, {"strategy": "brute"}], ids=str)
 def test_segments_are_shared_and_stay_where_they_are(options, two: FakeCuda) -> None:
     with SegmentIntersector(MESH, backend="cuda", **options) as intersector:
@@ -132,7 +128,6 @@ def test_segments_are_shared_and_stay_where_they_are(options, two: FakeCuda) -> 
     assert min(shares(two, kernel)) > 0 and two.used_bytes == 0
 
 
-@pytest.mark.full
 def test_few_points_are_answered_by_one_gpu_in_the_callers_thread(two: FakeCuda) -> None:
     before = threading.active_count()
     inside = geodomain.contains(MESH, POINTS[:500], backend="cuda")
@@ -140,7 +135,6 @@ def test_few_points_are_answered_by_one_gpu_in_the_callers_thread(two: FakeCuda)
     assert shares(two, "look_up")[1] == 0 and threading.active_count() == before
 
 
-@pytest.mark.full
 def test_the_first_refused_row_of_all(two: FakeCuda) -> None:
     rows = np.tile(UNDECIDABLE, (3000, 1))
     rows[:1700] = 1.0
@@ -148,7 +142,6 @@ def test_the_first_refused_row_of_all(two: FakeCuda) -> None:
         geodomain.contains(minute(), rows, backend="cuda")
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("launches", [1, 2])
 def test_a_gpu_that_fails_leaves_its_part_to_the_other(
@@ -167,7 +160,6 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_other(
     assert shares(two, "look_up")[number] == asked
 
 
-@pytest.mark.full
 def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
     labeller = Labeller({"a": MESH}, LabelSettings(backend="cuda"))
     expected = Labeller({"a": MESH}, LabelSettings(backend="cpu")).judge(POINTS).codes
@@ -186,7 +178,6 @@ def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
     assert np.array_equal(geodomain.contains(MESH, POINTS), expected == 0)
 
 
-@pytest.mark.full
 def test_a_call_that_is_refused_is_an_error_and_no_gpu_is_out(two: FakeCuda) -> None:
     """Any GPU would refuse it."""
     expected = geodomain.contains(MESH, POINTS, backend="cpu")
@@ -202,7 +193,6 @@ def test_a_call_that_is_refused_is_an_error_and_no_gpu_is_out(two: FakeCuda) -> 
     assert after[0] > before[0] and after[1] > before[1]
 
 
-@pytest.mark.full
 def test_a_forked_process_leaves_all_gpus_alone(two: FakeCuda, monkeypatch) -> None:
     locator = PointLocator(MESH, backend="cuda")
     locator.contains(POINTS)
@@ -217,7 +207,6 @@ def test_a_forked_process_leaves_all_gpus_alone(two: FakeCuda, monkeypatch) -> N
     assert np.array_equal(locator.contains(POINTS), locator_of_cpu().contains(POINTS))
 
 
-@pytest.mark.full
 def test_at_the_end_each_gpu_gives_back_its_kernels(two: FakeCuda) -> None:
     PointLocator(MESH, backend="cuda").contains(POINTS)
     assert {*device.kernel.results} == {*device.module.results} == {0, 1}
@@ -228,7 +217,6 @@ def test_at_the_end_each_gpu_gives_back_its_kernels(two: FakeCuda) -> None:
     geodomain.contains(MESH, POINTS, backend="cuda")  # should anyone ask yet
 
 
-@pytest.mark.full
 def test_a_lattice_finds_the_mesh_on_each_gpu(two: FakeCuda) -> None:
     """Where an index was made for points on one, it is made on the other too, once."""
     locator = PointLocator(MESH, backend="cuda")
@@ -238,7 +226,6 @@ def test_a_lattice_finds_the_mesh_on_each_gpu(two: FakeCuda) -> None:
     assert shares(two, "build_plan") == [1, 1]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("kernel", OTHERS)
 def test_what_else_a_gpu_leaves_to_the_other(kernel: str, two: FakeCuda) -> None:
     ask, error = OTHERS[kernel], two.LaunchError("unspecified failure")
@@ -252,14 +239,12 @@ def test_what_else_a_gpu_leaves_to_the_other(kernel: str, two: FakeCuda) -> None
         assert np.array_equal(ask("cuda"), expected)
 
 
-@pytest.mark.full
 def test_one_that_never_worked_is_an_error_and_auto_takes_the_cpu(two: FakeCuda) -> None:
     two.fail_launch["geodomain_look_up"] = two.LogicError("invalid value")
     with pytest.raises(geodomain.DeviceError, match="invalid value"):
         PointLocator(MESH, backend="cuda").contains(POINTS)
 
 
-@pytest.mark.full
 def test_a_context_that_is_not_to_be_had(two: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other GPU starts, and answers."""
     retain = two.Device.retain_primary_context
@@ -277,7 +262,6 @@ def test_a_context_that_is_not_to_be_had(two: FakeCuda, monkeypatch: pytest.Monk
     assert np.array_equal(inside, geodomain.contains(MESH, POINTS, backend="cpu"))
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("number", [0, 1])
 def test_points_on_a_gpu_are_answered_there(number: int, two: FakeCuda) -> None:
     expected = geodomain.contains(MESH, POINTS, backend="cpu")
@@ -303,7 +287,6 @@ def test_points_on_a_gpu_are_answered_there(number: int, two: FakeCuda) -> None:
         del given
 
 
-@pytest.mark.full
 def test_callers_of_several_threads(two: FakeCuda) -> None:
     locator, expected = PointLocator(MESH, backend="cuda"), geodomain.contains(MESH, POINTS)
     found: list = [None] * 4
