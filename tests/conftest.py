@@ -33,6 +33,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if not asked and all(Path(argument).is_dir() for argument in config.args):
         option.numprocesses = "auto"
         option.dist = "worksteal"  # keeps neighbours, which share fixtures, together
+        option.benchmark_skip = True  # pytest-benchmark warns of processes, and warnings are errors
 
 
 def pytest_configure(config: pytest.Config) -> None:
