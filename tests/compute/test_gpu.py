@@ -133,7 +133,7 @@ def test_answers_over_points_and_doubles_at_odd_addresses(locator) -> None:
     wide = geodomain.DeviceArray((1001, 3), np.float64)
     start, _ = wide.__cuda_array_interface__["data"]
     told = {**wide.__cuda_array_interface__, "shape": (1000, 3), "data": (start + 4, False)}
-    with pytest.raises(ValueError, match="multiples of 8 bytes"):
+    with pytest.raises(ValueError, match="aligned to 8 bytes"):
         locator.contains(SimpleNamespace(__cuda_array_interface__=told))
     over = {**told, "shape": (1001,), "typestr": "|b1", "data": (start, False)}
     with pytest.raises(ValueError, match="shares memory"):
