@@ -509,6 +509,7 @@ def made_with_ezdxf(path: Path) -> None:
     document.saveas(path)
 
 
+@pytest.mark.full
 def test_mesh_and_insert_of_a_drawing_of_ezdxf(tmp_path):
     made_with_ezdxf(tmp_path / "a.dxf")
     found = read_meshes(tmp_path / "a.dxf")

@@ -167,7 +167,9 @@ def test_no_blocks_have_no_shares() -> None:
     assert label_blocks(ONE[:0], ore, by="majority").tolist() == []
 
 
-@pytest.mark.parametrize("library", ["polars", "pyarrow", "dask.dataframe"])
+@pytest.mark.parametrize(
+    "library", ["polars", "pyarrow", pytest.param("dask.dataframe", marks=pytest.mark.full)]
+)
 def test_tables_of_other_libraries(library: str) -> None:
     module = pytest.importorskip(library)
     ore = {"ORE": box((0.75, 0, 0), (1.75, 1, 1)), "W": box((0, 0, 0), (0.75, 1, 1))}
