@@ -196,7 +196,10 @@ def require_record_name(target: str) -> None:
 
 
 def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
-    """Refuse a name whose extension is that of another kind of file; without one it is free."""
+    """Refuse - and the extension of another kind of file; a name without one is free."""
+    if target == STANDARD and ".csv" not in own:
+        message = f"{what}, which goes to a file and not to standard output: name one in {own[0]}"
+        raise TableError(message)
     place = Path(target)
     suffix = (place.with_suffix("") if place.suffix.lower() == ".gz" else place).suffix.lower()
     others = {*_NOT_WRITTEN, *_TAKEN, *(() if ".csv" in own else _TEXT)} - {*own}

@@ -35,6 +35,16 @@ def test_other_blocks_to_compare_with_are_refused(labelled: Path) -> None:
     assert done.exit_code == 3 and other.read_text().startswith("X,")
 
 
+def test_a_page_and_a_record_do_not_go_to_standard_output(
+    labelled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(labelled.parent)
+    before = set(labelled.parent.iterdir())
+    done = run(labelled, "-o", "-")
+    assert done.exit_code == 3 and "not to standard output: name one in .html" in done.output
+    assert set(labelled.parent.iterdir()) == before
+
+
 def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     done = run(labelled.parent / "blocks.csv", "-o", labelled.parent / "out.html")
     assert done.exit_code == 3
