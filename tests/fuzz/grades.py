@@ -72,8 +72,8 @@ class Case:
         marks = [mark.removeprefix("AU=") for mark in self.marks]
         if text in ("", *marks) or text.lower() == "nan":
             return None
-        if text.lower().lstrip("+-") in ("inf", "infinity"):
-            if "inf" in marks and not text.startswith("-"):
+        if text.lower().lstrip("+-") in ("inf", "infinity", "1e400"):
+            if "inf" in marks and not text.startswith("-"):  # 1e400 is infinity in float64
                 return None
             raise ValueError(text)
         limit = None
