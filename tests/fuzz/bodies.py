@@ -1,6 +1,6 @@
 """Measure random solids in random blocks: two and three against fractions, more within their error.
 
-python tests/fuzz/bodies.py --seconds 60 [--seed 1] [--case 17]
+python tests/fuzz/bodies.py [--cases 100 | --seconds 60 | --case 17] [--seed 1]
 
 A case is made by its number alone. Even cases clip two or three solids and surfaces, near and far
 from the origin, on the block's faces and off them, with fractions: what they have in common and
@@ -11,11 +11,8 @@ common: the error of `label` must be at least the true one, in 98 of 100 blocks.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
-import time
-import traceback
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -26,6 +23,8 @@ import numpy as np
 import pandas
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent))
+from campaign import Case, campaign
 from common_shares import exact_common, slab
 from shapes import cube, joined, random_body, staircase, star, tetrahedron
 from shares import exact_share
@@ -34,7 +33,7 @@ from surfaces import reversed_mesh
 
 import geodomain
 from geodomain import Domain, Mesh
-from geodomain.errors import GeodomainError, GeodomainWarning
+from geodomain.errors import GeodomainWarning
 from geodomain.volumes.block_shares import Shares
 
 _NEAR = 1e-9
@@ -228,32 +227,24 @@ def estimate(dice: np.random.Generator) -> str:
     return "within the error" if (off <= errors).all() else "beyond the error"
 
 
-def main() -> int:
-    """Run for some time; 1 if there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", type=int, help="run this one case alone")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", GeodomainWarning)
-    counts: Counter[str] = Counter()
-    faults, number, end = 0, given.case or 0, time.monotonic() + given.seconds
-    while time.monotonic() < end:
-        try:
-            dice = np.random.default_rng((given.seed, number))
-            counts[estimate(dice) if number % 2 else clip(dice)] += 1
-        except (AssertionError, GeodomainError, ArithmeticError, TypeError, ValueError, IndexError):
-            faults += 1
-            sys.stderr.write(f"\ncase {number}:\n{traceback.format_exc(limit=-2)}")
-        if given.case is not None:
-            break
-        number += 1
+def outcomes(case: Case) -> tuple[str]:
+    """Run a case: an even one by fractions, an odd one by its error."""
+    dice = np.random.default_rng((case.seed, case.number))
+    return (estimate(dice) if case.number % 2 else clip(dice),)
+
+
+def too_small(counts: Counter[str]) -> str:
+    """Say so where errors are often smaller than the true ones."""
     within, beyond = counts["within the error"], counts["beyond the error"]
     if within + beyond >= _FEWEST and within < _LEAST * (within + beyond):
-        faults += 1
-        sys.stderr.write("errors are too small in more than 2 of 100 blocks\n")
-    sys.stdout.write(f"{dict(counts)}, {faults} faults\n")
-    return int(faults > 0)
+        return "errors are too small in more than 2 of 100 blocks"
+    return ""
+
+
+def main() -> int:
+    """Run the cases that the command line asks for; 1 if there was a fault."""
+    warnings.simplefilter("ignore", GeodomainWarning)
+    return campaign(__doc__, outcomes, at_end=too_small)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write random grades into every format and add them up: sums are exact, or a row is refused.
 
-python tests/fuzz/grades.py --seconds 60 [--seed 1] [--case 17]
+python tests/fuzz/grades.py [--cases 100 | --seconds 60 | --case 17] [--seed 1]
 
 A case is made by its number alone. Its cells go into a CSV, a Parquet file, a VTK image and a
 frame, as texts, and as numbers where they are numbers. Each must give the metal, the missing
@@ -9,14 +9,10 @@ blocks and the blocks of a condition that fractions give, or refuse the first ro
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
-import time
-import traceback
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -27,10 +23,13 @@ import pandas
 import pyvista
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent))
+from campaign import Case as Number
+from campaign import campaign
 from wireframes import box
 
 import geodomain
-from geodomain.errors import GeodomainError, GeodomainWarning, TableError
+from geodomain.errors import GeodomainWarning, TableError
 
 _SHARES = {"half": Fraction(1, 2), "limit": Fraction(1), "zero": Fraction(0), "missing": None}
 _ODD = (
@@ -188,29 +187,19 @@ def check(case: Case, folder: Path) -> str:
 
 
 def main() -> int:
-    """Run for some time; 1 if there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", type=int, help="run this one case alone")
-    given = parser.parse_args()
+    """Run the cases that the command line asks for; 1 if there was a fault."""
     warnings.simplefilter("ignore", GeodomainWarning)
-    counts: Counter[str] = Counter()
-    faults, number, end = 0, given.case or 0, time.monotonic() + given.seconds
     with tempfile.TemporaryDirectory(prefix="geodomain-grades-") as folder:
-        while time.monotonic() < end:
-            case = Case(random.Random(f"{given.seed} {number}"))
+
+        def outcomes(number: Number) -> tuple[str]:
+            case = Case(random.Random(str(number)))
             try:
-                counts[check(case, Path(folder))] += 1
-            except (AssertionError, GeodomainError, ArithmeticError, TypeError, ValueError):
-                faults += 1
-                keywords = {"cells": case.cells, **case.keywords}
-                sys.stderr.write(f"\ncase {number}, {keywords}:\n{traceback.format_exc(limit=-2)}")
-            if given.case is not None:
-                break
-            number += 1
-    sys.stdout.write(f"{dict(counts)}, {faults} faults\n")
-    return int(faults > 0)
+                return (check(case, Path(folder)),)
+            except Exception as error:
+                error.add_note(str({"cells": case.cells, **case.keywords}))
+                raise
+
+        return campaign(__doc__, outcomes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Make random tables of drillholes: honest ones have no warning, and each planted fault is named.
 
-python tests/fuzz/holes.py --seconds 60 [--seed 1] [--case N]
+python tests/fuzz/holes.py [--cases 100 | --seconds 60 | --case 17] [--seed 1]
 
 A case is a field of holes (grid, scatter, district, fans under ground; flat or steep; metres or
 feet; either sign of dips; azimuths from 0 to 360 or from -180 to 180). It is read as it is, then
@@ -11,13 +11,10 @@ checked, honest ones and with one wrong number, and alarms and misses are counte
 
 from __future__ import annotations
 
-import argparse
 import copy
 import random
 import sys
 import tempfile
-import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +24,9 @@ from math import cos, radians, sin
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from campaign import Case, campaign
 
 import geodomain
 from geodomain.drillholes.checks import Finding
@@ -569,30 +569,18 @@ def require_others_stay(
 
 
 def main() -> int:
-    """Run for some time; 1 if there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", type=int, help="run this one case alone")
-    given = parser.parse_args()
+    """Run the cases that the command line asks for; 1 if there was a fault."""
     folder = Path(tempfile.mkdtemp(prefix="geodomain-holes-"))
+    sys.stderr.write(f"the last tables are in {folder}\n")
     warnings.filterwarnings("error", category=RuntimeWarning)
-    counts: Counter[str] = Counter()
-    faults, case, end = 0, given.case or 0, time.monotonic() + given.seconds
-    while time.monotonic() < end:
-        try:
-            try_case(random.Random(f"{given.seed} {case}"), folder, counts)
-            try_collars(random.Random(f"{given.seed} {case} collars"), counts)
-        except Exception:
-            faults += 1
-            sys.stderr.write(f"\ncase {case}:\n{traceback.format_exc(limit=-3)}")
-        if given.case is not None:
-            break
-        case += 1
-    for what, count in sorted(counts.items()):
-        sys.stdout.write(f"{count:9,}  {what}\n")
-    sys.stdout.write(f"{case:9,}  cases, {faults} faults; the last tables are in {folder}\n")
-    return int(faults > 0)
+
+    def outcomes(case: Case) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        try_case(random.Random(str(case)), folder, counts)
+        try_collars(random.Random(f"{case} collars"), counts)
+        return counts
+
+    return campaign(__doc__, outcomes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Mutate files and read them: anything but an answer or one of geodomain's errors is a fault.
 
-python tests/fuzz/run.py --seconds 60 [--seed 1] [--kind toml]
+python tests/fuzz/run.py [--cases 100 | --seconds 60 | --case 17] [--seed 1] [--kind toml]
 
 Each case is made from a seed of `seeds.py` by its number alone, so a fault is made again by
 `--seed S --case N`. A file that ended badly is kept in the folder that is printed.
@@ -8,16 +8,13 @@ Each case is made from a seed of `seeds.py` by its number alone, so a fault is m
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import random
 import sys
 import tempfile
 import time
-import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +25,7 @@ import copies
 import mining_files
 import omf_models
 import seeds
+from campaign import Case, campaign
 
 import geodomain
 from geodomain.errors import GeodomainError
@@ -135,46 +133,35 @@ def outcome(path: Path, what: Callable[[Path], None]) -> str:
 
 
 def main() -> int:
-    """Run for some time; 1 if there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", type=int, help="run this one case alone")
-    parser.add_argument("--kind", choices=sorted(seed_files()))
-    given = parser.parse_args()
+    """Run the cases that the command line asks for; 1 if there was a fault."""
     # The child that tries files for VTK limits its memory, which no sanitizer's runtime survives.
     os.environ.pop("LD_PRELOAD", None)
-    files = {k: v for k, v in seed_files().items() if given.kind in (None, k)}
+    files = seed_files()
     folder = Path(tempfile.mkdtemp(prefix="geodomain-fuzz-"))
+    sys.stderr.write(f"files that end badly are kept in {folder}\n")
     (folder / "ore.obj").write_text(seeds.OBJ)
     (folder / "grade@@").write_bytes(bytes(96))
     warnings.simplefilter("ignore", geodomain.GeodomainWarning)
     warnings.filterwarnings("error", category=RuntimeWarning)
-    counts: Counter[str] = Counter()
-    faults, case, end = 0, given.case or 0, time.monotonic() + given.seconds
-    while time.monotonic() < end:
-        dice = random.Random(f"{given.seed} {case}")
-        kind = dice.choice(sorted(files))
+
+    def outcomes(case: Case) -> tuple[str]:
+        dice = random.Random(str(case))
+        kind = case.kind or dice.choice(sorted(files))
         name, data = files[kind][0] if dice.random() < 0.6 else dice.choice(files[kind])
         path = folder / name
         path.write_bytes(mutated(data, dice))
         began = time.monotonic()
         try:
-            counts[f"{kind}, {outcome(path, read)}"] += 1
+            result = f"{kind}, {outcome(path, read)}"
             if time.monotonic() - began > _SLOW:
                 message = f"it took {time.monotonic() - began:.0f} s"
                 raise TimeoutError(message)
         except Exception:
-            faults += 1
-            kept = path.rename(folder / f"fault-{given.seed}-{case}{path.suffix}")
-            sys.stderr.write(f"\ncase {case}, {kept}:\n{traceback.format_exc(limit=-4)}")
-        if given.case is not None:
-            break
-        case += 1
-    for what, count in sorted(counts.items()):
-        sys.stdout.write(f"{count:9,}  {what}\n")
-    sys.stdout.write(f"{sum(counts.values()):9,}  in all, {faults} faults; files in {folder}\n")
-    return int(faults > 0)
+            path.rename(folder / f"fault-{case.seed}-{case.number}{path.suffix}")
+            raise
+        return (result,)
+
+    return campaign(__doc__, outcomes, kinds=files)
 
 
 if __name__ == "__main__":

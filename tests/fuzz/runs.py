@@ -1,6 +1,6 @@
 """Let runs meet: several processes label one output, one file in place, or one dataset.
 
-python tests/fuzz/runs.py --seconds 60 [--seed 1] [--case 7]
+python tests/fuzz/runs.py [--cases 100 | --seconds 60 | --case 7] [--seed 1] [--kind new]
 
 Some of them are killed, and the input may change meanwhile. Whatever happens, the outcome is the
 old file or the whole output of one run, and each exit code tells the truth. A case is made from its
@@ -9,7 +9,6 @@ number alone; moments are of the clock, so that a fault may need several tries.
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import importlib
 import io
@@ -20,11 +19,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent))
+from campaign import Case, campaign
 from wireframes import cube
 
 import geodomain
@@ -188,52 +188,29 @@ def meet_at_a_dataset(dice: random.Random, kind: str) -> list[int]:
     return codes
 
 
-def cases(seed: int, first: int, only: bool) -> Iterator[tuple[int, random.Random]]:
-    """Yield numbers of cases, with what they are made from."""
-    case = first
-    while True:
-        yield case, random.Random(f"{seed} {case}")
-        if only:
-            return
-        case += 1
+def outcomes(case: Case, folder: Path) -> list[str]:
+    """Let runs meet in a folder of their own, which is kept where a rule is broken."""
+    dice = random.Random(str(case))
+    place = folder / str(case.number)
+    place.mkdir()
+    os.chdir(place)
+    geodomain.write_mesh(cube(), "ore.ply")
+    kind = dice.choice(KINDS)
+    kind = case.kind or kind
+    codes = (meet_at_a_dataset if "data" in kind else meet_at_a_file)(dice, kind)
+    require(set(codes) <= {0, 3, 4} | KILLED, f"exit codes {codes}")
+    os.chdir(folder)
+    shutil.rmtree(place)
+    return [f"{kind}: {code}" for code in codes]
 
 
 def main() -> int:
-    """Run for some time; 1 if there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", type=int, help="run this one case alone")
-    parser.add_argument("--kind", choices=KINDS)
-    given = parser.parse_args()
+    """Run the cases that the command line asks for; 1 if there was a fault."""
     for module in LOADED:  # children that have all modules meet sooner
         importlib.import_module(f"geodomain.{module}")
     folder = Path(tempfile.mkdtemp(prefix="geodomain-fuzz-"))
-    counts: Counter[str] = Counter()
-    faults, end = 0, time.monotonic() + given.seconds
-    for case, dice in cases(given.seed, given.case or 0, given.case is not None):
-        if time.monotonic() > end:
-            break
-        place = folder / str(case)
-        place.mkdir()
-        os.chdir(place)
-        geodomain.write_mesh(cube(), "ore.ply")
-        kind = dice.choice(KINDS)
-        kind = given.kind or kind
-        try:
-            codes = (meet_at_a_dataset if "data" in kind else meet_at_a_file)(dice, kind)
-            require(set(codes) <= {0, 3, 4} | KILLED, f"exit codes {codes}")
-            counts.update(f"{kind}: {code}" for code in codes)
-        except AssertionError as error:
-            faults += 1
-            sys.stderr.write(f"case {case}, {kind}, {place}: {error}\n")
-        else:
-            os.chdir(folder)
-            shutil.rmtree(place)
-    for what, count in sorted(counts.items()):
-        sys.stdout.write(f"{count:9,}  {what}\n")
-    sys.stdout.write(f"{sum(counts.values()):9,}  runs, {faults} faults; files in {folder}\n")
-    return int(faults > 0)
+    sys.stderr.write(f"folders of faults are kept in {folder}\n")
+    return campaign(__doc__, partial(outcomes, folder=folder), kinds=KINDS)
 
 
 if __name__ == "__main__":
