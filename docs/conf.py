@@ -13,8 +13,6 @@ from dataclasses import fields
 from importlib.metadata import version as installed
 from pathlib import Path
 
-from sphinx.application import Sphinx
-
 from geodomain.domains.defaults import LabelDefaults
 
 HERE = Path(__file__).parent
@@ -37,6 +35,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "command_pages",
 ]
 exclude_patterns = ["_extensions", "gallery/GALLERY_HEADER.rst"]
 suppress_warnings = ["config.cache"]  # the gallery's scraper is a function, which cannot be pickled
@@ -89,13 +88,3 @@ html_sidebars = {name: [] for name in ("index", "performance", "limits", "glossa
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-
-
-def setup(app: Sphinx) -> None:
-    """Escape what help texts have and reStructuredText takes for markup."""
-    app.connect("sphinx-click-process-options", escape_bars)
-
-
-def escape_bars(app: Sphinx, context: object, lines: list[str]) -> None:
-    """Escape the vertical bar that `--delimiter` names."""
-    lines[:] = [line.replace("|", r"\|") for line in lines]

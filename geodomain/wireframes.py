@@ -243,7 +243,7 @@ class MeshCheck:
     weld_closes : dict of float to bool
         For an open mesh, whether welding at some usual tolerances would close it.
     solids : tuple of SolidCheck
-        The solids of the file, each of which can be named as FILE:NAME.
+        The solids of the file, each of which can be named as ``FILE:NAME``.
     kind : {"solid", "surface"}
         The intended use of the mesh.
     weld_effects : dict of float to str

@@ -23,7 +23,7 @@ from geodomain.cli import main
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GENERATED = {"gallery", "generated"}
+GENERATED = {"gallery", "generated", "commands", "commands.md"}
 SITE_PAGES = sorted(page for page in DOCS.rglob("*.md") if not GENERATED & set(page.parts))
 PAGES = [ROOT / "README.md", ROOT / "kernels" / "README.md", *SITE_PAGES]
 RUN = {"sh", "python", "pycon"}

@@ -287,7 +287,7 @@ def convert_file(
     Parameters
     ----------
     source : path
-        The file, or FILE:NAME for one of its solids.
+        The file, or ``FILE:NAME`` for one of its solids.
     output : path
         Where to; see `write_mesh` for what each format holds. Names are kept where it
         holds names; other files get all solids as one mesh.
