@@ -1,4 +1,7 @@
-"""Draw a west-east section through the labelled deposit: the picture of the README."""
+"""A section through labelled sub-blocks, drawn as SVG.
+
+It cuts the blocks and the wireframes from west to east, and is the picture of the README.
+"""
 
 import sys
 from pathlib import Path

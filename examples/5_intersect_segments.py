@@ -1,5 +1,10 @@
-"""Log where drillholes go through the ground and the ore, and check it against the ore's inside."""
+"""Where straight drillholes pass through the ground and the ore.
 
+A fence of 31 holes is intersected with the topography and an ore lens. Halfway between going in
+and coming out, a hole is inside the ore.
+"""
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 from geodomain import SegmentIntersector, Segments, contains, synthetic
@@ -23,6 +28,18 @@ for hole in np.unique(walls.segment):
     pairs = walls.distance[rows].reshape(-1, 2)  # in, out: the ore is closed and holes end outside
     spans = "  ".join(f"{enter:6.1f} to {leave:6.1f}" for enter, leave in pairs)
     print(f"{hole:4}  {depth[hole]:6.1f}   {spans}")
+
+# The fence in section: holes from the ground down, and what they have of the ore.
+figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
+starts = np.empty_like(collars)
+starts[surface.segment] = surface.point
+axes.plot([starts[:, 0], toes[:, 0]], [starts[:, 2], toes[:, 2]], color="#8a857a", linewidth=0.8)
+enters, leaves = walls.point[0::2], walls.point[1::2]
+axes.plot([enters[:, 0], leaves[:, 0]], [enters[:, 2], leaves[:, 2]], color="#b5382c", linewidth=3)
+axes.plot(starts[:, 0], starts[:, 2], color="#222222", linewidth=1.5)
+axes.set(aspect="equal", xlabel="easting", ylabel="elevation", title="Ore along a fence of holes")
+axes.ticklabel_format(useOffset=False, style="plain")
+figure.savefig("fence.png")
 
 # Halfway between going in and coming out is inside.
 middles = walls.point.reshape(-1, 2, 3).mean(axis=1)

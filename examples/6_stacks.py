@@ -1,4 +1,8 @@
-"""Draw what a stack of surfaces makes of blocks where they cross: eroded, or onlapped."""
+"""Layers between surfaces that cross, eroded and onlapped.
+
+Three surfaces make four layers. Where the basement rises above the top of the seam, the rule of
+the stack decides which layer a block is in.
+"""
 
 import sys
 from pathlib import Path

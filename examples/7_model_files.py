@@ -1,4 +1,7 @@
-"""Label one rotated model as CSV, Parquet and VTK, inspect it, and draw it: the answer is one."""
+"""One rotated model as CSV, Parquet and VTK, with the same labels.
+
+The model is inspected, labelled in each format, and drawn in sections along its own axes.
+"""
 
 from importlib.util import find_spec
 from pathlib import Path

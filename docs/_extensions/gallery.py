@@ -37,15 +37,14 @@ def configuration(examples: Path) -> dict[str, Any]:
         "show_signature": False,
         "min_reported_time": 1e9,
         "write_computation_times": False,
-        "default_thumb_file": str(Path(__file__).parents[1] / "_static" / "thumbnail.png"),
     }
 
 
 def titled(example: Path) -> str:
-    """Return an example whose docstring begins with a title, made from the name of its file."""
-    title = example.stem.partition("_")[2].replace("_", " ").capitalize().replace("csv", "CSV")
+    """Return an example whose docstring begins with a title: its first sentence, underlined."""
     opening, docstring, rest = example.read_text(encoding="utf-8").split('"""', 2)
-    return f'{opening}"""\n{title}\n{"=" * len(title)}\n\n{docstring.strip()}\n"""{rest}'
+    title, _, text = docstring.partition(".\n")
+    return f'{opening}"""\n{title}\n{"=" * len(title)}\n{text}"""{rest}'
 
 
 def drawn_files(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
