@@ -38,7 +38,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What is shown": (
         *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
-        "exaggerate",
+        *("exaggerate", "relative_paths"),
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),

@@ -189,6 +189,11 @@ Example:
 )
 @title_option("Title of the page.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@click.option(
+    "--relative-paths",
+    is_flag=True,
+    help="Show paths of files relative to the folder of the page.",
+)
 @options.output_option(
     "OUT.html",
     "Page to write.",

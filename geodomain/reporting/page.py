@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -265,12 +268,15 @@ class Origin:
         Other files that were read.
     record : Record, optional
         Record of the labelling.
+    folder : Path, optional
+        The folder that absolute paths are shown relative to; without it they stay.
     """
 
     model: str
     digest: Digest
     others: Sequence[tuple[str, Path]]
     record: Record | None
+    folder: Path | None = None
 
     @property
     def lead(self) -> str:
@@ -303,11 +309,56 @@ class Origin:
             "labelled by": record["versions"] if record else {},
             "command": record["command"] if record else "",
         }
+        options = record["options"] if record else {}
+        if self.folder is not None:
+            files = [(what, cast(FileFacts, self._renamed(file))) for what, file in files]
+            facts = cast(dict[str, object], self._renamed(facts))
+            options = cast(dict[str, object], self._renamed(options))
         return (
             tables.files_table(files)
             + tables.facts_table("Run", facts, name="run")
-            + tables.facts_table("Options", record["options"] if record else {}, name="options")
+            + tables.facts_table("Options", options, name="options")
         )
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Return what the page calls each file, the longest path first.
+
+        A relative path of the record stays: it is relative to a folder that nobody knows.
+        """
+        if self.folder is None:
+            return {}
+        paths = {self.model, *(str(path) for _, path in self.others)}
+        if self.record is not None:
+            output = [self.record["output"]] if self.record["output"] else []
+            recorded = [file["path"] for file in [*self.record["inputs"], *output]]
+            recorded += [text for text in self.record["options"].values() if isinstance(text, str)]
+            paths |= {path for path in recorded if Path(path).is_absolute()}
+        longest_first = sorted(paths, key=len, reverse=True)
+        return {path: relative(path, self.folder) for path in longest_first}
+
+    def _renamed(self, value: object) -> object:
+        """Return a value of the record with the paths of `_names` replaced in all its texts."""
+        if isinstance(value, Mapping):
+            return {key: self._renamed(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._renamed(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        if value in self._names:
+            return self._names[value]
+        for path, name in self._names.items():
+            if Path(path).is_absolute():
+                value = value.replace(path, name)
+        return value
+
+
+def relative(path: str, folder: Path) -> str:
+    """Return a path relative to a folder; one of another drive stays absolute."""
+    try:
+        return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
+    except ValueError:  # Windows has drives
+        return path
 
 
 def _now() -> str:
@@ -373,6 +424,7 @@ class Content:
     near: NearHoles | None = None
     sampled: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
+    folder: Path | None = None
 
     def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
         """Return the page."""
@@ -507,7 +559,7 @@ class Content:
         holes = self.holes.files if self.holes else ()
         others += [("drillholes", path) for path in holes]
         others += [("samples", path) for path in self.sampled if path not in holes]
-        return Origin(self.source, self.blocks.digest, others, self.record)
+        return Origin(self.source, self.blocks.digest, others, self.record, self.folder)
 
 
 def draw_sections(

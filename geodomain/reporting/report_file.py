@@ -105,6 +105,7 @@ def report_file(
     grade: str | Sequence[str] = (),
     title: str | None = None,
     note: str | None = None,
+    relative_paths: bool = False,
     overwrite: bool = False,
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
@@ -155,6 +156,9 @@ def report_file(
         Grade columns: histograms by domain and, with ``density``, grade-tonnage curves.
     title, note : str, optional
         Title of the page, and a text below it.
+    relative_paths : bool
+        Whether the page shows paths of files relative to its own folder, and not as they were
+        given: so it can be passed on without the names of users and drives.
     overwrite : bool
         Whether to replace an existing page.
     progress : bool or callable
@@ -214,6 +218,7 @@ def report_file(
         progress=progress,
         table=table,
     )
+    content = replace(content, folder=place.parent if relative_paths else None)
     made = content.html(planes, title or f"{Path(source).name} by domain", note)
     data = made.html.encode()
     with open_target(place, overwrite=overwrite) as target:

@@ -67,6 +67,18 @@ def test_files_are_there_with_their_hashes(labelled: Path) -> None:
         assert found[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_paths_are_relative_to_the_page_on_request(labelled: Path) -> None:
+    folder = labelled.parent
+    page = page_of(labelled, record=folder / "run.json", relative_paths=True)
+    assert {row[1] for row in page.tables["files"][1:]} >= {"labelled.csv", "blocks.csv", "ore.stl"}
+    assert str(folder) not in (folder / "report.html").read_text()
+    (folder / "pages").mkdir()
+    written = folder / "pages" / "r.html"
+    done = run(labelled, "--record", folder / "run.json", "--relative-paths", "-o", written)
+    assert done.exit_code == 0, done.output
+    assert str(folder) not in written.read_text() and "../labelled.csv" in written.read_text()
+
+
 def test_the_scene_holds_every_label_place_and_text(labelled: Path) -> None:
     page = page_of(labelled, background="WASTE")
     scene = page.scene
