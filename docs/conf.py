@@ -36,6 +36,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "command_pages",
+    "shell_tabs",
 ]
 exclude_patterns = ["_extensions", "gallery/GALLERY_HEADER.rst"]
 suppress_warnings = ["config.cache"]  # the gallery's scraper is a function, which cannot be pickled

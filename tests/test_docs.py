@@ -253,3 +253,16 @@ def test_ci_names_files_that_are_there(script: str) -> None:
     )
     files = shown.stdout.split()
     assert files and [file for file in files if not Path(ROOT, file).is_file()] == []
+
+
+def test_commands_are_translated_for_other_shells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    import shell_tabs
+
+    block = "geodomain label a.csv --solid 'A B=b.ply' \\\n    -o c.csv\nhead -n 2 c.csv\n"
+    page = shell_tabs.with_tabs(f"```sh\n{block}```\n")
+    assert block in page
+    assert "--solid 'A B=b.ply' `\n    -o c.csv\nGet-Content c.csv -TotalCount 2\n" in page
+    assert '--solid "A B=b.ply" ^\n    -o c.csv\npowershell Get-Content c.csv' in page
+    for same in ("geodomain demo demo\n", "gzip -c a.csv | geodomain label - > b.csv\n"):
+        assert shell_tabs.with_tabs(f"```sh\n{same}```\n") == f"```sh\n{same}```\n"
