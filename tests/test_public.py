@@ -76,10 +76,18 @@ def test_the_version_is_the_installed_one() -> None:
     assert geodomain.__version__.count(".") == 2
 
 
-def test_the_citation_names_this_version() -> None:
-    docs = ROOT / "docs"
-    assert f"\nversion: {geodomain.__version__}\n" in (docs / "CITATION.cff").read_text()
-    assert f"version {geodomain.__version__}." in (docs / "citing.md").read_text()
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("pyproject.toml", 'version = "{}"'),
+        ("CITATION.cff", "version: {}"),
+        (".ci/conda-forge/recipe.yaml", '  version: "{}"'),
+        ("CHANGELOG.md", "## {} (not released)"),
+    ],
+)
+def test_files_of_a_release_name_this_version(file: str, line: str) -> None:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    assert line.format(geodomain.__version__) in lines
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
