@@ -36,6 +36,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "command_pages",
+    "measured",
     "shell_tabs",
 ]
 exclude_patterns = ["_extensions", "gallery/GALLERY_HEADER.rst"]
