@@ -27,10 +27,10 @@ class Measured(Directive):
         path = Path(environment.srcdir) / self.arguments[0]
         environment.note_dependency(str(path))
         rows = json.loads(path.read_text(encoding="utf-8"))[self.arguments[1]]
-        columns = list(rows[0])
+        columns = list(dict.fromkeys(name for row in rows for name in row))
         group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in columns), cols=len(columns))
         group += nodes.thead("", _row(columns))
-        group += nodes.tbody("", *(_row([row[name] for name in columns]) for row in rows))
+        group += nodes.tbody("", *(_row([row.get(name, "") for name in columns]) for row in rows))
         return [nodes.table("", group)]
 
 

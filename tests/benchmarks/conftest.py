@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,35 @@ FREQUENCIES = {"A": 64, "B": 224}
 LATTICE = (200, 200, 100)
 SCATTERED = 1_000_000
 WRONG: dict[str, int] = {}
+PEERS: list[str] = []
+ROWS: dict[tuple[str, str, str], dict[str, str]] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that keeps what was measured for the site."""
+    parser.addoption("--measurements", type=Path, help="the JSON that the site's tables are of")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was measured, a table for each file of benchmarks; other tables stay."""
+    path = session.config.getoption("--measurements")
+    if path is None or not ROWS:
+        return
+    tables = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name in {table for table, _, _ in ROWS}:
+        rows = [row for (table, _, _), row in sorted(ROWS.items()) if table == name]
+        tables[name] = rows
+    path.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+
+
+def shown(seconds: float) -> str:
+    """Return a time with three digits, in the unit that suits it."""
+    unit, factor = next(
+        (unit, factor)
+        for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6))
+        if seconds * factor >= 1
+    )
+    return f"{float(f'{seconds * factor:.3g}'):g} {unit}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,12 +85,21 @@ def scattered(mesh: Mesh) -> np.ndarray:
 
 
 @pytest.fixture
-def timed(benchmark: Any) -> Callable[..., Any]:
+def timed(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Return what runs a function a few times, in a group, and gives its result."""
+    name = request.path.stem.removeprefix("test_")
+    PEERS.clear()
 
     def run(group: str, function: Callable[[], Any]) -> Any:
         benchmark.group = group
-        return benchmark.pedantic(function, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+        result = benchmark.pedantic(function, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+        if benchmark.stats is not None:
+            least = benchmark.stats.stats.min
+            what = request.node.name.partition("[")[0].removeprefix("test_").replace("_", " ")
+            timer = "worked" if "process_time" in str(benchmark._timer) else "by the clock"
+            row = {"work": group, "what": what, "by": " ".join(PEERS) or "geodomain"}
+            ROWS[name, group, what] = {**row, f"time {timer}": shown(least)}
+        return result
 
     return run
 
@@ -71,6 +112,8 @@ def wrong(benchmark: Any) -> Callable[..., int]:
         different = int(np.count_nonzero(labels != truth))
         benchmark.extra_info["wrong"] = different
         WRONG[benchmark.name] = different
+        if ROWS:
+            ROWS[next(reversed(ROWS))]["wrong"] = f"{different:,}"
         return different
 
     return count
@@ -81,6 +124,8 @@ def peer() -> Callable[[str], Any]:
     """Return what imports another library, or skips the benchmark and says why."""
 
     def load(name: str) -> Any:
+        with suppress(PackageNotFoundError):
+            PEERS.append(f"{name} {version(name)}")
         try:
             return importlib.import_module(name)
         except (ImportError, OSError) as error:

@@ -41,15 +41,15 @@ def test_desurvey_100_000_holes(survey, timed) -> None:
     assert len(timed("1M stations", lambda: desurvey(survey)).points) == HOLES * STATIONS
 
 
-def test_desurvey_1_000_holes_by_wellpathpy(survey, timed) -> None:
-    peer = pytest.importorskip("wellpathpy")
+def test_desurvey_1_000_holes_by_wellpathpy(survey, timed, peer) -> None:
+    wellpathpy = peer("wellpathpy")
     collars, depths, azimuths, dips = survey
 
     def run() -> np.ndarray:
         parts = []
         for hole in range(1000):
             rows = slice(hole * STATIONS, (hole + 1) * STATIONS)
-            path = peer.deviation(md=depths[rows], inc=90 - dips[rows], azi=azimuths[rows])
+            path = wellpathpy.deviation(md=depths[rows], inc=90 - dips[rows], azi=azimuths[rows])
             found = path.minimum_curvature()
             local = np.stack([found.easting, found.northing, -found.depth], axis=1)
             parts.append(collars[hole] + local)
