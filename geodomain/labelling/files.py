@@ -327,7 +327,7 @@ def count_table(
     ) -> list[NewCells]:
         nonlocal edges, begun
         require_constants(model.constants, column, model.columns, model.name, tally.rows)
-        if not begun and not samples and sizes is not None:
+        if not begun and not samples:
             edges = _edges(model, points, sizes, measured=sharer is not None)
         begun = True
         seen = ConditionCounts()
@@ -366,7 +366,9 @@ def count_table(
     model.relabel(task)
 
 
-def _edges(model: BlockFile, points: Floats, sizes: Floats, *, measured: bool) -> Floats | None:
+def _edges(
+    model: BlockFile, points: Floats, sizes: Floats | None, *, measured: bool
+) -> Floats | None:
     """Return the directions of the blocks' edges, as the first blocks show; None along the axes.
 
     Refuse what the caller says of them where the blocks contradict it, and boxes that are measured
@@ -375,6 +377,8 @@ def _edges(model: BlockFile, points: Floats, sizes: Floats, *, measured: bool) -
     refuse_misfit(points, sizes, model.frame, model.name)
     if (model.axes != np.eye(3)).any():
         return model.axes
+    if sizes is None:
+        return None
     if measured:
         require_known_turn(points, sizes, model.frame, model.name, "measured")
     azimuth = azimuth_of(points, sizes) if model.frame.lattice is None else 0.0

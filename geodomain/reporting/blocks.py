@@ -22,7 +22,7 @@ from geodomain.tables.conditions import Column
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableOptions
-from geodomain.tables.rotation import azimuth_of, require_constants
+from geodomain.tables.rotation import azimuth_of, refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column, plain_name
 
 
@@ -441,6 +441,8 @@ class _Reading:
         if not np.isfinite(points).all(axis=1).any():
             message = f"{model.name} has no block with a centroid, so there is nothing to report"
             raise TableError(message)
+        if not self._sizes:
+            refuse_misfit(points, None, model.frame, model.name)
         spacing = None if self._sizes else _spacing(model, points)
         sizes = np.broadcast_to(spacing, points.shape) if spacing else _stacked(self._sizes)
         local = model.frame.lattice or LocalFrame(

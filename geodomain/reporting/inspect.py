@@ -34,6 +34,7 @@ from geodomain.progress import Progress, show_progress
 from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
 from geodomain.tables.frames import shortest
 from geodomain.tables.options import table_options
+from geodomain.tables.rotation import refuse_misfit
 from geodomain.tables.settings import TableKeywords
 
 # Cost of labelling besides the timed pass, measured on two cores of a server.
@@ -170,6 +171,8 @@ def inspect_model(
     def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
         nonlocal looking
         began = time.perf_counter()
+        if sizes is None and not survey.rows:
+            refuse_misfit(points, None, model.frame, model.name)
         survey.add(points, sizes)
         checks.add(points, sizes, axes=model.axes)
         repeats.add(points, sizes)

@@ -26,7 +26,7 @@ from geodomain.tables.dialect import number
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableOptions
-from geodomain.tables.rotation import require_constants
+from geodomain.tables.rotation import refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column
 
 Axis = Literal["x", "y", "z"]
@@ -482,6 +482,8 @@ class _Source:
                 points: Floats, sizes: Floats | None, column: Callable[[int], Column]
             ) -> Sequence[NDArray[np.int32]]:
                 nonlocal rows
+                if sizes is None and not rows:
+                    refuse_misfit(points, None, model.frame, model.name)
                 require_constants(model.constants, column, model.columns, model.name, rows)
                 texts, codes = spellings.distinct(column(label))
                 values = None

@@ -352,17 +352,21 @@ def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
         )
 
 
-def refuse_misfit(points: Floats, sizes: Floats, frame: Frame, name: str) -> None:
-    """Refuse what the caller says of a turn where neighbouring blocks contradict it.
+def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str) -> None:
+    """Refuse what the caller says of a turn where the blocks contradict it.
 
     The evidence is that blocks of one size and level are one block size apart in a direction off
-    the axes of the frame, and that as boxes along its axes these neighbours overlap. Blocks of a
-    model in its own frame lie along its axes and do not overlap, so that none is refused.
+    the axes of the frame, and that as boxes along its axes these neighbours overlap; or, without
+    sizes and for coordinates too coarse for that, that nearly all blocks of a level lie on one
+    rectangular lattice off those axes. Blocks of a model in its own frame lie along its axes and
+    do not overlap, so that none is refused.
 
     Parameters
     ----------
-    points, sizes : (n, 3) float64
-        World centroids of the first blocks, by what the caller says, and their sizes.
+    points : (n, 3) float64
+        World centroids of the first blocks, by what the caller says.
+    sizes : (n, 3) float64, optional
+        Their sizes.
     frame : Frame
         What the caller says; what a file says is not in question.
     name : str
@@ -371,42 +375,173 @@ def refuse_misfit(points: Floats, sizes: Floats, frame: Frame, name: str) -> Non
     Raises
     ------
     TableError
-        With two such blocks, and the turn that they show.
+        With two such blocks or the lattice, and the turn that they show.
     """
     local = frame.lattice
     if local is None or not frame.said:
         return
-    unit = max(rounding_of(points[:_FEW]), 1e-6)
-    points, sizes = local.to_local(points[:FIRST]), sizes[:FIRST]
+    unit = rounding_of(points[:_FEW])
     # The turn there and back rounds, and blocks of one level must have one height.
-    points = np.round(points, 6)
-    azimuth = azimuth_of(points, sizes, unit)
-    pair = None
-    if azimuth:  # exact coordinates may be whole numbers, which look rounded
-        pair = _overlapping(points, sizes, azimuth, 0.0)
-        pair = pair or _overlapping(points, sizes, azimuth, unit)
-    if pair is None:
+    points = np.round(local.to_local(points[:FIRST]), 6)
+    turn = None if sizes is None else _turn_of_boxes(points, sizes[:FIRST], max(unit, 1e-6))
+    turn = turn or _turn_of_plan(points, sizes, max(unit, rounding_of(points[:_FEW]), 1e-6))
+    if turn is None:
         return
+    azimuth = turn.azimuth
     if frame.boxes is None:
-        turn = say_turn(azimuth)
+        known = say_turn(azimuth)
         message = (
-            f"{name}: its coordinates lie on a lattice that is turned by {turn} already: blocks at "
-            f"({_place(points[pair[0]])}) and ({_place(points[pair[1]])}) are one block size apart "
-            f"and would overlap if they lay along the axes, and {local.say_turns()} would turn "
-            "them once more. If their coordinates are those of the world, leave rotation= and "
-            f"origin= away; to measure or split boxes, give frame={turn!r} in their place"
+            f"{name}: its coordinates lie on a lattice that is turned by {known} already: "
+            f"{turn.evidence}, and {local.say_turns()} would turn them once more. If their "
+            "coordinates are those of the world, leave rotation= and origin= away; to measure or "
+            f"split boxes, give frame={known!r} in their place"
         )
         raise TableError(message)
-    one, other = local.to_world(points[[*pair]])
     about_z = sum(angle for axis, angle in local.turns if axis == "z")
     mend = "correct its turns"
     if all(axis == "z" for axis, _ in local.turns):
         mend = f"give frame={say_turn(round(about_z + azimuth, 6))!r}"
-    message = (
-        f"{name}: blocks at ({_place(one)}) and ({_place(other)}) are one block size apart and "
-        f"would overlap with {local.say_turns('frame')}: {mend}"
-    )
+    said = local.say_turns("frame")
+    message = f"{name}: {turn.evidence} and {said} does not fit them: {mend}"
+    if turn.pair is not None:
+        one, other = local.to_world(points[[*turn.pair]])
+        message = (
+            f"{name}: blocks at ({_place(one)}) and ({_place(other)}) are one block size apart and "
+            f"would overlap with {said}: {mend}"
+        )
     raise TableError(message)
+
+
+class _Turn(NamedTuple):
+    """How blocks are turned against the axes of a frame, what shows it, and two such blocks."""
+
+    azimuth: float
+    evidence: str
+    pair: tuple[int, int] | None = None
+
+
+def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
+    """Return the turn of boxes of which neighbours would overlap along the axes, if any do."""
+    azimuth = azimuth_of(points, sizes, unit)
+    if not azimuth:
+        return None
+    # Exact coordinates may be whole numbers, which look rounded.
+    pair = _overlapping(points, sizes, azimuth, 0.0)
+    pair = pair or _overlapping(points, sizes, azimuth, unit)
+    if pair is None:
+        return None
+    evidence = (
+        f"blocks at ({_place(points[pair[0]])}) and ({_place(points[pair[1]])}) are one block size "
+        "apart and would overlap if they lay along the axes"
+    )
+    return _Turn(azimuth, evidence, pair)
+
+
+# A lattice is looked for among so many columns of blocks of a level, and shown by so many of them;
+# steps of fewer units than these show no direction.
+_NEARBY, _FEWEST, _UNITS = 256, 24, 4.0
+
+
+def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | None:
+    """Return the turn of the lattice that the blocks of one level lie on, if there is such a one.
+
+    The shortest step that occurs often and the shortest one across it span a lattice, which is
+    then fitted to ever more columns of blocks.
+    """
+    points = points[np.isfinite(points).all(axis=1)]
+    if not len(points):
+        return None
+    level = _commonest(points[:, 2:])
+    plan = np.unique(points[level, :2], axis=0)
+    if len(plan) < _FEWEST:
+        return None
+    away = np.hypot(*(plan - np.median(plan, axis=0)).T)
+    centre = plan[away.argmin()]
+    away = np.hypot(*(plan - centre).T)
+    steps = _lattice_steps(plan[np.argsort(away, kind="stable")[:_NEARBY]] - centre, unit)
+    if steps is None:
+        return None
+    reach = 3.0 * float(np.hypot(*steps.T).max())
+    while True:
+        some = plan[away <= reach] - centre
+        places = np.round(some @ np.linalg.inv(steps))
+        fitted, _, rank, _ = np.linalg.lstsq(np.column_stack([places, np.ones(len(some))]), some)
+        if rank < 3:
+            return None
+        steps = fitted[:2]
+        if reach >= away.max():
+            break
+        reach *= 2.0
+    lengths = np.hypot(*steps.T)
+    off = np.abs(some - np.column_stack([places, np.ones(len(some))]) @ fitted).max(axis=1)
+    slack = max(_ROUNDED * unit, _NEAR * float(lengths.min()))
+    share = float((off < slack).mean())
+    spans = np.ptp(places, axis=0) * lengths
+    azimuth = -float(np.degrees(np.arctan2(steps[0, 1], steps[0, 0])))
+    azimuth = (azimuth + 45) % 90 - 45
+    skew = abs(float(steps[0] @ steps[1])) / float(lengths.prod()) * float(spans.max())
+    drift = abs(math.sin(math.radians(azimuth))) * float(spans.max())
+    if share < 0.9 or spans.min() == 0 or skew > 2 * slack or drift < 2 * slack + lengths.min() / 8:
+        return None
+    if _may_be_checkered(azimuth) and _fill(places, 1.0) <= _fill(some, float(lengths.prod())):
+        return None
+    if sizes is not None:
+        usual = sizes[_commonest(sizes)[0], :2]
+        if (np.abs(np.sort(usual) - np.sort(lengths)) > slack).any():
+            return None
+    error = math.degrees(3.0 * float(off[off < slack].mean()) / float(spans.max())) + 2e-7
+    digits = next((d for d in range(6) if abs(round(azimuth, d) - azimuth) <= error), 6)
+    sides = " by ".join(f"{length:.4g}" for length in lengths)
+    evidence = f"{share:.0%} of the {len(plan):,} blocks of one level are {sides} apart that way"
+    return _Turn(round(azimuth, digits), evidence)
+
+
+def _lattice_steps(near: Floats, unit: float) -> Floats | None:
+    """Return the shortest usual step between points and the shortest across it, (2, 2)."""
+    one, other = np.triu_indices(len(near), 1)
+    steps = near[other] - near[one]
+    steps[(steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))] *= -1
+    lengths = np.hypot(*steps.T)
+    order = np.argsort(lengths, kind="stable")[: 16 * len(near)]
+    steps, lengths = steps[order], lengths[order]
+    first = _usual(steps, lengths, unit, len(near) / 2)
+    if first is None or math.hypot(*first) < _UNITS * unit:
+        return None
+    along = np.abs(steps @ first) / math.hypot(*first)
+    across = along <= np.maximum(2 * unit, 4 * _NEAR * lengths)
+    second = _usual(steps[across], lengths[across], unit, len(near) / 2)
+    if second is None or math.hypot(*second) < _UNITS * unit:
+        return None
+    return np.array([first, second])
+
+
+def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
+    """Return the mean of the shortest steps that are alike and more than so many."""
+    rest = np.ones(len(steps), np.bool_)
+    while rest.any():
+        step = steps[rest.argmax()]
+        slack = max(2 * unit, _NEAR * float(lengths[rest.argmax()]))
+        beside = np.minimum(  # of two opposite steps, either may have been kept
+            np.abs(steps - step).max(axis=1), np.abs(steps + step).max(axis=1)
+        )
+        alike = beside <= slack
+        if np.count_nonzero(alike) > fewest:
+            signs = np.where(steps[alike] @ step < 0, -1.0, 1.0)
+            mean: Floats = (steps[alike] * signs[:, None]).mean(axis=0)
+            return mean
+        rest &= ~alike
+    return None
+
+
+def _may_be_checkered(azimuth: float) -> bool:
+    """Tell whether every second or fifth block along the axes would have this azimuth, too."""
+    tangent = abs(math.tan(math.radians(azimuth)))
+    return min(abs(tangent - 1.0), abs(tangent - 0.5)) < _AGREE
+
+
+def _fill(plan: Floats, area: float) -> float:
+    """Return the share of their bounding rectangle that columns of an area take."""
+    return len(plan) * area / float((np.ptp(plan, axis=0) + area**0.5).prod())
 
 
 def _overlapping(

@@ -141,6 +141,57 @@ def honest_models() -> dict[str, Floats]:
     }
 
 
+def without_sizes(path: Path, points: Floats) -> Path:
+    rows = [",".join(map(repr, row)) for row in points.tolist()]
+    path.write_text("X,Y,Z,geology\n" + "\n".join(f"{row},ORE" for row in rows) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("decimals", [0, 2, None])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("angle", [30.0, 45.0, -12.25, 60.0, 26.56505])
+def test_turned_coordinates_are_not_turned_twice(
+    order: str, angle: float, decimals: int | None, tmp_path: Path
+) -> None:
+    frame = LocalFrame([("z", angle)], (414_000.0, 7_480_000.0, 300.0))
+    blocks = in_world(ORDERS[order](lattice(20, 15, 4, (10.0, 8.0, 5.0))), frame)
+    if decimals is not None:
+        blocks[:, :3] = np.round(blocks[:, :3], decimals)
+    asked = {"rotation": f"z={angle}", "origin": "414000,7480000,300"}
+    ore = box((-1e8, -1e8, -1e8), (1e8, 1e8, 1e8))
+    sizeless = without_sizes(tmp_path / "b.csv", blocks[:, :3])
+    for path in (write(tmp_path / "a.csv", blocks), sizeless):
+        with pytest.raises(TableError, match=r"lie on a lattice that is turned by z=.* already"):
+            geodomain.label_file(path, {"ORE": ore}, None, **asked)
+    turned = ["--rotation", asked["rotation"], "--origin", asked["origin"]]
+    outputs: dict[str, tuple[object, ...]] = {"inspect": ()}
+    for verb, name in (("plot", "p.png"), ("report", "r.html")):
+        outputs[verb] = ("-o", tmp_path / name, "--column", "geology")
+    for verb, output in outputs.items():
+        assert "already" in run(verb, sizeless, *output, *turned, code=3)
+
+
+def test_a_checkered_model_of_its_own_frame_is_not_turned(tmp_path: Path) -> None:
+    blocks = lattice(40, 40, 2, (10.0, 10.0, 5.0))
+    places = np.round(blocks[:, :2] / 10 - 0.5)
+    ore = box((-1e4, -1e4, -1e4), (1e4, 1e4, 1e4))
+    for kind in (places.sum(axis=1) % 2, (2 * places[:, 0] + places[:, 1]) % 5):
+        path = without_sizes(tmp_path / "a.csv", blocks[kind == 0, :3])
+        geodomain.label_file(path, {"ORE": ore}, None, rotation="z=30", origin=(5, 6, 7))
+
+
+@pytest.mark.parametrize("step", [10.0 / 3, 7.77, 0.5])
+@pytest.mark.parametrize("decimals", [0, 1])
+@pytest.mark.filterwarnings("ignore:.* have the same centroid as another")
+def test_a_rounded_model_of_its_own_frame_is_not_turned(
+    step: float, decimals: int, tmp_path: Path
+) -> None:
+    points = np.round(lattice(60, 40, 2, (step, step, 5.0))[:, :3], decimals)
+    ore = box((-1e4, -1e4, -1e4), (1e4, 1e4, 1e4))
+    path = without_sizes(tmp_path / "a.csv", points)
+    geodomain.label_file(path, {"ORE": ore}, None, rotation="z=30", origin=(5, 6, 7))
+
+
 @pytest.mark.parametrize("kind", honest_models())
 @pytest.mark.parametrize("frame", [{"rotation": "z=30", "origin": (5, 6, 7)}, {"frame": "z=0"}])
 @pytest.mark.filterwarnings("ignore")
@@ -148,6 +199,8 @@ def test_an_honest_model_is_never_refused(kind: str, frame: dict, tmp_path: Path
     path = write(tmp_path / "a.csv", honest_models()[kind])
     geodomain.inspect_file(path, **frame)
     ore = box((-1e4, -1e4, -1e4), (1e4, 1e4, 1e4))
+    geodomain.label_file(path, {"ORE": ore}, None, **frame)
+    path = without_sizes(tmp_path / "b.csv", honest_models()[kind][:, :3])
     geodomain.label_file(path, {"ORE": ore}, None, **frame)
 
 
