@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from wireframes import box, cube
 
 import geodomain
+from geodomain import TableError
 from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.evaluate import explain_apart
@@ -133,3 +135,44 @@ def test_a_row_without_end_names_its_file(folder: Path) -> None:
     (folder / "commas.csv").write_text("," * 20_000)
     result = run("label", "commas.csv", "--solid", "A=ore.ply", "-o", "x.csv", code=3)
     assert "commas.csv, line 1 has more than 10,000 cells" in result.stderr
+
+
+# ---- marks of missing values that are no places
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("value", ["1e30", "-1.70141e38", "1.797e308"])
+@pytest.mark.parametrize("column", ["x", "dx"])
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+def test_coordinates_and_sizes_beyond_all_places_are_refused_alike(
+    folder: Path, column: str, value: str, suffix: str
+) -> None:
+    rows = [dict(zip(BLOCKS.split()[0].split(","), row.split(","), strict=True))
+            for row in BLOCKS.split()[1:]]  # fmt: skip
+    rows[3][column] = value
+    table = pd.DataFrame(rows)
+    table["domain"], table["density"] = "ORE", "2.5"
+    table.to_csv("far.csv", index=False)
+    pd.read_csv("far.csv").to_parquet("far.parquet")
+    write_mesh(box((1, 1, 901), (9, 9, 909)), folder / "ore.obj")
+    blocks = f"far.{suffix}"
+    commands = [
+        ("label", blocks, "--solid", "ORE=ore.obj", "--column", "new", "--dry-run"),
+        ("inspect", blocks, "ore.obj"),
+        ("tonnes", blocks, "--density", "density"),
+        ("report", blocks, "-o", "r.html"),
+        ("plot", blocks, "-o", "p.png"),
+        ("compare", blocks, blocks),
+        ("convert", blocks, "c.vtu" if suffix == "csv" else "c.csv"),
+    ]
+    for command in commands:
+        said = " ".join(run(*command, code=3).output.split())
+        assert f"{blocks}, row 4: {column} is " in said and "beyond all coordinates" in said
+        mark = f"--missing={float(value)}" if float(value) < 0 else f"--missing {float(value)}"
+        assert f"say so with {mark}." in said
+    marks = {"missing": [repr(float(value))]}
+    done = geodomain.label_file(blocks, {"ORE": "ore.obj"}, None, column="new", **marks)
+    assert done.rows == 8
+    if column == "x":
+        with pytest.raises(TableError, match="row 4: x is "):
+            geodomain.label_blocks(pd.read_csv("far.csv"), {"ORE": "ore.obj"})

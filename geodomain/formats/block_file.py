@@ -349,7 +349,11 @@ class TableModel(ABC, Generic[Chunk]):
         points = self._numbers(chunk, self._choice.xyz, first)
         columns = self._numbers(chunk, self._choice.sizes, first) if self._choice.sizes else None
         sizes = self.frame.sized(points, columns)
-        return self.frame.centroids(points, sizes), sizes
+
+        def where(row: int, place: int) -> str:
+            return f"{self.name}, row {first + row + 1:,}: {self.columns[self._taken[place]]}"
+
+        return self.frame.centroids(points, sizes, where), sizes
 
     def _numbers(self, chunk: Chunk, columns: Sequence[int], first: int = 0) -> Floats:
         """Give some columns, (n, k), NaN where a value is missing or stands for that."""

@@ -21,7 +21,7 @@ from geodomain.errors import TableError, counted, warn
 from geodomain.formats.block_file import Relabelling
 from geodomain.mesh.pyvista import ghosts
 from geodomain.tables.conditions import Column
-from geodomain.tables.frames import turned
+from geodomain.tables.frames import refuse_far, turned
 from geodomain.tables.rotation import frame_of_azimuth
 from geodomain.tables.text import NewCells
 
@@ -356,6 +356,7 @@ def label_cells(
     codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
+        refuse_far(centres, sizes)
         labels = task.label(centres, sizes, partial(column, where))
         for out, each in zip(codes, labels, strict=True):
             out[where] = each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Literal, NamedTuple
@@ -11,10 +11,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from geodomain.compute.data import Floats
+from geodomain.errors import TableError
 
 Axis = Literal["x", "y", "z"]
 Position = Literal["centroid", "corner"]
 Triple = tuple[float, float, float]
+# Names a row and a column: by the row's number and the place, from 0, among x, y, z, dx, dy, dz.
+Where = Callable[[int, int], str]
 
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620900")
 _DIGITS = 70
@@ -130,14 +133,20 @@ class Frame(NamedTuple):
             return np.broadcast_to(np.array(self.fixed), points.shape)
         return sizes
 
-    def centroids(self, points: Floats, sizes: Floats | None) -> Floats:
+    def centroids(self, points: Floats, sizes: Floats | None, where: Where | None = None) -> Floats:
         """Give world centroids, (n, 3), of blocks of (n, 3) sizes, which corners need.
 
         A corner's centroid is corner + size / 2 in float64: halving is exact, the sum is rounded
         once. Corners in the world of turned boxes are the lowest ones along the boxes' edges, and
         half the size is turned. What is a centroid in the world already comes back as it is, not
-        copied.
+        copied. `where` names a row and its column in an error.
+
+        Raises
+        ------
+        TableError
+            For a coordinate or a size that `refuse_far` refuses.
         """
+        refuse_far(points, sizes, where)
         if self.position == "corner":
             if sizes is None:
                 message = "corners need block sizes"
@@ -145,6 +154,41 @@ class Frame(NamedTuple):
             half = sizes / 2
             points = points + (half if self.boxes is None else self.boxes.to_world(half))
         return points if self.local is None else self.local.to_world(points)
+
+
+# No model reaches farther, in any unit; what is farther is a mark such as 1e30, 1.7e38 or
+# 1.797e308. Within it volumes, extents and steps are finite.
+_FARTHEST = 1e15
+
+
+def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None) -> None:
+    """Refuse coordinates and sizes, (n, 3), NaN where missing, that no place and no block has.
+
+    Raises
+    ------
+    TableError
+        With the first row, as `where` names it and its column, and what to do.
+    """
+    for first, numbers in ((0, points), (3, sizes)):
+        if numbers is None or not len(numbers):
+            continue
+        # NaN makes both comparisons false, so that such a chunk is looked at in full.
+        if float(numbers.max()) <= _FARTHEST and float(numbers.min()) >= -_FARTHEST:
+            continue
+        far = np.abs(numbers) > _FARTHEST
+        if far.any():
+            row, axis = divmod(int(np.ascontiguousarray(far).argmax()), 3)
+            number = float(numbers[row, axis])
+            message = (
+                f"{(where or _where)(row, first + axis)} is {number:g}, beyond all coordinates and "
+                f"sizes ({_FARTHEST:g}). Correct it, or, if that means that there is none, say so "
+                f"with missing={str(number)!r}."
+            )
+            raise TableError(message)
+
+
+def _where(row: int, place: int) -> str:
+    return f"block {row + 1:,}: {('x', 'y', 'z', 'dx', 'dy', 'dz')[place]}"
 
 
 def turned(

@@ -15,7 +15,7 @@ from geodomain.arrays import as_doubles, warn_of_single
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.tables.conditions import ArrayColumn
-from geodomain.tables.frames import Frame
+from geodomain.tables.frames import Frame, Where
 from geodomain.tables.layout import SAMPLE_ROWS, Choice, choose_columns
 from geodomain.tables.numbers import read_positions
 from geodomain.tables.options import TableOptions
@@ -324,7 +324,7 @@ class BlockFrame:
             Where the columns are ambiguous or not there, hold no numbers, or may be local.
         """
         choice = self._choose(options)
-        return choice.frame.centroids(self._triple(choice.xyz), None)
+        return choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
 
     def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
         """Return world centroids and sizes, (n, 3) each, and what the coordinates stand for.
@@ -335,12 +335,12 @@ class BlockFrame:
         points = self._triple(choice.xyz)
         columns = self._triple(choice.sizes) if choice.sizes else None
         sizes = choice.frame.sized(points, columns)
-        return choice.frame.centroids(points, sizes), sizes, choice.frame
+        return choice.frame.centroids(points, sizes, self._where(choice)), sizes, choice.frame
 
     def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
         """Return what `blocks` does, but no sizes where one of the three holds no numbers."""
         choice = self._choose(options)
-        points = choice.frame.centroids(self._triple(choice.xyz), None)
+        points = choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
         for place in choice.sizes or ():
             if not is_numeric(self._series(place)):
                 return points, None, choice.frame
@@ -369,6 +369,11 @@ class BlockFrame:
         if any(self._is_single(place) for place in places):
             warn_of_single(numbers, ", ".join(self.names[place] for place in places))
         return numbers
+
+    def _where(self, choice: Choice) -> Where:
+        """Return what names a row and a column in errors."""
+        places = (*choice.xyz, *(choice.sizes or ()))
+        return lambda row, place: f"{self._name}, row {row + 1:,}: {self.names[places[place]]}"
 
     def _is_single(self, place: int) -> bool:
         """Return whether a column has single precision."""

@@ -229,7 +229,7 @@ class _Relabelling:
         before = layout.delimiter if splice.replace is None else b""
         self._target, self._label = target, label
         self._layout, self._head = layout, splice.head
-        name = str(getattr(source, "name", "the table"))
+        self._name = name = str(getattr(source, "name", "the table"))
         self._before = before
         self._columns = [ColumnCells(cells, before) for cells in splice.vocabulary]
         self._numbered = splice.numbered
@@ -267,7 +267,14 @@ class _Relabelling:
         self._rows += report.rows
         self._missing += missing
         sizes = self._layout.frame.sized(points, sizes)
-        centroids = self._layout.frame.centroids(points, sizes)
+        before = self._rows - report.rows
+
+        def where(row: int, place: int) -> str:
+            layout = self._layout
+            column = layout.names[[*layout.xyz, *(layout.sizes or ())][place]]
+            return f"{self._name}, row {before + row + 1:,}: {column}"
+
+        centroids = self._layout.frame.centroids(points, sizes, where)
         labels = self._label(centroids, sizes, scanner.column)
         if len(labels) != len(self._columns):
             message = f"{len(labels)} columns of labels for {len(self._columns)} vocabularies"

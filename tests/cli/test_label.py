@@ -185,15 +185,6 @@ def test_encoding_of_labels(folder: Path) -> None:
     assert not (folder / "no.csv").exists()
 
 
-def test_volumes_beyond_numbers_are_not_reported(folder: Path) -> None:
-    row = b"1,1,1,1e102,1e103,1e103\n"
-    (folder / "b.csv").write_bytes(b"X,Y,Z,DX,DY,DZ\n" + 2 * row)
-    summary = json.loads(run("b.csv", "--solid", "ORE.obj", "--dry-run", "--json").stdout)
-    assert summary["domains"][0]["volume"] is None
-    (said,) = summary["warnings"]
-    assert said.startswith("1 block has the same centroid as another")
-
-
 def test_decimal_commas_beyond_the_head(folder: Path) -> None:
     rows = b"1;1;1\n" * 200_000 + b"1,5;1;1\n"
     (folder / "b.csv").write_bytes(b"X;Y;Z\n" + rows)

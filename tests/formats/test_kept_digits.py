@@ -71,7 +71,7 @@ def test_block_models(extension: str, size: float, place: float, tmp_path: Path)
     assert away == 0 if exact else away <= 2 * np.spacing(abs(place) + 3 * size)
 
 
-@pytest.mark.parametrize(("size", "place"), MAGNITUDES)
+@pytest.mark.parametrize(("size", "place"), MAGNITUDES[:-1])  # no place is at -1e31
 @pytest.mark.filterwarnings("ignore")
 def test_labelled_legacy_images_stay_where_they_are(
     size: float, place: float, tmp_path: Path
