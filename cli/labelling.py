@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.options import Decorator, by_name, require_table, together
+from geodomain.errors import GeodomainError
 from geodomain.labelling.settings import DatasetKeywords, FileKeywords, LabelSettings
 from geodomain.tables.settings import TableKeywords
 
@@ -287,12 +289,13 @@ _SHARED = (*_TABLE, "column", "domains", "overwrite")
 def _write_page(
     page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
 ) -> str:
-    """Write the report, and say so."""
+    """Write the report, and say so; its notes are those of the labelling, which are printed."""
     from geodomain.reporting.report_file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)
-    return str(report_file(asked["output"], page, record=record, progress=progress, **shared))
+    made = report_file(asked["output"], page, record=record, progress=progress, **shared)
+    return str(replace(made, notes=()))
 
 
 def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
@@ -327,13 +330,18 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
     table = {name: asked[name] for name in _TABLE}
     table["below_detection"] = table["below_detection"] or policy_of(asked["domains"])
     proportion = dict(amounts["proportion"])
-    return tonnes_file(
-        asked["output"],
-        domain=asked["column"],
-        threads=asked["threads"],
-        background=(background or None) if proportion else None,
-        **(amounts | {"proportion": proportion} | table),
-    )
+    output = asked["output"]
+    try:
+        return tonnes_file(
+            output,
+            domain=asked["column"],
+            threads=asked["threads"],
+            background=(background or None) if proportion else None,
+            **(amounts | {"proportion": proportion} | table),
+        )
+    except GeodomainError as error:  # such as text among the densities: the labels are right
+        message = f"{output} is written, with its labels, but its tonnes are not added up: {error}"
+        raise GeodomainError(message) from error
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:

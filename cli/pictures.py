@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import hole_options, options
 from geodomain.cli import options as values
-from geodomain.cli.console import Console
+from geodomain.cli.console import Console, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import density_option, density_unit_option, grade_option
 from geodomain.cli.options import by_name, section_option, title_option
@@ -249,4 +249,5 @@ def report(
             progress=console.on_terminal,
             **given,
         )
-    console.say(str(done))
+    if not quiet:
+        print_text(done, err=True)

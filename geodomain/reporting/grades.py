@@ -92,8 +92,8 @@ class GradesAsked:
 
 def grades_html(
     blocks: Blocks, grades: GradesAsked, labels: Sequence[ShownLabel], column: str
-) -> str:
-    """Return tables and drawings of grades by domain.
+) -> tuple[str, list[str]]:
+    """Return tables and drawings of grades by domain, and the notes among them.
 
     Parameters
     ----------
@@ -108,10 +108,12 @@ def grades_html(
     """
     tops = {name: _top(blocks, name, labels) for name in grades.names}
     sums = _sums(blocks, grades, tops, column)
-    parts = []
+    parts: list[str] = []
+    notes: list[str] = []
     for whole in list(sums.values())[:1]:
+        notes = [*whole.notes]
         parts.append(_tonnes(whole, grades.names, labels))
-        parts += [f'<p class="hint">{escape(note)}</p>' for note in whole.notes]
+        parts += [f'<p class="hint">{escape(note)}</p>' for note in notes]
     for number, (name, top) in enumerate(tops.items()):
         if top is None:
             parts.append(f"<p>No block has a number in the column {escape(name)}.</p>")
@@ -120,7 +122,7 @@ def grades_html(
         parts.append(_histograms(name, number, top, blocks, labels))
         if name in sums:
             parts.append(_curves(name, number, sums[name], labels))
-    return "".join(parts)
+    return "".join(parts), notes
 
 
 def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | None:

@@ -398,12 +398,15 @@ class MadePage:
     drawn : int
         Number of boundary blocks in the view.
     sections : tuple of Section
+    notes : tuple of str
+        What the record of the labelling warned of, and notes on grades and densities.
     """
 
     html: str
     picture: str
     drawn: int
     sections: tuple[Section, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -450,7 +453,7 @@ class Content:
             )
             figures = draw_sections(sections, geometry, style, self.blocks.name)
             with collect_warnings() as grade_warnings:
-                grades = self._grades(labels)
+                grades, notes = self._grades(labels)
             scene = packing.result()
         swatches = [tables.swatch(label.colour) for label in labels]
         view = view_html(
@@ -473,7 +476,13 @@ class Content:
         ]
         values = scene.values | self._hole_values()
         html = html_page(title, origin.lead, parts, values, pack.blocks)
-        return MadePage(html, figures[_fullest(figures)].svg, scene.drawn, tuple(sections))
+        return MadePage(
+            html,
+            figures[_fullest(figures)].svg,
+            scene.drawn,
+            tuple(sections),
+            (*self._recorded, *notes),
+        )
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Assign a colour to each label and wireframe."""
@@ -531,12 +540,12 @@ class Content:
         findings = [each.as_dict() for each in self.findings]
         return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
-    def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
-        """Return the part about tonnes and grades, if the report has grades or a density."""
+    def _grades(self, labels: Sequence[ShownLabel]) -> tuple[list[tuple[str, str, str]], list[str]]:
+        """Return the part about tonnes and grades with its notes, where the report has any."""
         if self.grades.density is None and not self.grades.names:
-            return []
-        html = grades_html(self.blocks, self.grades, labels, self.column)
-        return [("grades", "Tonnes and grade", html)]
+            return [], []
+        html, notes = grades_html(self.blocks, self.grades, labels, self.column)
+        return [("grades", "Tonnes and grade", html)], notes
 
     @property
     def _near_note(self) -> str:
@@ -548,9 +557,13 @@ class Content:
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
         """Return the warnings and notes of the labelling and of this report, without repeats."""
+        return list(dict.fromkeys([*self._recorded, *self.warned, *grade_warnings]))
+
+    @property
+    def _recorded(self) -> list[str]:
+        """The warnings and notes of the labelling, by its record."""
         labelled = self.record["summary"] if self.record else None
-        recorded = [*labelled["warnings"], *labelled["notes"]] if labelled else []
-        return list(dict.fromkeys([*recorded, *self.warned, *grade_warnings]))
+        return [*labelled["warnings"], *labelled["notes"]] if labelled else []
 
     def _origin(self) -> Origin:
         """List the files behind the model and the page."""

@@ -55,6 +55,8 @@ class Report:
         Findings about the drillholes, including their collars against topography.
     dips : str
         Which dips point down, and how that was decided; "" without drillholes.
+    notes : tuple of str
+        What the record of the labelling warned of, and notes on grades and densities.
     """
 
     output: str
@@ -64,6 +66,7 @@ class Report:
     sections: tuple[Section, ...]
     findings: tuple[Finding, ...] = ()
     dips: str = ""
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return what was written, as lines of text."""
@@ -71,7 +74,7 @@ class Report:
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
         )
-        return in_lines([wrote, *notes_of(self.findings, self.dips)])
+        return in_lines([wrote, *self.notes, *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -82,6 +85,7 @@ class Report:
             ("boundary blocks drawn", f"{self.drawn:,}"),
             ("sections", ", ".join(f"{cut.axis} = {cut.at:.10g}" for cut in self.sections)),
         ]
+        rows += [("note", line) for line in self.notes]
         rows += [("drillholes", line) for line in notes_of(self.findings, self.dips)]
         return html_table("Report", rows)
 
@@ -231,6 +235,7 @@ def report_file(
         made.sections,
         content.findings,
         "" if holes is None else holes.report.dips,
+        made.notes,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from wireframes import box
 
 from geodomain import Drillholes, GeodomainWarning, label_file, tonnes_file
 from geodomain.cli import main
+from geodomain.cli.console import as_options
 from geodomain.formats.blocks import open_model
 from geodomain.formats.wireframes import write_mesh
 from geodomain.reporting.blocks import read_blocks
@@ -291,3 +293,23 @@ def test_each_grade_has_its_curves_and_no_file_is_read_twice(
 def test_a_density_that_is_no_column_is_found_before_the_model_is_read(labelled: Path) -> None:
     done = run(labelled, "--density", "SG", "-o", labelled.parent / "r.html")
     assert done.exit_code == 3 and "SG" in done.output and not (labelled.parent / "r.html").exists()
+
+
+def test_notes_of_the_page_are_printed_too(labelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = labelled.parent
+    monkeypatch.chdir(folder)
+    lines = labelled.read_text().split()
+    with_air = [f"{line},{2.5 * (number % 3 > 0)}" for number, line in enumerate(lines[1:])]
+    labelled.write_text("\n".join([f"{lines[0]},SG", *with_air, ""]))
+    write_mesh(box((2, 2, 1), (20, 5, 3)), folder / "long.stl")
+    words = ["label", str(labelled), "--solid", "ORE=long.stl", "--column", "new", "-o", "new.csv"]
+    assert CliRunner().invoke(main, [*words, "--record", "new.json"]).exit_code == 0
+    record = json.loads((folder / "new.json").read_text())
+    notes = [*tonnes_file("new.csv", density="SG", domain="new").notes]
+    notes += record["summary"]["warnings"] + record["summary"]["notes"]
+    assert any("density 0" in note for note in notes) and len(notes) > 1
+    words = ["new.csv", "--column", "new", "--density", "SG", "--record", "new.json"]
+    done = run(*words, "-o", "page.html")
+    page = html.unescape((folder / "page.html").read_text())
+    for note in notes:
+        assert as_options(note) in done.stderr and note in page
