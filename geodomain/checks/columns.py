@@ -164,7 +164,8 @@ class DensityChecks:
 # Labels that read as missing values, or differ only in case.
 
 # What pandas reads as a missing value besides nan, which no domain may be called, in any case.
-_MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "null", "none"}
+_MISSING = {"na", "n/a", "#n/a", "#n/a n/a", "#na", "<na>", "null", "none"}
+_MISSING |= {f"{sign}1.#{word}" for sign in ("", "-") for word in ("ind", "qnan")}
 _SHOWN = 5
 _PLAIN = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,18})?")
 

@@ -17,6 +17,7 @@ from geodomain.errors import DomainError, GeodomainWarning
 from geodomain.tables.conditions import ArrayColumn
 
 pandas = pytest.importorskip("pandas")
+parsers = pytest.importorskip("pandas._libs.parsers")
 
 LABELS = ["nan", "NaN", "NAN", "", "ORE", "NA", "null", "None"]
 LOW = box((-1, -1, -1), (1000, 11, 11))
@@ -194,3 +195,15 @@ def test_labels_with_blanks_are_told_by_every_verb(
         assert "WASTE' in" not in told
     notes = geodomain.tonnes(frame, density=1).notes
     assert any(one.startswith(said) for one in notes)
+
+
+def test_every_text_that_pandas_reads_as_missing_is_warned_of_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("X,Y,Z\n5,5,5\n")
+    ore = box((0, 0, 0), (9, 9, 9))
+    for text in sorted(parsers.STR_NA_VALUES - {""}):
+        if text.lower().lstrip("-") == "nan":
+            with pytest.raises(DomainError, match="read as a missing value"):
+                geodomain.label_file(tmp_path / "b.csv", {text: ore}, None)
+        else:
+            with pytest.warns(GeodomainWarning, match="read as a missing value"):
+                geodomain.label_file(tmp_path / "b.csv", {text: ore}, None)
