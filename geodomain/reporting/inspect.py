@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TypedDict, Unpack
 
@@ -19,7 +19,13 @@ from geodomain.checks.blocks import (
     summed_realisations,
 )
 from geodomain.compute.data import Floats
-from geodomain.domains.order import Domains, condition_columns
+from geodomain.domains.order import (
+    ConditionCounts,
+    Domains,
+    allowed_rows,
+    condition_columns,
+    unmet,
+)
 from geodomain.domains.sources import DomainsGiven, domains_to_draw
 from geodomain.errors import collect_warnings, counted, in_lines, warn
 from geodomain.formats.blocks import BlockFile, Relabelling, open_model
@@ -32,6 +38,7 @@ from geodomain.lattice import even_lattice
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
+from geodomain.tables.conditions import Column
 from geodomain.tables.frames import shortest
 from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit
@@ -136,6 +143,7 @@ class Inspection:
 def inspect_model(
     model: BlockFile,
     meshes: Sequence[Mesh] = (),
+    domains: Domains | None = None,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -148,6 +156,8 @@ def inspect_model(
         An open model in any format.
     meshes : sequence of Mesh
         Meshes to label it with, closed or open; only their boxes are compared.
+    domains : Domains, optional
+        Domains whose conditions are tried on the blocks.
     threads : int, optional
         Threads for reading.
     progress : callable, optional
@@ -160,17 +170,28 @@ def inspect_model(
     Raises
     ------
     TableError
-        If a row cannot be read.
+        If a row cannot be read, or a column of a condition is missing or holds what labelling
+        refuses.
     """
+    listed = Domains() if domains is None else domains
+    asked = condition_columns(listed, model.columns, model.name)
+    met, conditions = [0] * len(listed.conditions), ConditionCounts()
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey.of_model(model, boxes), 0.0
     times = realisations_of(model.facts())
     once = times == 1
     checks, repeats = BlockChecks(compare=once), Repeats()
 
-    def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
+    def look(
+        points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> list[NDArray[np.int32]]:
         nonlocal looking
         began = time.perf_counter()
+        seen = ConditionCounts()
+        allowed = allowed_rows(listed, lambda named: column(asked[named]), seen)
+        for number, rows in enumerate(allowed or ()):
+            met[number] += 0 if rows is None else int(rows.sum())
+        conditions.merge(seen, survey.rows)
         if sizes is None and not survey.rows:
             refuse_misfit(points, None, model.frame, model.name)
         survey.add(points, sizes)
@@ -182,10 +203,11 @@ def inspect_model(
     began = time.perf_counter()
     cells = model.lattice if isinstance(model, CellModel) else None
     even = cells is not None and even_lattice(cells, fewest=1) is not None
-    if cells is not None and even and not survey.is_turned:
+    if cells is not None and even and not survey.is_turned and not asked:
         survey.add_lattice(cells.centres, cells.sizes)  # every cell exists exactly once
     else:
-        model.relabel(Relabelling(look, threads=threads, progress=progress))
+        also = sorted({*asked.values()})
+        model.relabel(Relabelling(look, also=also, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
     fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
     triangles = sum(fit.triangles for fit in fits)
@@ -219,6 +241,8 @@ def inspect_model(
             *summed_realisations(times),
             *(repeats.warnings() if once else ()),
             *checks.warnings(mend=MISSING_OPTION, twice=False),
+            *unmet(listed, met, survey.rows, "block"),
+            *conditions.warnings("block"),
         ),
     )
 
@@ -416,8 +440,7 @@ def inspect_file(
         with reading_once():
             compared = [*as_meshes(meshes), *listed.meshes]
         with open_model(source, options) as opened:
-            condition_columns(listed, opened.columns, opened.name)
-            inspection = inspect_model(opened, compared, threads=threads, progress=report)
+            inspection = inspect_model(opened, compared, listed, threads=threads, progress=report)
         for sentence in inspection.warnings:
             warn(sentence)
     return replace(inspection, warnings=tuple(warned))

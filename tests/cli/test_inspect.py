@@ -129,3 +129,19 @@ def test_bad_input(folder: Path) -> None:
 def test_help_ends_in_an_example() -> None:
     lines = run("-h").stdout.splitlines()
     assert lines[-2].strip() == "Example:" and lines[-1].strip().startswith("geodomain inspect")
+
+
+@pytest.mark.parametrize("cell", ['"1,410"', "inf", "rich"])
+def test_cells_that_a_condition_refuses_are_refused(folder: Path, cell: str) -> None:
+    (folder / "d.toml").write_text(
+        '[[domain]]\nname = "ORE"\nmesh = "ore.obj"\nonly_if = { AU = { ">=" = 5 } }\n'
+    )
+    rows = [f"{x},5,5,10,10,10,{'9' if x < 25 else cell}\n" for x in (5, 15, 25)]
+    (folder / "g.csv").write_text("X,Y,Z,DX,DY,DZ,AU\n" + "".join(rows))
+    inspected = run("g.csv", "--domains", "d.toml", code=3).stderr
+    words = ["label", "g.csv", "--domains", "d.toml", "--dry-run"]
+    assert inspected == CliRunner().invoke(main, words).stderr
+    assert "only_if of ORE: " in inspected and cell.strip('"') in inspected
+    (folder / "g.csv").write_text("X,Y,Z,DX,DY,DZ,AU\n" + "5,5,5,10,10,10,-2\n")
+    said = " ".join(run("g.csv", "--domains", "d.toml").stderr.split())
+    assert "no block meets only_if of ORE: AU >= 5" in said
