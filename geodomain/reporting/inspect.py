@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from geodomain.domains.order import (
     unmet,
 )
 from geodomain.domains.sources import DomainsGiven, domains_to_draw
-from geodomain.errors import collect_warnings, counted, in_lines, warn
+from geodomain.errors import MeshError, collect_warnings, counted, in_lines, warn
 from geodomain.formats.blocks import BlockFile, Relabelling, open_model
 from geodomain.formats.cell_file import CellModel
 from geodomain.formats.wireframes import reading_once
@@ -35,6 +35,7 @@ from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes, model_path
 from geodomain.labelling.evaluate import explain_apart, explain_better, meet, share_within
 from geodomain.lattice import even_lattice
+from geodomain.mesh.fitness import require_inside
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
@@ -49,6 +50,10 @@ _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
 _BYTES_PER_TRIANGLE = 200
 # Rotation rounds coordinates: a box that sticks out by less than this share counts as inside.
 _ROUNDING = 1e-9
+
+
+# From here on a lattice is filled so many times, and not by so much per cent.
+_MANY_TIMES = 10.0
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,9 @@ def inspect_model(
     triangles = sum(fit.triangles for fit in fits)
     lattice = find_lattice(survey)
     has_centroids = survey.rows > survey.missing
+    rules = {
+        id(mesh): domain.rule or "parity" for domain in listed.domains for mesh in domain.meshes
+    }
     return Inspection(
         name=model.name,
         facts=model.facts(),
@@ -237,7 +245,7 @@ def inspect_model(
         + survey.rows * (max(len(fits), 1) * _SECONDS_PER_BLOCK + model.writing)
         + triangles * _SECONDS_PER_TRIANGLE,
         warnings=(
-            *_warnings(survey, lattice, fits, meshes, once=once),
+            *_warnings(survey, lattice, fits, meshes, rules, once=once),
             *summed_realisations(times),
             *(repeats.warnings() if once else ()),
             *checks.warnings(mend=MISSING_OPTION, twice=False),
@@ -267,6 +275,7 @@ def _warnings(
     lattice: LatticeGuess | None,
     fits: Sequence[Fit],
     meshes: Sequence[Mesh],
+    rules: Mapping[int, Literal["parity", "winding"]],
     *,
     once: bool,
 ) -> Iterator[str]:
@@ -277,10 +286,9 @@ def _warnings(
     if survey.sizes and not survey.sized:
         yield "some block sizes are missing or not above zero: volumes are unknown"
     if once and lattice and lattice.filled > 1.0001:
-        yield (
-            f"the blocks fill {lattice.filled:.1%} of the lattice cells: some overlap, "
-            "or occur twice"
-        )
+        many = lattice.filled >= _MANY_TIMES
+        share = f"{lattice.filled:,.0f} times" if many else f"{lattice.filled:.1%} of"
+        yield f"the blocks fill {share} the lattice cells: some overlap, or occur twice"
     for fit, mesh in zip(fits, meshes, strict=True):
         if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
@@ -291,6 +299,10 @@ def _warnings(
             reason = f"it does not meet the block model; {reason or 'is it another datum?'}"
         if reason:
             yield f"{mesh.name}: {reason}"
+        try:
+            require_inside(mesh, rules.get(id(mesh), "parity"))
+        except MeshError as error:
+            yield str(error)
 
 
 def as_table(inspection: Inspection) -> str:
@@ -353,9 +365,11 @@ def _lattice(lattice: LatticeGuess | None) -> str:
     """Describe the lattice: its cells, origin and filled share."""
     if lattice is None:
         return "none that fits all blocks"
+    many = lattice.filled >= _MANY_TIMES
+    filled = f"filled {lattice.filled:,.0f} times" if many else f"{lattice.filled:.2%} filled"
     return (
         f"{_by(lattice.cells)} cells of {_by(lattice.spacing)} from "
-        f"({', '.join(f'{value:.10g}' for value in lattice.origin)}), {lattice.filled:.2%} filled"
+        f"({', '.join(f'{value:.10g}' for value in lattice.origin)}), {filled}"
     )
 
 

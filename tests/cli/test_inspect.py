@@ -145,3 +145,24 @@ def test_cells_that_a_condition_refuses_are_refused(folder: Path, cell: str) -> 
     (folder / "g.csv").write_text("X,Y,Z,DX,DY,DZ,AU\n" + "5,5,5,10,10,10,-2\n")
     said = " ".join(run("g.csv", "--domains", "d.toml").stderr.split())
     assert "no block meets only_if of ORE: AU >= 5" in said
+
+
+def test_a_solid_that_encloses_nothing_is_warned_of(folder: Path) -> None:
+    lines = (folder / "ore.obj").read_text().splitlines()
+    faces = [line for line in lines if line.startswith("f ")]
+    (folder / "twice.obj").write_text("\n".join([*lines, *faces, ""]))
+    words = ["label", "b.csv", "--solid", "ORE=twice.obj", "--dry-run"]
+    refused = CliRunner().invoke(main, words).stderr.removeprefix("error: ")
+    assert "nothing is inside; remove the copies" in refused
+    assert f"warning: {refused}" in run("b.csv", "twice.obj").stderr
+    (folder / "d.toml").write_text(
+        '[[domain]]\nname = "ORE"\nmesh = "twice.obj"\nrule = "winding"\n'
+    )
+    assert "nothing is inside" not in run("b.csv", "--domains", "d.toml").stderr
+
+
+def test_a_cell_that_is_filled_many_times_is_counted_in_words(folder: Path) -> None:
+    (folder / "same.csv").write_text("X,Y,Z,DX,DY,DZ\n" + 1_000 * "5,5,5,10,10,10\n")
+    result = run("same.csv")
+    assert "filled 1,000 times" in result.stdout and "%" not in result.stdout
+    assert "the blocks fill 1,000 times the lattice cells: some overlap" in result.stderr
