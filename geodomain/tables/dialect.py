@@ -190,17 +190,20 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
     return Row(tuple(cells), start, end, min(end + ending, len(head)), line)
 
 
-def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
-    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone.
+def decoded(text: bytes, encoding: str) -> str:
+    """Decode bytes; those that are not in `encoding` are read as Latin-1, which never fails.
 
-    Bytes that are not in `encoding` are read as Latin-1, which never fails: a header in another
-    encoding must not stop a table whose coordinate columns can be named.
+    A header in another encoding must not stop a table whose coordinate columns can be named.
     """
     try:
-        text = cell.decode(encoding)
+        return text.decode(encoding)
     except UnicodeDecodeError:
-        text = cell.decode("latin-1")
-    text = text.strip(BLANKS)
+        return text.decode("latin-1")
+
+
+def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
+    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone."""
+    text = decoded(cell, encoding).strip(BLANKS)
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"').strip(BLANKS)
     return text

@@ -20,7 +20,7 @@ from geodomain.compute.native import CoreFunction, addresses, core, thread_count
 from geodomain.errors import TableError, counted
 from geodomain.files.pipeline import HEADROOM, Ahead, Block, ByteSource, Reader, fill
 from geodomain.progress import Progress
-from geodomain.tables.dialect import cell_text, count_line_ends
+from geodomain.tables.dialect import count_line_ends, decoded
 from geodomain.tables.layout import TableLayout
 from geodomain.tables.numbers import BLANKS, Kind, Refused, read_texts
 
@@ -293,21 +293,20 @@ class TextColumn:
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the different values as texts, and the place of each row's among them.
 
-        A missing value is an empty text. The texts begin with those that are `known`; each is
-        looked for in all the rows at once, so there should be few.
+        A missing value is an empty text. The texts begin with those that are `known`.
         """
         places = {text: place for place, text in enumerate(known)}
-        codes, present = np.full(self._rows, -1, np.intp), self.present()
+        codes, present = np.empty(self._rows, np.intp), self.present()
         if not present.all():
             codes[~present] = places.setdefault("", len(places))
-        for text, place in places.items():
-            codes[self._spelled(text)] = place
-        while (left := np.flatnonzero(codes < 0)).size:
-            row = int(left[0])
-            text = cell_text(self._field(row), self._layout.encoding).replace('""', '"')
-            same = self._spelled(text) & (codes < 0)
-            same[row] = True
-            codes[same] = places.setdefault(text, len(places))
+        spelled, spellings = self.spellings()
+        there = np.zeros(len(spelled), np.bool_)
+        there[spellings[present]] = True
+        here = np.zeros(len(spelled), np.intp)
+        for spelling in np.flatnonzero(there).tolist():
+            text = spelled[spelling].replace('""', '"')
+            here[spelling] = places.setdefault(text, len(places))
+        codes[present] = here[spellings[present]]
         return list(places), codes
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -322,7 +321,7 @@ class TextColumn:
         )  # fmt: skip
         encoding = self._layout.encoding
         texts = [
-            self._text[begin:end].tobytes().decode(encoding, "replace")
+            decoded(self._text[begin:end].tobytes(), encoding)
             for begin, end in places[: count.value].tolist()
         ]
         return texts, codes.astype(np.intp)
@@ -337,10 +336,6 @@ class TextColumn:
         for at in (begin[there], end[there] - 1):
             found[there] |= np.isin(self._text[at], _BLANKS)
         return found
-
-    def _spelled(self, text: str) -> NDArray[np.bool_]:
-        """Tell the rows that say a text, in quotes or not: in quotes a quote is there twice."""
-        return self.among(list({text, text.replace('"', '""')}))
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
