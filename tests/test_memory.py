@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import itertools
 import json
@@ -243,3 +244,40 @@ def test_the_option_of_a_command_lifts_the_bound(
     assert memory.allowance() == 1000
     refused = CliRunner().invoke(main, [*command, "--memory", "much"])
     assert refused.exit_code == 2 and "not a size: write it as 64GB" in refused.stderr
+
+
+VTI = """<VTKFile type="ImageData" version="1.0" byte_order="LittleEndian">
+<ImageData WholeExtent="{0}" Origin="0 0 0" Spacing="1 1 1"><Piece Extent="{0}"><CellData/></Piece>
+</ImageData></VTKFile>
+"""
+
+
+@pytest.mark.parametrize("output", ["c.csv", "c.parquet", "c.vtu"])
+def test_cells_are_counted_before_they_become_rows(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("big.vti").write_text(VTI.format("0 1000 0 1000 0 1000"))
+    result = CliRunner().invoke(main, ["convert", "big.vti", output, "--memory", "4GB"])
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "error: big.vti, with 1,000,000,000 cells as rows, would take 96 GB of memory, and 4 GB "
+        "may be used: if the file is right, allow more with --memory 97GB\n"
+    )
+    assert not Path(output).exists()
+    result = CliRunner().invoke(main, ["tonnes", "big.vti", "--density", "2.5"])
+    assert result.stderr == "error: big.vti has no column 'domain'; it has no columns at all.\n"
+
+
+@pytest.mark.parametrize("blanks", [b"\n", b"  \n", b"\r\n"])
+def test_a_table_that_goes_on_with_blank_lines_is_left(
+    blanks: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with gzip.open("b.csv.gz", "wb", 1) as file:
+        file.write(b"x,y,z,dx,dy,dz\n5,5,5,10,10,10\n")
+        for _ in range(80):
+            file.write(blanks * ((1 << 20) // len(blanks)))
+    result = CliRunner().invoke(main, ["inspect", "b.csv.gz"])
+    assert result.exit_code == 3
+    assert "64 MB of blank lines end there" in result.stderr

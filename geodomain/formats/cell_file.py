@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from geodomain import memory
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError
 from geodomain.files.streams import Input, Target
@@ -40,6 +41,9 @@ from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles, Numbers
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
+
+# Bytes for each number of a cell that becomes a row: what is read, and what is written.
+_ROW_BYTES = 16
 
 
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
@@ -279,7 +283,16 @@ class CellModel:
             yield centres, sizes, np.asarray(texts, np.str_)
 
     def gathered(self) -> Blocks:
-        """Hold all cells and arrays in memory."""
+        """Hold all cells and arrays in memory.
+
+        Raises
+        ------
+        TableError
+            Before anything is made, where they take more memory than there is.
+        """
+        count = self._store.cells.count
+        needed = _ROW_BYTES * count * (6.0 + len(self.columns))  # centroids, sizes and arrays
+        memory.require(needed, f"{self.name}, with {count:,} cells as rows,", TableError)
         held = {name: self._store.values(n) for n, name in enumerate(self.columns)}
         return blocks_of(self._store.cells, held)
 

@@ -699,6 +699,7 @@ def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
 
 CHUNK_BYTES = 4 << 20
 LONGEST_ROW = 64 << 20
+LONGEST_BLANK = 64 << 20  # bytes of blank lines; compressed, gigabytes of them are a small file
 
 
 class TextChunks:
@@ -717,7 +718,7 @@ class TextChunks:
     def __init__(self, source: ByteSource, scanner: Scanner, name: str) -> None:
         self._source, self._scanner, self._name = source, scanner, name
         self._tail: Bytes = np.empty(0, dtype=np.uint8)
-        self.bytes_read = 0
+        self.bytes_read = self._blank = 0
 
     def head(self, size: int) -> bytes:
         """Read the bytes before the first row of data."""
@@ -777,6 +778,13 @@ class TextChunks:
         text = self._text(block)
         self.bytes_read += block.end - HEADROOM
         found = scanner.scan(text, final=block.final)
+        self._blank = 0 if found.rows else self._blank + found.consumed
+        if self._blank > LONGEST_BLANK:
+            message = (
+                f"{self._name}, line {scanner.line}: {LONGEST_BLANK >> 20} MB of blank lines end "
+                "there: if the rows before them are all, cut the file behind these"
+            )
+            raise TableError(message)
         self._tail = text[found.consumed :].copy()
         if self._tail.size > LONGEST_ROW:
             self._refuse_tail(scanner)

@@ -181,6 +181,8 @@ def closest(names: Sequence[str], wanted: str) -> str:
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
     """Say what the columns are, cut short where there are very many."""
+    if not names:
+        return "it has no columns at all."
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"its columns are {', '.join(names[:limit])}{more}."
 
