@@ -125,7 +125,11 @@ def _option(keyword: str, value: str) -> str:
         return f"{option}{joint}{shlex.quote(given)}"
     if isinstance(given, tuple):
         return " ".join([option, *map(shlex.quote, given)])
-    pairs = (shlex.quote(f"{name}={path}") for name, path in given.items())
+    pairs = (
+        shlex.quote(f"{name}={value}")
+        for name, values in given.items()
+        for value in (values if isinstance(values, list) else [values])
+    )
     return " ".join(f"{option} {pair}" for pair in pairs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,11 +19,13 @@ from geodomain.formats.registry import (
     Format,
     Head,
     advice,
+    block_outputs,
     format_of_meshes,
     loaded,
     mesh_outputs,
     readable,
     split_name,
+    writer_of_blocks,
     writer_of_meshes,
 )
 from geodomain.formats.solids import Solids, as_one, gather, pick, title
@@ -210,11 +212,7 @@ def write_mesh(
     """Write a wireframe in the format that the extension names; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    form = writer_of_meshes(path.suffix.lower())
-    if form is None:
-        known = ", ".join(mesh_outputs())
-        message = f"{path.name} names no format that is written: end it in one of {known}"
-        raise MeshError(message)
+    form = _writer(path, mesh_outputs())
     if form.write_solids:
         solids = _named(solids, path, form)
     places = files_of(path)
@@ -227,6 +225,16 @@ def write_mesh(
             loaded(form.write_solids)(solids, files[0])
         else:
             loaded(form.write_pair)(solids, path.stem, files[0], files[1])
+
+
+def _writer(path: Path, known: Sequence[str]) -> Format:
+    """Return the format of an output, of which some extensions are known; MeshError for none."""
+    form = writer_of_meshes(path.suffix.lower())
+    if form is None:
+        place = "standard output" if str(path) == "-" else str(path)
+        message = f"{place} names no format that is written: end it in one of {', '.join(known)}"
+        raise MeshError(message)
+    return form
 
 
 def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]:
@@ -321,6 +329,8 @@ def convert_file(
     outputs = files_of(place)
     refuse_inputs(outputs, [split_name(source)[0]])
     require_places(outputs, overwrite=overwrite)
+    if writer_of_blocks(place.suffix.lower()) is None:  # of blocks, the input is what is wrong
+        _writer(place, (*mesh_outputs(), *block_outputs()))
     solids = read_meshes(source)
     write_mesh(solids, place, overwrite=overwrite)
     return solids

@@ -374,7 +374,7 @@ def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None
     numbers = text.split(",")
     mend = "write decimal points, and give each cut-off separately"
     if len(numbers) == 2:
-        each = ", ".join(f"cutoff={{{cut!r}: {number!r}}}" for number in numbers)
+        each = f"cutoff={{{cut!r}: {numbers!r}}}"
         one = f"cutoff={{{cut!r}: {'.'.join(numbers)!r}}}"
         mend = f"write {one} for one cut-off, or {each} for two"
     message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"

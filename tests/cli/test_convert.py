@@ -86,3 +86,17 @@ def test_what_is_given_as_blocks(name: str, what: str, tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert what in result.stderr
     assert "NUL" not in result.stderr
+
+
+@pytest.mark.parametrize("source", ["blocks.csv", "ore.obj"])
+def test_an_output_without_an_extension_is_what_is_wrong(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("blocks.csv").write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,10\n")
+    write_mesh(box((0, 0, 0), (9, 9, 9)), "ore.obj")
+    for output, named in (("-", "standard output"), ("/dev/full", "/dev/full"), ("x", "x")):
+        result = CliRunner().invoke(main, ["convert", source, output])
+        assert result.exit_code == 3
+        assert result.stderr.startswith(f"error: {named} names no format that is written: end it")
+        assert ".dxf" in result.stderr and ".parquet" in result.stderr

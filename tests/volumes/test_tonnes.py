@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -337,6 +339,14 @@ def test_a_cutoff_with_a_comma_is_not_clear_beside_decimal_commas(name: str, mod
     said = run(*asked, f"{name}0,5", code=3).stderr
     assert "model.csv has decimal commas, so the cut-off '0,5' is ambiguous" in said
     assert "--cutoff AU=0.5 for one cut-off, or --cutoff AU=0 --cutoff AU=5 for two" in said
+    with pytest.raises(TableError, match="is ambiguous") as refused:
+        geodomain.tonnes_file("model.csv", density=2, grade="AU", cutoff={"AU": "0,5"})
+    advised = re.findall(r"cutoff=(\{.*?\})", str(refused.value))
+    rows = [
+        len(geodomain.tonnes_file("model.csv", density=2, grade="AU", cutoff=each).rows)
+        for each in map(ast.literal_eval, advised)
+    ]
+    assert len(rows) == 2 and rows[0] < rows[1]
     assert "give each cut-off separately" in run(*asked, f"{name}0,5,1", code=3).stderr
     one = run(*asked, f"{name}0.5", "-o", "one.csv")
     two = run(*asked, f"{name}0", "--cutoff", f"{name}5", "-o", "two.csv")
