@@ -197,8 +197,16 @@ def exit_codes() -> Iterator[None]:
         _fail("interrupted", INTERRUPTED)
 
 
+# Texts of a domains.toml, and how much of it is looked through for them.
+_QUOTED = re.compile(r""" "([^"\n]*)" | '([^'\n]*)' """, re.VERBOSE)
+_MOST_TOML = 1 << 20
+
+
 def refuse_own_input(words: Sequence[str]) -> None:
-    """Refuse to print into a file that the command line names: the file would be spoilt.
+    """Refuse to print into an input: the file would be spoilt.
+
+    Inputs are the files that the command line names, those that a domains.toml among them names,
+    and standard input where a word is a dash.
 
     Raises
     ------
@@ -211,10 +219,9 @@ def refuse_own_input(words: Sequence[str]) -> None:
         if (status := _regular(partial(_status_of, stream))) is not None
     ]
     for word in words if streams else ():
-        value = word.partition("=")[2]
-        paths = {part for whole in (word, value) for part in (whole, whole.rpartition(":")[0])}
-        for path in sorted(paths - {""}):
-            status = _regular(partial(os.stat, path))
+        for path in sorted(_named_by(word)):
+            look = partial(_status_of, sys.stdin) if path == "-" else partial(os.stat, path)
+            status = _regular(look)
             spoilt = [
                 name
                 for name, own in streams
@@ -222,8 +229,21 @@ def refuse_own_input(words: Sequence[str]) -> None:
             ]
             if spoilt:
                 _keep_silent(spoilt)
-                message = f"{spoilt[0]} is the input itself, {path}: send it to another file"
+                shown = "standard input" if path == "-" else path
+                message = f"{spoilt[0]} is the input itself, {shown}: send it to another file"
                 raise OSError(message)
+
+
+def _named_by(word: str) -> set[str]:
+    """Return the paths that a word of the command line may name, also through a domains.toml."""
+    value = word.partition("=")[2]
+    paths = {part for whole in (word, value) for part in (whole, whole.rpartition(":")[0])}
+    for path in [path for path in paths if path.endswith(".toml")]:
+        with suppress(OSError, ValueError), Path(path).open(encoding="utf-8") as file:
+            texts = [own or other for own, other in _QUOTED.findall(file.read(_MOST_TOML))]
+            names = {part for text in texts for part in (text, text.rpartition(":")[0])}
+            paths |= {str(Path(path).parent / name) for name in names - {""}}
+    return paths - {""}
 
 
 def _keep_silent(names: Sequence[str]) -> None:

@@ -12,10 +12,12 @@ from typing import NoReturn
 import click
 import pytest
 from click.testing import CliRunner
+from wireframes import box
 
 from geodomain.cli import Commands, main
 from geodomain.cli.console import Console
 from geodomain.errors import GeodomainWarning, MeshError
+from geodomain.formats.wireframes import write_mesh
 
 
 def test_a_warning_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,3 +111,41 @@ def test_a_command_does_not_print_into_its_input(
     said = (done.stderr or b"") + (done.stdout or b"")
     name = {"stdout": b"standard output", "stderr": b"standard error"}[stream]
     assert name + b" is the input itself" in said
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_command_does_not_print_into_what_its_list_of_domains_names(
+    tmp_path: Path, quote: str
+) -> None:
+    (tmp_path / "b.csv").write_text("X,Y,Z\n1,1,1\n", "ascii")
+    (tmp_path / "in").mkdir()
+    mesh = tmp_path / "in" / "ore.obj"
+    write_mesh(box((0, 0, 0), (2, 2, 2)), mesh)
+    listed = tmp_path / "in" / "domains.toml"
+    listed.write_text(f"[[domain]]\nname = 'ORE'\nmesh = {quote}ore.obj{quote}\n", "ascii")
+    before = mesh.read_bytes()
+    words = ["label", "b.csv", "--domains", "in/domains.toml", "-o", "-"]
+    with mesh.open("ab") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "geodomain", *words],
+            check=False,
+            cwd=tmp_path,
+            stdout=file,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 4 and mesh.read_bytes() == before
+    assert b"standard output is the input itself, in/ore.obj" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["inspect", "-"], ["tonnes", "-", "--density=1"]])
+def test_a_command_does_not_print_into_its_standard_input(tmp_path: Path, words: list[str]) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,A\n", "ascii")
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "geodomain", *words]
+    with path.open("rb") as source, path.open("ab") as file:
+        done = subprocess.run(
+            command, check=False, stdin=source, stdout=file, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 4 and path.read_bytes() == before
+    assert b"standard output is the input itself, standard input" in done.stderr
