@@ -41,6 +41,7 @@ _KEYS = ("ncols", "nrows", *_CORNER_KEYS, "cellsize", "dx", "dy", "nodata_value"
 _ITEM = re.compile(r"<Item\b([^>]*)>([^<]*)<", re.IGNORECASE)
 _SETTING = re.compile(r"""(\w+)\s*=\s*["']([^"']*)["']""")
 _KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
+_MODEL_TYPE, _GEOGRAPHIC = 1024, 2
 _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
 _GDAL_METADATA = 42112
 _GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
@@ -263,6 +264,11 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
     matrix = _affine(tags, file)
     raw = values.astype(np.float64)
     keys = _short_keys(tags)
+    if keys.get(_MODEL_TYPE) == _GEOGRAPHIC:
+        warn(
+            f"{file} has x and y in degrees of longitude and latitude, and heights in a length: "
+            "export it in the coordinate system of the model"
+        )
     shift = 0.0 if keys.get(1025) == _POINT else 0.5
     column, row = np.meshgrid(
         np.arange(values.shape[1]) + shift, np.arange(values.shape[0]) + shift
@@ -272,7 +278,7 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
     z = _heights(raw, tags, matrix[2, 0] * column + matrix[2, 1] * row, file)
     z *= _unit_of_heights(keys, file)
     place = np.stack([x, y, z], axis=-1)[::-1].transpose(1, 0, 2)
-    none = _no_data(tags)
+    none = _no_data(tags, file)
     missing = _missing(raw, none)
     _warn_of_rounded_mark(raw, missing, none, file)
     _warn_of_mark(raw, missing, file)
@@ -381,8 +387,15 @@ def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
     raise MeshError(message)
 
 
-def _no_data(tags: dict[int, Any]) -> float | None:
+def _no_data(tags: dict[int, Any], file: str) -> float | None:
+    """Return the number that stands for no height; warn of a text that is no number."""
+    said = str(tags.get(_NO_DATA, "")).strip("\0 ")
     try:
-        return float(str(tags[_NO_DATA]).strip("\0 "))
-    except (KeyError, ValueError):
+        return float(said)
+    except ValueError:
+        if said:
+            warn(
+                f"{file} has the GDAL_NODATA {said!r}, which is no number: every value is taken "
+                "for a height"
+            )
         return None

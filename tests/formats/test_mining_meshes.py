@@ -430,6 +430,22 @@ def unit_keys(across: int | None, up: int | None) -> tuple[object, ...]:
     return (34735, "H", len(values), tuple(values), False)
 
 
+def test_a_geotiff_in_degrees_or_with_a_mark_that_is_no_number(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    path = tmp_path / "a.tif"
+    for kind, mark in ((2, "-9999"), (1, "none"), (1, "nan"), (1, "-9999")):
+        model = (34735, "H", 8, (1, 1, 0, 1, 1024, 0, 1, kind), False)
+        tags = [*PLACE, model, (42113, "s", 0, mark, False)]
+        tifffile.imwrite(path, HEIGHTS, extratags=tags)
+        with contextlib.ExitStack() as warned:
+            if kind == 2:
+                warned.enter_context(pytest.warns(GeodomainWarning, match="x and y in degrees"))
+            if mark == "none":
+                said = "GDAL_NODATA 'none', which is no number"
+                warned.enter_context(pytest.warns(GeodomainWarning, match=said))
+            assert read_mesh(path).bounds[:, 2].tolist() == [1, 6]
+
+
 @pytest.mark.parametrize(
     ("across", "up", "factor"),
     [
