@@ -270,6 +270,11 @@ class CellModel:
         cells = self._store.cells
         return cells if isinstance(cells, LatticeCells) and cells.matrix is None else None
 
+    @property
+    def has_ghosts(self) -> bool:
+        """Whether some cells are no blocks: their centroids and sizes are NaN."""
+        return isinstance(self._store.cells, WithGhosts)
+
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""
         return self._store.facts()

@@ -456,7 +456,8 @@ class _Reading:
                 f"{model.name} has no block with sizes above 0: correct them, or name other columns"
             )
             raise TableError(message)
-        _warn_of_sizes(model.name, usable, points)
+        ghosts = np.isnan(points).all(axis=1) & bool(getattr(model, "has_ghosts", False))
+        _warn_of_sizes(model.name, usable | ghosts, points)
         for grade in self._negative.values():
             for sentence in grade.warnings("block"):
                 warn(sentence)

@@ -10,6 +10,8 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import density_unit as unit_of
 from geodomain.checks.columns import refuse_geometry, refuse_nan
@@ -27,7 +29,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import require_constants
 from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
-from geodomain.volumes.tonnage import REST, MetalUnit, Tonnage, Wanted, metal_unit
+from geodomain.volumes.tonnage import REST, MetalUnit, Places, Tonnage, Wanted, metal_unit
 from geodomain.volumes.tonnes_table import Tonnes, report, tonnage_warnings
 
 if TYPE_CHECKING:
@@ -264,17 +266,20 @@ def _add_up(
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
     also = list(dict.fromkeys([*places.values(), *model.constants]))
     tonnage = Tonnage(wanted)
+    ghosts = bool(getattr(model, "has_ghosts", False))  # of formats with cells alone
 
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         lengths = _require(wanted, sizes, model.frame, model.name)
         require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
+        there = ~np.isnan(points).all(axis=1) if ghosts else slice(None)
+        points, lengths = points[there], lengths[there]
         checks.add(points, lengths)
-        tonnage.add(
-            points,
-            lengths,
-            lambda name: column(places[name]).numbers(),
-            lambda texts: tonnage.spelled.distinct(column(places[wanted.domain]), texts),
-        )
+
+        def labels(texts: list[str]) -> tuple[list[str], Places]:
+            texts, codes = tonnage.spelled.distinct(column(places[wanted.domain]), texts)
+            return texts, codes[there]
+
+        tonnage.add(points, lengths, lambda name: column(places[name]).numbers()[there], labels)
         return ()
 
     model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))

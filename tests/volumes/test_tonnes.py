@@ -495,3 +495,20 @@ def test_a_column_of_ids_is_refused_whatever_its_length(model: Path) -> None:
         "error: domain has more than 1,000 different values: name the column of domains with "
         "--domain\n"
     )
+
+
+@pytest.mark.parametrize("extension", [".vti", ".vtu"])
+def test_ghost_cells_are_no_blocks(extension: str, model: Path) -> None:
+    pyvista = pytest.importorskip("pyvista")
+    grid = pyvista.ImageData(dimensions=(4, 4, 4), spacing=(10, 10, 10))
+    grid.cell_data["domain"] = np.where(np.arange(27) % 2, "ORE", "WASTE")
+    grid.cell_data["AU"] = np.arange(27.0)
+    grid.cell_data["vtkGhostType"] = (np.arange(27) < 5).astype(np.uint8)
+    path = model.with_name(f"ghosts{extension}")
+    (grid if extension == ".vti" else grid.cast_to_unstructured_grid()).save(path)
+    with pytest.warns(GeodomainWarning, match="5 cells marked as ghosts") as told:
+        done = geodomain.tonnes_file(path, density=2.5, grade="AU")
+    assert not [one for one in told if "volume" in str(one.message)]
+    (whole,) = done.totals
+    assert (whole.blocks, whole.volume, whole.without_volume) == (22, 22_000.0, 0)
+    assert whole.grades[0].mean == np.arange(5, 27).mean()
