@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -212,7 +212,7 @@ def write_mesh(
     """Write a wireframe in the format that the extension names; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    form = _writer(path, mesh_outputs())
+    form = _writer(path)
     if form.write_solids:
         solids = _named(solids, path, form)
     places = files_of(path)
@@ -227,10 +227,11 @@ def write_mesh(
             loaded(form.write_pair)(solids, path.stem, files[0], files[1])
 
 
-def _writer(path: Path, known: Sequence[str]) -> Format:
-    """Return the format of an output, of which some extensions are known; MeshError for none."""
+def _writer(path: Path, *, blocks: bool = False) -> Format:
+    """Return the format of an output; without one, MeshError names those of `blocks`, too."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
+        known = (*mesh_outputs(), *(block_outputs() if blocks else ()))
         place = "standard output" if str(path) == "-" else str(path)
         message = f"{place} names no format that is written: end it in one of {', '.join(known)}"
         raise MeshError(message)
@@ -329,8 +330,9 @@ def convert_file(
     outputs = files_of(place)
     refuse_inputs(outputs, [split_name(source)[0]])
     require_places(outputs, overwrite=overwrite)
-    if writer_of_blocks(place.suffix.lower()) is None:  # of blocks, the input is what is wrong
-        _writer(place, (*mesh_outputs(), *block_outputs()))
+    extension = place.suffix.lower()
+    if writer_of_meshes(extension) is None and writer_of_blocks(extension) is None:
+        _writer(place, blocks=True)
     solids = read_meshes(source)
     write_mesh(solids, place, overwrite=overwrite)
     return solids
