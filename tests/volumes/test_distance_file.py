@@ -17,7 +17,7 @@ from mining_files import datamine_table
 from wireframes import box, cube, roofless
 
 import geodomain
-from geodomain import MeshError, PointError, TableError, distance_file
+from geodomain import MeshError, TableError, distance_file
 from geodomain.cli import main
 from geodomain.formats.datamine import read_table
 
@@ -184,7 +184,7 @@ def test_what_is_refused_leaves_nothing(folder: Path) -> None:
         distance_file("b.csv", ore, "o.csv")
     with pytest.raises(MeshError, match="not closed"):
         distance_file("b.csv", {"A": "open.obj"}, "o.csv", signed=True)
-    with pytest.raises(PointError, match=r"b\.csv, among the blocks from number 1 on: point 1 is"):
+    with pytest.raises(TableError, match=r"b\.csv, row 2: X is 1e\+300, beyond all coordinates"):
         distance_file("b.csv", {"A": "ore.obj"}, "o.csv")
     with pytest.raises(TableError, match="wireframes are not written"):
         distance_file("b.csv", {"A": "ore.obj"}, "ore.obj", overwrite=True)
