@@ -31,7 +31,7 @@ from geodomain.formats.cells import LatticeCells
 from geodomain.formats.mesh_text import decoded, floats, integers, logical_lines, number_lines
 from geodomain.formats.omf import pick_model
 from geodomain.formats.registry import split_name, unify_lines
-from geodomain.formats.solids import NamedFaces, listed
+from geodomain.formats.solids import NamedFaces, listed, warn_of_repeats
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.numbers import as_float64
@@ -78,6 +78,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     if not parts:
         message = f"{file} has GOCAD surfaces without triangles (TRGL): export them triangulated"
         raise MeshError(message)
+    warn_of_repeats([name for name, _ in parts], file)
     return parts
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from geodomain.errors import MeshError, warn
 from geodomain.formats.mesh_text import floats
-from geodomain.formats.solids import NamedFaces
+from geodomain.formats.solids import NamedFaces, warn_of_repeats
 from geodomain.mesh.polygons import Faces
 
 _DEEPEST = 1000
@@ -117,6 +117,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
             " all of its triangles are read"
         )
         warn(message)
+    warn_of_repeats([name for name, _ in parts], path.name)
     return parts
 
 

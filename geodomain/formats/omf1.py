@@ -34,7 +34,7 @@ from geodomain.formats.omf import (
     require_room,
 )
 from geodomain.formats.registry import split_name
-from geodomain.formats.solids import NamedFaces
+from geodomain.formats.solids import NamedFaces, warn_of_repeats
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import TableOptions
@@ -120,7 +120,9 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         surfaces = [one for one in elements if one["__class__"] == "SurfaceElement"]
         if not surfaces:
             raise no_surface(path.name, [one["__class__"] for one in elements])
-        return [(str(one.get("name", "")), _faces(project, one)) for one in surfaces]
+        found = [(str(one.get("name", "")), _faces(project, one)) for one in surfaces]
+    warn_of_repeats([name for name, _ in found], path.name)
+    return found
 
 
 def _faces(project: Project1, element: Any) -> Faces:

@@ -48,7 +48,7 @@ from geodomain.formats.omf import (
     require_room,
 )
 from geodomain.formats.registry import split_name
-from geodomain.formats.solids import NamedFaces
+from geodomain.formats.solids import NamedFaces, warn_of_repeats
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.new_columns import NewColumn
@@ -198,7 +198,8 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         ]
         if not found:
             raise no_surface(path.name, kinds)
-        return found
+    warn_of_repeats([name for name, _ in found], path.name)
+    return found
 
 
 def _faces(project: Project2, geometry: Any) -> Faces:

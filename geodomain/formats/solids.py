@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 import numpy as np
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, warn
 from geodomain.formats.mesh_text import merge_equal
 from geodomain.mesh.polygons import Faces, require_indices
 
@@ -28,6 +29,16 @@ def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
         require_indices(faces, name)  # or they would be vertices of the part behind it
         found.setdefault(name, []).append(faces)
     return {name: merged(join(faces)) for name, faces in found.items()}
+
+
+def warn_of_repeats(names: Iterable[str], file: str) -> None:
+    """Warn of objects of a file that have one name: they are taken as one solid."""
+    for name, count in Counter(name.strip() for name in names).items():
+        if name and count > 1:
+            warn(
+                f"{file} has {count:,} surfaces called {name!r}, which are taken as one solid: "
+                "rename them if they are several"
+            )
 
 
 def join(parts: Sequence[Faces]) -> Faces:

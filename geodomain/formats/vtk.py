@@ -34,7 +34,7 @@ from geodomain.formats.block_file import (
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Corners, cells_of, corners_of
 from geodomain.formats.registry import HEAD
-from geodomain.formats.solids import NamedFaces
+from geodomain.formats.solids import NamedFaces, warn_of_repeats
 from geodomain.formats.vti import ESCAPES, image_store
 from geodomain.formats.vtk_probe import probe, read_data
 from geodomain.mesh import pyvista as datasets
@@ -76,7 +76,7 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
     except ElementTree.ParseError as wrong:
         message = f"{path.name} is damaged ({wrong}): export the file again"
         raise MeshError(message) from None
-    found = 0
+    names: list[str] = []
     for element in root.iter("DataSet"):
         inner = element.get("file")
         if not inner:  # a block without data
@@ -94,10 +94,11 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
                 "as .vtp"
             )
             raise MeshError(message)
-        found += 1
+        names.append(element.get("name") or place.stem)
         with Unchanged(place):
-            yield element.get("name") or place.stem, read(place, place.suffix.lower())
-    if not found:
+            yield names[-1], read(place, place.suffix.lower())
+    warn_of_repeats(names, path.name)
+    if not names:
         message = f"{path.name} is an index of other files, and names none"
         raise MeshError(message)
 

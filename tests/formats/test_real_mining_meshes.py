@@ -93,7 +93,8 @@ def test_meshes_and_inserts(shared_data, extension):
 def test_depths_and_objects_of_one_name(shared_data):
     deep = read_mesh(shared_data / "formats/gocad/ts-2props.ts")
     assert deep.bounds[:, 2].tolist() == pytest.approx([15210.874, 110115.617], abs=1e-3)
-    (item,) = read_meshes(shared_data / "formats/gocad/surf2d_multi.ts").items()
+    with pytest.warns(GeodomainWarning, match="has 2 surfaces called 'section1'"):
+        (item,) = read_meshes(shared_data / "formats/gocad/surf2d_multi.ts").items()
     assert (item[0], len(item[1].triangles)) == ("section1", 92)
     fault = SURFACES[6][0]
     report = check(read_mesh(shared_data / "formats" / fault))

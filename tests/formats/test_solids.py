@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from wireframes import box, cube
 
 import geodomain
-from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
+from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes, write_mesh
 from geodomain.cli import main
 from geodomain.cli.options import by_name
 from geodomain.formats.registry import split_name
@@ -54,16 +54,6 @@ def test_a_name_that_there_is_not(pit: Path) -> None:
         read_mesh("pit.ts:waste")
     with pytest.raises(FileNotFoundError):
         read_mesh("none.ts:WASTE")
-
-
-def test_objects_of_one_name_are_one(tmp_path: Path) -> None:
-    path = tmp_path / "two.ts"
-    write_mesh({"A": cube()}, path)
-    first = path.read_bytes()
-    write_mesh({"A": box((20, 0, 0), (30, 10, 10))}, path, overwrite=True)
-    path.write_bytes(first + path.read_bytes())
-    (mesh,) = read_meshes(path).values()
-    assert len(mesh.triangles) == 24
 
 
 def test_a_file_that_is_there_wins_over_a_name(pit: Path) -> None:
@@ -197,3 +187,20 @@ def test_a_part_does_not_take_vertices_of_the_next() -> None:
     ]
     with pytest.raises(MeshError, match="face 1 of A refers to vertex 3 counted from 0"):
         gather(parts, "a")
+
+
+def test_surfaces_of_one_name_are_one_solid_with_a_warning(tmp_path: Path) -> None:
+    write_mesh({"A": cube(), "B": box((20, 0, 0), (30, 9, 9))}, tmp_path / "two.ts")
+    both = (tmp_path / "two.ts").read_text()
+    (tmp_path / "same.ts").write_text(both.replace("name:B", "name:A"))
+    with pytest.warns(GeodomainWarning, match=r"same\.ts has 2 surfaces called 'A'"):
+        found = read_meshes(tmp_path / "same.ts")
+    assert [*found] == ["A"] and len(found["A"].triangles) == 24
+    pyvista = pytest.importorskip("pyvista")
+    blocks = pyvista.MultiBlock()
+    for mesh in (cube(), box((20, 0, 0), (30, 9, 9))):
+        corners = np.insert(mesh.triangles, 0, 3, axis=1)
+        blocks.append(pyvista.PolyData(mesh.vertices, corners), "ORE")
+    blocks.save(tmp_path / "same.vtm")
+    with pytest.warns(GeodomainWarning, match=r"same\.vtm has 2 surfaces called 'ORE'"):
+        assert [*read_meshes(tmp_path / "same.vtm")] == ["ORE"]
