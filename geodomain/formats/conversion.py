@@ -142,7 +142,10 @@ def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str
 
 
 class _Chunks:
-    """Centroids, sizes and columns, chunk by chunk; a column is of numbers until one is not."""
+    """Centroids, sizes and columns, chunk by chunk; a column is of numbers until one is not.
+
+    Whole numbers that float64 does not hold, such as ids of 19 digits, are kept as texts.
+    """
 
     def __init__(self, columns: int) -> None:
         self._centroids: list[Floats] = []
@@ -193,6 +196,8 @@ def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
     try:
         asked = column(number)
     except TableError:
+        return None
+    if asked.loses_digits():
         return None
     numbers = asked.loose_numbers()
     return None if (np.isnan(numbers) & asked.present(number=True)).any() else numbers.copy()

@@ -18,11 +18,13 @@ from geodomain.compute.data import Bools
 from geodomain.errors import DomainError
 from geodomain.tables.numbers import (
     BLANKS,
+    WHOLE,
     BelowDetection,
     ColumnRule,
     Kind,
     Refused,
     as_float64,
+    loses_digits,
     read_numbers,
     read_texts,
 )
@@ -53,6 +55,9 @@ class Column(Protocol):
 
     def loose_numbers(self) -> NDArray[np.float64]:
         """Give the values as numbers, NaN where missing or no number: nothing is refused."""
+
+    def loses_digits(self) -> bool:
+        """Tell whether a whole number, such as a long id, would lose digits as float64."""
 
     def tell(self, refused: Refused) -> None:
         """Count the cells that `numbers` refuses."""
@@ -261,6 +266,7 @@ class ArrayColumn:
         self._codes: NDArray[np.intp] = np.empty(0, np.intp)
         self._numeric = data.dtype.kind in "fiu"
         self._padded: list[int] = []
+        self._is_long = bool(data.dtype.kind in "iu" and (np.abs(as_float64(data)) > WHOLE).any())
         if data.ndim != 1:
             message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
             raise ValueError(message)
@@ -308,6 +314,10 @@ class ArrayColumn:
     def loose_numbers(self) -> NDArray[np.float64]:
         """Give the values as numbers, NaN where missing or no number."""
         return self._values if self._numeric else self._cells[0]
+
+    def loses_digits(self) -> bool:
+        """Tell whether a whole number, such as a long id, would lose digits as float64."""
+        return self._is_long or any(map(loses_digits, self._texts))
 
     def tell(self, refused: Refused) -> None:
         """Count the cells that `numbers` refuses."""

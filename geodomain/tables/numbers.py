@@ -171,7 +171,15 @@ class Doubles:
 # Any decimal of six digits survives single precision, and nine tell all of its numbers apart.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 10
 _EXACT_POWER = 22  # of ten, in float64
-_WHOLE = 2.0**53  # below it whole numbers are taken as they are
+WHOLE = 2.0**53  # whole numbers up to here are float64, all of them
+
+
+def loses_digits(text: str) -> bool:
+    """Tell whether a text is a whole number that is another one as float64."""
+    digits = text.strip(BLANKS).lstrip("+-")
+    if not 15 < len(digits) < 300 or not (digits.isascii() and digits.isdecimal()):
+        return False
+    return int(float(digits)) != int(digits)
 
 
 def as_float64(values: ArrayLike) -> Floats:
@@ -190,7 +198,7 @@ def as_float64(values: ArrayLike) -> Floats:
         return array.astype(np.float64)
     single = array.astype(np.float32, copy=False).ravel()
     found = single.astype(np.float64)
-    exact = (found == np.rint(found)) & (np.abs(found) < _WHOLE)
+    exact = (found == np.rint(found)) & (np.abs(found) < WHOLE)
     rows = np.flatnonzero(np.isfinite(single) & ~exact)
     power = np.floor(np.log10(np.abs(found[rows]))).astype(np.int64)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):

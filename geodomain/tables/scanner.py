@@ -22,7 +22,7 @@ from geodomain.files.pipeline import HEADROOM, Ahead, Block, ByteSource, Reader,
 from geodomain.progress import Progress
 from geodomain.tables.dialect import count_line_ends, decoded
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.numbers import BLANKS, Kind, Refused, read_texts
+from geodomain.tables.numbers import BLANKS, WHOLE, Kind, Refused, loses_digits, read_texts
 
 
 def read_number(text: bytes, decimal: bytes = b".") -> float | None:
@@ -281,6 +281,12 @@ class TextColumn:
     def loose_numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing or no number."""
         return self._cells[0]
+
+    def loses_digits(self) -> bool:
+        """Tell whether a whole number, such as a long id, would lose digits as float64."""
+        if not (np.abs(self._cells[0]) > WHOLE).any():
+            return False
+        return any(map(loses_digits, self.spellings()[0]))
 
     def tell(self, refused: Refused) -> None:
         """Count the cells that `numbers` refuses."""

@@ -79,6 +79,21 @@ def test_sub_blocks_become_any_kind_but_an_image(extension: str) -> None:
     assert not Path("b.vti").exists()
 
 
+@pytest.mark.parametrize("source", ["csv", "parquet"])
+@pytest.mark.parametrize("extension", ["parquet", "vtu", "vti", "omf"])
+def test_whole_numbers_keep_their_digits(source: str, extension: str) -> None:
+    ids = [2**60 + 1, 2**60 + 3]
+    frame = pd.DataFrame({"X": [0.5, 1.5], "Y": 0.5, "Z": 0.5, "DX": 1.0, "DY": 1.0, "DZ": 1.0})
+    frame["ID"] = ids
+    if source == "csv":
+        frame.to_csv("ids.csv", index=False)
+    else:
+        frame.to_parquet("ids.parquet", index=False)
+    convert_blocks(f"ids.{source}", f"out.{extension}")
+    convert_blocks(f"out.{extension}", "back.csv")
+    assert [int(cell) for cell in pd.read_csv("back.csv", dtype=str)["ID"]] == ids
+
+
 def test_free_sub_blocks_and_blocks_that_straddle() -> None:
     odd = divided()
     odd.loc[1:, "X"], odd.loc[1:, "DX"] = [10 + np.pi / 2, 10 + np.pi + 1], [np.pi, 2.0]
