@@ -21,6 +21,7 @@ from typing import Literal, NoReturn, TextIO
 
 import click
 
+from geodomain.drillholes.settings import HoleSettings
 from geodomain.errors import DeviceError, GeodomainError, GeodomainWarning, visible
 from geodomain.labelling.settings import LabelSettings
 from geodomain.tables.settings import TableSettings
@@ -63,27 +64,37 @@ def _extras() -> dict[str, set[str]]:
 # --- Translation of messages: the library names keywords (`x=`), a command its options (`--x`).
 
 # Keywords that messages of the library name. Each is written as code, `x=` or `backend='cpu'`.
-KEYWORDS = {
-    keyword: "--" + keyword.replace("_", "-")
-    for keyword in (
-        *(entry.name for kind in (LabelSettings, TableSettings) for entry in fields(kind)),
-        *("start", "end", "vertex_type", "ray_type"),
-        *("domain", "bench", "output", "overwrite", "take_over", "devices"),
-        *("count", "fit", "margin", "fill", "size"),
-        *("collar", "survey", "intervals", "strict", "min_length"),
-        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
-        *("density", "density_unit", "proportion"),
-        *("resolution", "extensive", "parent", "scheme"),
-        *("topography", "bend", "accept"),
-    )
-} | {
-    "domains": "--solid",
-    "replace": "--replace-column",
-    "columns": "--hole-column",
-    "minimum": "--min",
-    "holes": "--collar",
-    "samples": "--intervals",
-}
+KEYWORDS = (
+    {
+        keyword: "--" + keyword.replace("_", "-")
+        for keyword in (
+            *(
+                entry.name
+                for kind in (LabelSettings, TableSettings, HoleSettings)
+                for entry in fields(kind)
+            ),
+            *("start", "end", "vertex_type", "ray_type"),
+            *("domain", "bench", "output", "overwrite", "take_over", "devices"),
+            *("count", "fit", "margin", "fill", "size"),
+            *("collar", "survey", "intervals", "min_length"),
+            *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+            *("density", "density_unit", "proportion"),
+            *("resolution", "extensive", "parent", "scheme"),
+        )
+    }
+    | {
+        entry.name: f"--{entry.metadata['option']}"
+        for entry in fields(HoleSettings)
+        if isinstance(entry.metadata["option"], str)
+    }
+    | {
+        "domains": "--solid",
+        "replace": "--replace-column",
+        "minimum": "--min",
+        "holes": "--collar",
+        "samples": "--intervals",
+    }
+)
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"

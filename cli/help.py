@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("below_detection", "detection_limit", "gslib_grid", "points_are_middles"),
     ),
     "Drillholes": (
-        *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),
+        *("collar", "survey", "intervals", "method", "down", "vertical", "columns"),
         *("strict", "within", "sample_grade"),
     ),
     "What is shown": (

@@ -2,109 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from geodomain.cli import options
-from geodomain.tables.settings import TextKeywords
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 
 if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
 
 
-def _role(value: str) -> tuple[str, str]:
-    """Split ROLE=COLUMN."""
-    role, _, column = value.partition("=")
-    if not role or not column:
-        message = f"{value!r} is not ROLE=COLUMN, such as dip=INCL"
-        raise click.BadParameter(message)
-    return role, column
-
-
-def _bend(value: str | tuple[float, float]) -> tuple[float, float]:
-    """Read ANGLE,LENGTH."""
-    from geodomain.drillholes.checks import require_bend
-
-    if isinstance(value, tuple):
-        return value
-    try:
-        angle, length = (float(text) for text in value.split(","))
-        return require_bend((angle, length))
-    except ValueError:
-        message = f"{value!r} is not ANGLE,LENGTH, such as 15,30"
-        raise click.BadParameter(message) from None
-
-
-def _finding(value: str) -> str:
-    """Refuse a finding that there is not."""
-    from geodomain.drillholes.checks import require_codes
-
-    try:
-        require_codes(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-    return value
-
-
+_SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
 _tables = (
     click.option("--collar", metavar="FILE", help="Collars: hole, x, y, z, perhaps its depth."),
     click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
 )
-_reading = (
-    click.option(
-        "--desurvey",
-        type=click.Choice(["minimum-curvature", "balanced", "tangent"]),
-        default="minimum-curvature",
-        show_default=True,
-        help="The curve between two stations.",
-    ),
-    click.option(
-        "--dip-down",
-        type=click.Choice(["auto", "positive", "negative"]),
-        default="auto",
-        show_default=True,
-        help="Which dips point down; auto decides once for the file, by the sign of their sum.",
-    ),
-    click.option(
-        "--vertical",
-        is_flag=True,
-        help="Take holes without a station as vertical.  [default: leave them out]",
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Make every warning about the tables of holes an error.",
-    ),
-    click.option(
-        "--accept",
-        type=_finding,
-        multiple=True,
-        metavar="FINDING[:HOLE]",
-        help="Pass a finding, by the code that is printed with it; may be repeated.",
-    ),
-    click.option(
-        "--topography",
-        metavar="FILE",
-        help="Compare collars and ends of holes with this surface.  "
-        "[default: a surface of the domains at which most collars are]",
-    ),
-    click.option(
-        "--bend",
-        type=_bend,
-        metavar="ANGLE,LENGTH",
-        help="Warn of a hole that turns by more degrees within a length.  [default: 15,30]",
-    ),
-    click.option(
-        "--hole-column",
-        "hole_columns",
-        type=_role,
-        multiple=True,
-        metavar="ROLE=COLUMN",
-        help="Name a column by what it holds: hole, x, y, z, end, at, azimuth, dip, from or to; "
-        "survey.hole is for one table.",
-    ),
-)
+_reading = options.settings_options(HoleSettings)
 
 intervals_option = click.option(
     "--intervals",
@@ -148,39 +64,31 @@ def min_length_option(what: str) -> options.Decorator:
 
 
 # For commands that can do without holes: none of these is required, nor clashes with others.
-optional_holes = options.together(*_tables, *_reading)
-hole_options = options.together(*_tables, *_reading, options.text_options, options.number_options)
+optional_holes = options.together(*_tables, _reading)
+hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of holes out of those given, as keywords of `Drillholes`."""
     require_collar(given)
-    asked = {name: given.pop(name) for name in ("collar", "survey", "vertical", "strict")}
-    asked |= {name: given.pop(name) for name in TextKeywords.__annotations__}
+    keywords = {
+        name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
+    }
     if "intervals" in given:
-        asked["intervals"] = list(given.pop("intervals"))
-    asked["method"] = given.pop("desurvey").replace("-", " ")
-    asked["down"] = given.pop("dip_down")
-    asked["columns"] = dict(given.pop("hole_columns"))
-    asked |= {"topography": given.pop("topography"), "accept": given.pop("accept")}
-    if (bend := given.pop("bend")) is not None:
-        asked["bend"] = bend
-    return asked
-
-
-# Options of holes that have no meaning without a collar table.
-_PLAIN = (
-    "survey", "intervals", "vertical", "strict", "hole_columns", "topography", "bend", "accept",
-)  # fmt: skip
+        keywords["intervals"] = list(given.pop("intervals"))
+    return keywords
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
     """Take the options of holes out of those given, and refuse them without a collar table."""
-    usual = {"desurvey": "minimum-curvature", "dip_down": "auto"}
-    for name in (*_PLAIN, *usual):
-        if name in given and given.pop(name) not in (None, False, (), usual.get(name)):
-            option = "hole-column" if name == "hole_columns" else name.replace("_", "-")
-            message = f"--{option} is about drillholes, and needs --collar FILE"
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name not in (*_SETTINGS, "survey", "intervals") or name not in given:
+            continue
+        del given[name]
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            message = f"{option.opts[0]} is about drillholes, and needs --collar FILE"
             raise click.UsageError(message)
     given.pop("collar")
 
@@ -200,6 +108,6 @@ def read_optional(given: dict[str, Any]) -> Drillholes | None:
         refuse_without_collar(given)
         return None
     holes = Drillholes(**as_keywords(dict(given)))
-    for name in ("collar", "desurvey", "dip_down", *_PLAIN):
+    for name in ("collar", "survey", "intervals", *_SETTINGS):
         given.pop(name)
     return holes

@@ -189,9 +189,9 @@ def _refuse_both(blocks: str | None) -> None:
 
 def _report_holes(values: dict[str, Any]) -> Any:
     """Describe drillholes."""
-    from geodomain.drillholes.drillholes import Drillholes
+    from geodomain.drillholes.drillholes import report_on_holes
 
-    return Drillholes(**hole_options.as_keywords(values)).report
+    return report_on_holes(**hole_options.as_keywords(values))
 
 
 def _report_blocks(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import reduce
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -55,42 +56,36 @@ def _each(path: str) -> list[tuple[str, str]]:
     return [(name, path if len(names) == 1 else f"{path}:{name}") for name in names]
 
 
-def read_by(reader: str) -> Callable[[str], str]:
-    """Return an option type that checks a value by a reader of `geodomain.tables.options`.
+def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
+    """Return an option type that checks a value by its reader; see `geodomain.settings.Key`.
 
-    The library reads the text again, so that both take the same words.
+    The library reads the text again, so that both take the same words. Of a mapping the reader
+    gives the `pair` of NAME=VALUE.
     """
 
-    def check(value: str) -> str:
-        from geodomain.tables import options
-
+    def check(value: str) -> object:
+        module, _, name = reader.rpartition(".")
         try:
-            getattr(options, reader)(value)
+            read = getattr(import_module(module or "geodomain.tables.options"), name)(value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
-        return value
+        return read if pair else value
 
     return check
 
 
-def limit(value: str) -> tuple[str, float]:
-    """Split COLUMN=LIMIT, a number above 0."""
-    column, _, number = value.rpartition("=")
-    try:
-        found = float(number)
-    except ValueError:
-        found = math.nan
-    if not column or not 0 < found < math.inf:
-        message = f"{value!r} is not COLUMN=LIMIT, such as AU=0.01"
-        raise click.BadParameter(message)
-    return column, found
-
-
 def as_mapping(
-    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, float]]
-) -> dict[str, float]:
+    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, object]]
+) -> dict[str, object]:
     """Return the values of an option that is repeated by their names."""
     return dict(given)
+
+
+def from_words(choices: Sequence[str]) -> Callable[..., str | None]:
+    """Return a callback that gives the choice whose blanks are hyphens in a command line."""
+    return lambda _, __, given: next(
+        (each for each in choices if each.replace(" ", "-") == given), given
+    )
 
 
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -263,15 +258,18 @@ def settings_options(
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     """Make the option of a field; its help names other settings as keywords, such as `leaky=`."""
     values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
-    said = text or entry.metadata["help"]
+    said, option = text or entry.metadata["help"], entry.metadata["option"]
+    flag = f"--{option}" if isinstance(option, str) else _flag(entry.name)
     if values.kind is bool:
         settings["is_flag"] = True
     elif values.reader:
-        settings["type"] = limit if values.kind is dict else read_by(values.reader)
+        settings["type"] = read_by(values.reader, pair=values.kind is dict)
         settings["multiple"] = values.kind in (list, dict)
         settings["callback"] = as_mapping if values.kind is dict else None
     elif values.choices:
-        settings["type"] = click.Choice(values.choices)
+        settings["type"] = click.Choice([each.replace(" ", "-") for each in values.choices])
+        settings["default"] = entry.default and entry.default.replace(" ", "-")
+        settings["callback"] = from_words(values.choices)
     elif values.kind is int:
         settings["type"] = click.IntRange(values.low, values.high)
     elif values.kind is float:
@@ -279,10 +277,11 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     if (bare := entry.metadata["bare"]) is not None:
         settings |= {"is_flag": False, "flag_value": bare}
         said += f"  [without a value: {bare}]"
-    if entry.default and values.kind is not bool:
+    if entry.default and values.kind is not bool and "[default:" not in said:
         settings["show_default"] = True
     return click.option(
-        _flag(entry.name),
+        flag,
+        entry.name,
         metavar=entry.metadata["metavar"] or None,
         help=re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", lambda found: _flag(found[1]), said),
         **settings,

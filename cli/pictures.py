@@ -108,7 +108,7 @@ def plot(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
-    from geodomain.drillholes.checks import notes_of
+    from geodomain.drillholes.findings import notes_of
     from geodomain.reporting.plot import plot_sections
 
     if labelled == "-":
@@ -119,12 +119,13 @@ def plot(
         raise click.UsageError(message)
     options.require_table(given)
     samples = hole_options.samples_of(given, "sampled", "grade")
-    holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
-    if (holes is None) != (within is None):
+    within, output = given.pop("within"), given["output"]
+    if bool(given["collar"]) != (within is not None):
         message = "--collar and --within go together: which drillholes, and how near to a section"
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
+        holes = hole_options.read_optional(given)
         drawn = plot_sections(
             labelled,
             domains=domains or by_name(solids),
@@ -238,9 +239,9 @@ def report(
     if given["density_unit"] and given["density"] is None:
         message = "--density-unit is the unit of the densities: give --density"
         raise click.UsageError(message)
-    holes = hole_options.read_optional(given)
     console = Console(quiet)
     with console.listening():
+        holes = hole_options.read_optional(given)
         done = report_file(
             labelled,
             domains=domains or by_name(solids),

@@ -48,7 +48,8 @@ class Key(NamedTuple):
     low, high : float, optional
         The least and the largest number. Zero as the least of a float is itself refused.
     reader : str
-        The function of `geodomain.tables.options` that reads it, so that both take the same words.
+        The function that reads it, so that options and keywords take the same words; of
+        `geodomain.tables.options` unless its module is named.
     """
 
     expected: str
@@ -92,7 +93,10 @@ LENGTH = Key(
 
 
 def read_by(reader: str, kind: type = str) -> Key:
-    """Return the values of a setting that a function of `geodomain.tables.options` reads."""
+    """Return the values of a setting that a function reads: a text, or the texts of a list.
+
+    Of a mapping it reads one NAME=VALUE, as an option has it, and returns the pair.
+    """
     return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
 
@@ -123,7 +127,7 @@ def setting(
     usual: object = None,
     note: str = "",
     metavar: str = "",
-    option: bool = True,
+    option: bool | str = True,
     bare: str | None = None,
 ) -> Value:
     """Return a field that is a keyword of functions and an option of commands.
@@ -141,8 +145,9 @@ def setting(
         What the docstring says beside that.
     metavar : str
         The value of the option, in words.
-    option : bool
-        Whether commands have an option for it; one may make its own.
+    option : bool or str
+        Whether commands have an option for it, or the name of the option where it differs; a
+        command may make its own.
     bare : str, optional
         The value of the option where it is given without one.
     """
@@ -258,17 +263,25 @@ def recorded(
     return found
 
 
-def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function], Function]:
-    """Return a decorator that tells readers of a function's keywords.
+def with_keywords(
+    kinds: type | tuple[type, ...], offered: type, **rest: type
+) -> Callable[[Function], Function]:
+    """Return a decorator that tells readers of the keywords of a function, or of a class.
 
-    The signature lists the fields of `kind` among the keys of the TypedDict `offered`, and so does
+    The signature lists the fields of `kinds` among the keys of the TypedDict `offered`, and so does
     the docstring, in the place of its parameter ``**settings``. Keywords that are no fields stay
     together: `rest` is their name and their TypedDict.
     """
-    some = [entry for entry in fields(kind) if entry.name in offered.__annotations__]
+    some = [
+        entry
+        for kind in (kinds if isinstance(kinds, tuple) else (kinds,))
+        for entry in fields(kind)
+        if entry.name in offered.__annotations__
+    ]
 
     def complete(function: Function) -> Function:
-        *given, last = inspect.signature(function).parameters.values()
+        called: Callable[..., object] = vars(function).get("__init__", function)
+        *given, last = inspect.signature(called).parameters.values()
         more = [
             inspect.Parameter(
                 entry.name,
@@ -282,7 +295,7 @@ def with_keywords(kind: type, offered: type, **rest: type) -> Callable[[Function
             last.replace(name=name, annotation=f"Unpack[{typed.__name__}]")
             for name, typed in rest.items()
         ]
-        vars(function)["__signature__"] = inspect.signature(function).replace(
+        vars(called)["__signature__"] = inspect.signature(called).replace(
             parameters=[*given, *more]
         )
         entries = "".join(

@@ -14,13 +14,17 @@ import pytest
 from click.testing import CliRunner
 
 import geodomain
-from geodomain.cli.drillholes import flag
+from geodomain.cli.console import KEYWORDS
+from geodomain.cli.drillholes import composite, crossings, flag
 from geodomain.cli.label import label
+from geodomain.cli.models import inspect as inspect_command
 from geodomain.cli.options import settings_options
+from geodomain.cli.pictures import plot, report
 from geodomain.cli.subblocks import subblock
 from geodomain.datasets.jobs import describe_job, hash_of
 from geodomain.datasets.stores import LocalStore
 from geodomain.domains.defaults import LabelDefaults
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling import settings as module
 from geodomain.labelling.labeller import prepare
 from geodomain.labelling.settings import FileKeywords, LabelSettings
@@ -143,6 +147,46 @@ def test_every_word_about_a_table_has_every_face(entry: Field[object]) -> None:
     asked = LabelSettings()
     changed = job(asked, TableSettings(**said)) != job(asked, TableSettings(**plain))  # type: ignore[arg-type]
     assert changed == entry.metadata["hashed"]
+
+
+@pytest.mark.parametrize("entry", fields(HoleSettings), ids=lambda entry: entry.name)
+def test_every_setting_of_holes_has_every_face(entry: Field[object]) -> None:
+    """Keyword, type and docstring of each function, option of each command, name in messages."""
+    assert entry.metadata["help"] and isinstance(entry.metadata["hashed"], bool)
+    assert HoleKeywords.__annotations__[entry.name].__forward_arg__ == entry.type
+    for function in (geodomain.Drillholes, geodomain.flag_file, geodomain.composite_file,
+                     geodomain.crossings_file):  # fmt: skip
+        keyword = inspect.signature(function).parameters[entry.name]
+        assert (keyword.kind, keyword.default) == (keyword.KEYWORD_ONLY, entry.default)
+        assert f"\n{entry.name} : " in str(inspect.getdoc(function))
+    for command in (flag, composite, crossings, inspect_command, plot, report):
+        option = next(each for each in command.params if each.name == entry.name)
+        assert isinstance(option, click.Option) and option.help
+        assert KEYWORDS[entry.name] == option.opts[0]
+
+
+def test_options_of_holes_are_taken_by_the_functions() -> None:
+    """What an option gives is what the keyword takes, its default too."""
+
+    @click.command()
+    @settings_options(HoleSettings)
+    def command(**given: object) -> None:
+        assert HoleSettings(**given) == HoleSettings(columns={"dip": "INCL"}, **asked)  # type: ignore[arg-type]
+
+    asked: dict[str, object] = {}
+    runner = CliRunner()
+    words = ["--hole-column", "dip=INCL"]
+    assert runner.invoke(command, words).exit_code == 0
+    asked |= {"method": "minimum curvature", "down": "negative", "bend": "20,30", "strict": True,
+              "accept": ("hole-bend:A", "dip-sign")}  # fmt: skip
+    words += ["--desurvey", "minimum-curvature", "--dip-down", "negative", "--bend", "20,30",
+              "--strict", "--accept", "hole-bend:A", "--accept", "dip-sign"]  # fmt: skip
+    done = runner.invoke(command, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert HoleSettings(bend="20,30").largest_bend == (20.0, 30.0)
+    for wrong in ({"method": "circles"}, {"down": "left"}, {"bend": "20"}, {"bend": (0, 30)}):
+        with pytest.raises(ValueError, match="it must be one of|is not ANGLE,LENGTH"):
+            HoleSettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_same_said_otherwise_is_the_same_job() -> None:

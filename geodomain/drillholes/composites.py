@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.drillholes.checks import Finding, notes_of
-from geodomain.drillholes.drillholes import Drillholes
-from geodomain.drillholes.flagging import Parts, cut_at, flag_parts, label_gaps
+from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
+from geodomain.drillholes.findings import Finding, notes_of
+from geodomain.drillholes.flagging import Parts, cut_at, flag_parts, label_gaps, without_domain
 from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.settings import HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.html import html_table, text_table
@@ -23,9 +24,10 @@ from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
-from geodomain.settings import BackendName
+from geodomain.settings import BackendName, with_keywords
 from geodomain.tables.conditions import with_policy
 from geodomain.tables.numbers import NegativeGrades
+from geodomain.tables.settings import TableSettings
 
 if TYPE_CHECKING:
     import pandas
@@ -330,6 +332,7 @@ def _stretch_at(stretches: Stretches, holes: NDArray[np.intp], depths: Floats) -
 # --- Composites of samples.
 
 
+@with_keywords((HoleSettings, TableSettings), SampleKeywords)
 def composite(
     intervals: TableLike,
     holes: Drillholes,
@@ -345,6 +348,7 @@ def composite(
     weld: float | None = None,
     backend: BackendName = "auto",
     threads: int | None = None,
+    **keywords: Unpack[SampleKeywords],
 ) -> Composites:
     """Average samples of drillholes over equal lengths, each within one domain.
 
@@ -360,8 +364,8 @@ def composite(
         Length of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns to average, weighted by length. Missing values are left out, and their length is
-        reported beside the mean. Negative values follow the keyword ``below_detection`` of
-        `holes`; without it they count as they are, with a warning.
+        reported beside the mean. Negative values follow ``below_detection``, here or of `holes`;
+        without it they count as they are, with a warning.
     short : {"keep", "merge", "drop"}
         What to do with a last piece shorter than `min_length`, where a hole leaves a domain: keep
         it as a composite, merge it into the one above, or drop it.
@@ -371,6 +375,7 @@ def composite(
         Label of samples outside every domain; by default that of `domains`.
     rule, allow_open, weld, backend, threads
         As for `label_file`.
+    **settings
 
     Returns
     -------
@@ -390,7 +395,8 @@ def composite(
     Warns
     -----
     GeodomainWarning
-        For negative grades.
+        For negative grades, and for what is in doubt about the holes and the samples, once for
+        `holes`.
 
     Examples
     --------
@@ -416,9 +422,13 @@ def composite(
     rest, _ = rest_labels(listed, names, settings)
     labeller = Labeller(listed, settings)
     conditions = [one.column for _, group in listed.conditions for one in group]
+    holes = for_samples(holes, keywords)
     rows = holes.match(intervals, also=[*grades, *conditions])
+    findings = [*holes.tell(listed), *rows.findings]
     refuse_overlaps(rows)
     parts = flag_parts(holes.paths, rows, labeller)
+    findings += without_domain(rows, parts.rows, parts.codes, labeller)
+    found = settle(holes, findings)
     gaps = label_gaps(holes.paths, rows, labeller)
     runs = runs_of(rows, parts, gaps)
     lost = len(labeller.targets) + LOST
@@ -449,7 +459,7 @@ def composite(
         length,
         dropped,
         negative,
-        tuple(rows.findings),
+        found,
         holes.report.dips,
     )
 

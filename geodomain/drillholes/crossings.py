@@ -25,8 +25,8 @@ from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.compute.native import thread_count
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
-from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.curves import Curves, HolePaths
+from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import counted, in_lines, warn
 from geodomain.html import html_table, text_table
 from geodomain.mesh.fitness import require_balanced, require_fit

@@ -16,15 +16,13 @@ hole do not depend on other holes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, Ints
+from geodomain.drillholes.settings import DipDown, Method
 
-Method = Literal["minimum curvature", "balanced", "tangent"]
-METHODS: tuple[Method, ...] = ("minimum curvature", "balanced", "tangent")
 # Number of rows computed at a time, so that intermediate arrays stay in the cache.
 _BLOCK = 1 << 14
 # Below this angle (b/2) / tan(b/2) is 1 - b^2/12 to the last place.
@@ -223,9 +221,6 @@ def _halved(
 
 
 # --- Azimuths and dips in degrees as unit vectors, and the sign of dips.
-
-DipDown = Literal["auto", "positive", "negative"]
-DIP_DOWN: tuple[DipDown, ...] = ("auto", "positive", "negative")
 
 
 def directions(azimuth: Floats, dip: Floats) -> Floats:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -13,43 +14,37 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.compute.data import Floats
 from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.drillholes.checks import (
-    BEND,
-    Finding,
+from geodomain.drillholes.crossings import HoleCrossings, find_crossings
+from geodomain.drillholes.curves import Curves, HolePaths
+from geodomain.drillholes.findings import Finding, accepted, refuse_bad, require_codes, sentences
+from geodomain.drillholes.ground import (
     Ground,
-    accepted,
     check_dips,
     check_topography,
-    refuse_bad,
-    require_bend,
-    require_codes,
-    tell,
+    ground_of,
     topography_among,
 )
-from geodomain.drillholes.crossings import HoleCrossings, find_crossings
-from geodomain.drillholes.curves import DIP_DOWN, METHODS, Curves, DipDown, HolePaths, Method
 from geodomain.drillholes.intervals import Intervals, match_intervals
-from geodomain.drillholes.making import HoleMaking, HoleReport
+from geodomain.drillholes.making import HoleReport, make_holes
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import (
-    HoleTable,
     Reading,
     TableLike,
     files_of,
     read_table,
     reading_of,
-    require_choice,
     several_tables,
 )
-from geodomain.errors import TableError, counted
+from geodomain.errors import TableError, counted, warn
 from geodomain.html import html_table
-from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.query.locator import Rule
-from geodomain.settings import BackendName
-from geodomain.tables.settings import TextKeywords
+from geodomain.settings import BackendName, among, read_keywords, with_keywords
+from geodomain.tables.settings import NumberKeywords, TableSettings
 
 SHOWN = 10
 
 
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
 @dataclass(frozen=True, eq=False, repr=False)
 class Drillholes:
     """Drillholes as curves in space, from their collars, surveys and intervals.
@@ -64,31 +59,9 @@ class Drillholes:
         dip are taken.
     intervals : the same, or several of them, optional
         Samples or logs: hole, FROM and TO. They tell where holes end whose collar does not.
-    method : {"minimum curvature", "balanced", "tangent"}
-        The curve between two stations: an arc that has both directions; one half along each; all
-        along the upper one. Above the first station and below the last a hole is straight.
-    down : {"auto", "positive", "negative"}
-        Which dips point down. "auto" decides once for a file, by the sign of the sum of its dips;
-        the stations of a hole count together as the square root of their number.
-    vertical : bool
-        Whether a hole without a station is vertical; it is left out otherwise.
-    strict : bool
-        Raise TableError for every warning among the findings: what would be left out or
-        unassigned, and what is in doubt.
-    topography : path, mesh or several of them, optional
-        The ground: collars away from it, and holes that end above it, are findings.
-    bend : (float, float)
-        The largest bend that is no finding: an angle in degrees, and the span that it is within.
-    accept : str or sequence of str
-        Findings to pass, as FINDING or FINDING:HOLE: they become notes.
-    columns : mapping of str to str, optional
-        Names of columns by what they hold, where they are unusual: "hole", "x", "y", "z", "end",
-        "at" (the depth of a station), "azimuth", "dip", "from", "to"; "survey.hole" is for one
-        table alone.
     threads : int, optional
         For reading text. [default: all cores]
-    **text
-        ``missing``, ``delimiter``, ``decimal``, ``encoding``, as for `label_file`.
+    **settings
 
     Attributes
     ----------
@@ -112,7 +85,12 @@ class Drillholes:
         Where columns are not there, a file cannot be read, no hole can be used, or, with
         ``strict``, anything is wrong.
     ValueError
-        For a bend or a finding to accept that there is not.
+        For a setting that cannot have its value.
+
+    Warns
+    -----
+    GeodomainWarning
+        For each warning among the findings, in the words of the commands.
 
     Notes
     -----
@@ -125,7 +103,7 @@ class Drillholes:
     >>> import geodomain, pandas
     >>> collar = pandas.DataFrame({"BHID": [1], "X": [500.0], "Y": [900.0], "Z": [100.0]})
     >>> survey = pandas.DataFrame({"BHID": [1, 1], "AT": [0, 90], "AZ": [90, 90], "DIP": [90, 0]})
-    >>> holes = geodomain.Drillholes(collar, survey)
+    >>> holes = geodomain.Drillholes(collar, survey, bend=(90, 90))
     >>> holes.positions("1", [0, 45, 90]).round(3).tolist()
     [[500.0, 900.0, 100.0], [516.782, 900.0, 59.486], [557.296, 900.0, 42.704]]
     """
@@ -137,10 +115,10 @@ class Drillholes:
     report: HoleReport
     files: tuple[Path, ...]
     _index: dict[str, int]  # rows by name
+    _settings: HoleSettings
     _reading: Reading
-    _strict: bool
     _ground: Ground | None
-    _passed: tuple[tuple[str, str | None], ...]
+    _told: set[str]  # the findings that were warned of
 
     def __init__(
         self,
@@ -148,37 +126,23 @@ class Drillholes:
         survey: TableLike | None = None,
         intervals: TableLike | Sequence[TableLike] | None = None,
         *,
-        method: Method = "minimum curvature",
-        down: DipDown = "auto",
-        vertical: bool = False,
-        strict: bool = False,
-        topography: MeshesLike | None = None,
-        bend: tuple[float, float] = BEND,
-        accept: str | Sequence[str] = (),
-        columns: Mapping[str, str] | None = None,
         threads: int | None = None,
-        **text: Unpack[TextKeywords],
+        **keywords: Unpack[HoleKeywords],
     ) -> None:
-        """Read the tables, and make the curves."""
-        require_choice("method", method, METHODS)
-        require_choice("down", down, DIP_DOWN)
-        reading = reading_of(columns, threads, text)
-        passed = require_codes(accept)
-        tiles = () if topography is None else as_meshes(topography)
-        ground = Ground(tiles[0].name, tiles) if tiles else None
-        made = HoleMaking(reading, method, down, vertical, require_bend(bend), ground, passed)
-        tables = several_tables(intervals)
-        values = made.make(collar, survey, tables)
-        if strict:
-            refuse_bad(values["report"].findings, "the tables of holes")
+        """Read the tables, make the curves, and tell what is in doubt."""
+        settings, reading = reading_of(keywords, threads)
+        ground, tables = ground_of(settings.topography), several_tables(intervals)
+        values = make_holes(collar, survey, tables, settings, reading, ground)
         for key, value in values.items():
             object.__setattr__(self, key, value)
-        object.__setattr__(self, "files", files_of([collar, survey, *tables, topography]))
+        files = files_of([collar, survey, *tables, settings.topography])
+        object.__setattr__(self, "files", files)
         object.__setattr__(self, "_index", {name: row for row, name in enumerate(self.names)})
+        object.__setattr__(self, "_settings", settings)
         object.__setattr__(self, "_reading", reading)
-        object.__setattr__(self, "_strict", strict)
         object.__setattr__(self, "_ground", ground)
-        object.__setattr__(self, "_passed", passed)
+        object.__setattr__(self, "_told", set())
+        settle(self, self.report.findings)
 
     def __len__(self) -> int:
         """Count the holes."""
@@ -336,14 +300,10 @@ class Drillholes:
     def match(self, intervals: TableLike, *, also: Sequence[str] | None = ()) -> Intervals:
         """Match the rows of a table of intervals with the holes; see `Intervals`."""
         table = read_table(intervals, "intervals", self._reading, also=also)
-        return self.match_table(table)
-
-    def match_table(self, table: HoleTable) -> Intervals:
-        """Match the rows of a table that was read."""
         return match_intervals(table, self._index, self.ends, self.report.left_out)
 
     def tell(self, domains: Domains | None = None) -> tuple[Finding, ...]:
-        """Warn of what is in doubt about the holes.
+        """Compare the holes with domains, and warn of what is in doubt about them.
 
         Parameters
         ----------
@@ -354,7 +314,7 @@ class Drillholes:
         Returns
         -------
         tuple of Finding
-            Those of `report`, and what the surface adds.
+            The findings of `report`, and those of the comparison.
 
         Raises
         ------
@@ -364,11 +324,16 @@ class Drillholes:
         Warns
         -----
         GeodomainWarning
-            For each warning among them.
+            For each warning among them, once for these holes.
         """
-        found = list(self.report.findings)
-        more: list[Finding] = []
-        if self._ground is None and domains is not None:
+        return settle(self, (*self.report.findings, *self._compared(domains)))
+
+    def _compared(self, domains: Domains | None) -> list[Finding]:
+        """Return the findings of a comparison with the surfaces and solids of domains."""
+        found: list[Finding] = []
+        if domains is None:
+            return found
+        if self._ground is None:
             surfaces = [
                 Ground(each.name, each.meshes)
                 for each in domains
@@ -376,12 +341,72 @@ class Drillholes:
             ]
             ground = topography_among(surfaces, self.paths)
             if ground is not None:
-                check_topography(more, ground, self.paths)
-        if domains is not None and all(each.code != "dip-from-vertical" for each in found):
+                check_topography(found, ground, self.paths)
+        if all(each.code != "dip-from-vertical" for each in (*self.report.findings, *found)):
             solids = [each for each in domains if not each.is_surface]
-            check_dips(more, [mesh for each in solids for mesh in each.meshes], self.paths)
-        found += accepted(more, self._passed)
-        if self._strict:
-            refuse_bad(found, "the tables of holes")
-        tell(found)
-        return tuple(found)
+            check_dips(found, [mesh for each in solids for mesh in each.meshes], self.paths)
+        return found
+
+
+def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Pass, refuse, or warn of findings about holes, as they were asked to; return them.
+
+    A finding that is there twice counts once.
+    """
+    settings = holes._settings
+    distinct = {str(each): each for each in accepted(found, require_codes(settings.accept))}
+    if settings.strict:
+        refuse_bad(distinct.values(), "the tables of holes")
+    for sentence in sentences(each for said, each in distinct.items() if said not in holes._told):
+        warn(sentence)
+    holes._told.update(distinct)
+    return tuple(distinct.values())
+
+
+def for_samples(holes: Drillholes, keywords: SampleKeywords) -> Drillholes:
+    """Return the same holes, with keywords about their samples besides those of their own."""
+    own = read_keywords(HoleSettings, keywords, SampleKeywords)
+    said, more = (
+        [each] if isinstance(each, str) else [*each]
+        for each in (holes._settings.accept, own.accept)
+    )
+    settings = replace(
+        holes._settings, strict=holes._settings.strict or own.strict, accept=[*said, *more]
+    )
+    text = {**holes._reading.text, **among(NumberKeywords, keywords)}
+    made = copy(holes)
+    vars(made).update(_settings=settings, _reading=replace(holes._reading, text=text))
+    accepted((), require_codes(more), (*holes.names, *holes.report.left_out))
+    return made
+
+
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
+def report_on_holes(
+    collar: TableLike,
+    survey: TableLike | None = None,
+    intervals: TableLike | Sequence[TableLike] | None = None,
+    **keywords: Unpack[HoleKeywords],
+) -> HoleReport:
+    """Return the report on tables of holes; its warnings are among its findings.
+
+    Parameters
+    ----------
+    collar, survey, intervals
+        As for `Drillholes`.
+    **settings
+
+    Returns
+    -------
+    HoleReport
+
+    Raises
+    ------
+    TableError, ValueError
+        As `Drillholes`.
+    """
+    settings, reading = reading_of(keywords)
+    ground, tables = ground_of(settings.topography), several_tables(intervals)
+    report = make_holes(collar, survey, tables, settings, reading, ground)["report"]
+    if settings.strict:
+        refuse_bad(report.findings, "the tables of holes")
+    return report

@@ -15,19 +15,15 @@ from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_lab
 from geodomain.drillholes.composites import Composites, Short, composite
 from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_crossings
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.drillholes.tables import (
-    HoleKeywords,
-    TableLike,
-    read_table,
-    reading_of,
-    require_outputs,
-)
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
+from geodomain.drillholes.tables import TableLike, read_table, reading_of, require_outputs
 from geodomain.errors import warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
-from geodomain.settings import BackendName
+from geodomain.settings import BackendName, with_keywords
+from geodomain.tables.settings import TableSettings
 
 
 def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> bytes:
@@ -42,6 +38,7 @@ def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> by
 # --- Crossings of drillholes with solids and surfaces.
 
 
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
 def crossings_file(
     collar: TableLike,
     survey: TableLike | None = None,
@@ -64,7 +61,7 @@ def crossings_file(
 
     Parameters
     ----------
-    collar, survey, intervals, **holes
+    collar, survey, intervals
         As for `Drillholes`.
     solids : mapping of str to meshes or paths, optional
         Closed wireframes by name.
@@ -79,6 +76,7 @@ def crossings_file(
         Whether to replace existing files.
     rule, allow_open, weld, backend, threads
         As for `label_file`.
+    **settings
 
     Returns
     -------
@@ -153,6 +151,7 @@ def _crossing_targets(
 # --- Composites of an interval table.
 
 
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
 def composite_file(
     intervals: PathGiven,
     domains: DomainsGiven,
@@ -165,7 +164,6 @@ def composite_file(
     short: Short = "keep",
     min_length: float | None = None,
     overwrite: bool = False,
-    strict: bool = False,
     threads: int | None = None,
     background: str | None = None,
     rule: Rule = "parity",
@@ -185,12 +183,11 @@ def composite_file(
     output : path or None
         CSV file of the composites: hole, from, to, length, x, y and z of the middle, domain, and
         for each grade its mean and the length without a value; "-" is stdout.
-    collar, survey, **holes
+    collar, survey
         As for `Drillholes`.
     overwrite : bool
         Whether to replace an existing output.
-    strict : bool
-        Raise TableError for every warning about the tables of holes.
+    **settings
 
     Returns
     -------
@@ -222,11 +219,9 @@ def composite_file(
     places = require_outputs([output], tables, overwrite=overwrite)
     sources = domains_to_label(domains, weld=weld)
     refuse_inputs(places, sources.files)
-    table = read_table(
-        intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
-    )
-    drillholes = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
-    findings = drillholes.tell(sources.domains)
+    _, reading = reading_of(holes, threads)
+    table = read_table(intervals, "intervals", reading, also=None)
+    drillholes = Drillholes(collar, survey, table, threads=threads, **holes)
     composites = composite(
         table,
         drillholes,
@@ -241,7 +236,6 @@ def composite_file(
         backend=backend,
         threads=threads,
     )
-    composites = replace(composites, findings=findings)
     if output is not None:
         with open_target(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(composites.headings, composites.rows())))

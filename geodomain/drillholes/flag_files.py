@@ -17,8 +17,8 @@ from geodomain.checks.blocks import say_box
 from geodomain.compute.data import Floats
 from geodomain.domains.order import DomainsLike, as_domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.drillholes.checks import Finding, notes_of
-from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
+from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.drillholes.flagging import (
     BY,
     By,
@@ -30,10 +30,11 @@ from geodomain.drillholes.flagging import (
     flag_parts,
     majority,
     make_cuts,
+    without_domain,
 )
 from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import (
-    HoleKeywords,
     HoleTable,
     TableLike,
     read_table,
@@ -54,6 +55,7 @@ from geodomain.labelling.settings import LabelSettings, PointKeywords, WriteKeyw
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.tables.in_memory import BlockFrame
 from geodomain.tables.new_columns import NewColumn, plan_splice
+from geodomain.tables.settings import TableSettings
 from geodomain.tables.text import TextRows
 
 if TYPE_CHECKING:
@@ -362,7 +364,7 @@ class FlagKeywords(WriteKeywords, HoleKeywords, total=False):
     codes: bool
 
 
-@with_keywords(LabelSettings, FlagKeywords, holes=HoleKeywords)
+@with_keywords((LabelSettings, HoleSettings, TableSettings), FlagKeywords)
 def flag_file(
     intervals: PathGiven,
     domains: DomainsGiven,
@@ -374,7 +376,6 @@ def flag_file(
     min_length: float = 0.001,
     coordinates: bool = False,
     overwrite: bool = False,
-    strict: bool = False,
     **keywords: Unpack[FlagKeywords],
 ) -> FlagSummary:
     r"""Flag the samples of drillholes in a file by the domains that they are in.
@@ -392,7 +393,7 @@ def flag_file(
         As for `label_file`; conditions are about columns of `intervals`.
     output : path or None
         Where to write, in the format of `intervals`; "-" is stdout, None only flags and reports.
-    collar, survey, **holes
+    collar, survey
         As for `Drillholes`.
     by : {"middle", "majority", "split"}
         The domain of the middle of each interval, along the hole; that of its greatest length, of
@@ -404,8 +405,6 @@ def flag_file(
         Add columns x, y, z of the middle of each row, to 6 decimals; in Parquet all digits.
     overwrite
         As for `label_file`.
-    strict : bool
-        Raise TableError for every warning about the tables of holes.
     **settings
 
     Returns
@@ -461,9 +460,10 @@ def flag_file(
         refuse_inputs(places, given.files)
         labeller = Labeller(given.domains, asked)
         settings = with_labels(asked, given.domains)
-        source, made, rows = read_samples(
-            intervals, collar, survey, strict=strict, threads=asked.threads, **holes
-        )
+        _, reading = reading_of(holes, asked.threads)
+        table = read_table(intervals, "intervals", reading, also=None)
+        made = Drillholes(collar, survey, table, threads=asked.threads, **holes)
+        rows, source = made.match(table), sample_file(table)
         findings = made.tell(given.domains)
         if not asked.allow_disjoint:
             refuse_apart(labeller, made, rows)
@@ -478,6 +478,8 @@ def flag_file(
                 several = np.flatnonzero(np.bincount(parts.rows, minlength=len(lost)) > 1)
                 cuts = make_cuts(len(lost), parts, lost, source.spelled(rows, several), least)
         found = flagged_rows(made, rows, flags, cuts)
+        pieces = np.arange(len(found.codes)) if cuts is None else cuts.rows
+        findings += settle(made, without_domain(rows, pieces, found.codes, labeller))
         (new,) = new_columns(settings, labeller.targets)
         written = source.written(rows, found, new, coordinates=coordinates)
         if output is not None:
@@ -504,32 +506,6 @@ def flag_file(
     )
 
 
-def read_samples(
-    intervals: PathGiven,
-    collar: TableLike,
-    survey: TableLike | None,
-    *,
-    strict: bool,
-    threads: int | None,
-    **holes: Unpack[HoleKeywords],
-) -> tuple[SampleFile, Drillholes, Intervals]:
-    """Read the holes and the intervals, once each.
-
-    Returns
-    -------
-    source : SampleFile
-        The file of the intervals, every column of which can be asked for.
-    made : Drillholes
-    rows : Intervals
-    """
-    table = read_table(
-        intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
-    )
-    made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
-    rows = made.match_table(table)
-    return sample_file(table), made, rows
-
-
 def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None:
     """Raise TableError where no domain's box meets the holes', with a guess why."""
     if holes.report.bounds is None or not rows.usable.any():
@@ -550,6 +526,10 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
 # --- Flag the samples of a table in memory by the domains that they are in.
 
 
+class FrameKeywords(PointKeywords, SampleKeywords, total=False):
+    """The keywords of `flag`."""
+
+
 @overload
 def flag(
     frame: TableOf[ColumnT],
@@ -559,7 +539,7 @@ def flag(
     by: Literal["middle", "majority"] = ...,
     min_length: float = ...,
     column: str = ...,
-    **settings: Unpack[PointKeywords],
+    **settings: Unpack[FrameKeywords],
 ) -> ColumnT: ...
 
 
@@ -572,11 +552,11 @@ def flag(
     by: Literal["split"],
     min_length: float = ...,
     column: str = ...,
-    **settings: Unpack[PointKeywords],
+    **settings: Unpack[FrameKeywords],
 ) -> IntoDataFrameT: ...
 
 
-@with_keywords(LabelSettings, PointKeywords)
+@with_keywords((LabelSettings, HoleSettings, TableSettings), FrameKeywords)
 def flag(
     frame: TableOf[LabelColumn] | IntoDataFrame,
     holes: Drillholes,
@@ -585,7 +565,7 @@ def flag(
     by: By = "middle",
     min_length: float = 0.001,
     column: str = "domain",
-    **settings: Unpack[PointKeywords],
+    **settings: Unpack[FrameKeywords],
 ) -> LabelColumn | IntoDataFrame:
     """Return the domain of each sample of a table, or the table with its samples split at walls.
 
@@ -618,6 +598,11 @@ def flag(
     TypeError, TableError, DomainError, MeshError, PointError
         As `label_blocks` and `Drillholes`.
 
+    Warns
+    -----
+    GeodomainWarning
+        For what is in doubt about the holes and the samples, once for `holes`.
+
     Examples
     --------
     >>> import geodomain, pandas
@@ -635,20 +620,27 @@ def flag(
         raise ValueError(message)
     least = check_length(min_length)
     ordered = as_domains(domains)
-    asked = read_keywords(LabelSettings, settings, PointKeywords)
+    asked = read_keywords(LabelSettings, settings, FrameKeywords)
     labeller = Labeller(ordered, asked)
     taken = cast("IntoDataFrame", frame)
+    holes = for_samples(holes, among(SampleKeywords, settings))
     rows = holes.match(taken)
+    holes.tell(ordered)
+    settle(holes, rows.findings)
     native = BlockFrame(taken, rows.table.name)
     names = [target.name for target in ordered.targets]
     rest, lost = rest_labels(ordered, names, asked)
     categories, table = categories_of(ordered, rest, lost)
+    every = np.arange(len(native))
     if by == "middle":
         codes = flag_middles(holes.paths, rows, labeller).codes
+        settle(holes, without_domain(rows, every, codes, labeller))
         return as_categorical(native, table[codes], categories, column)
     parts = flag_parts(holes.paths, rows, labeller)
     if by == "majority":
-        return as_categorical(native, table[majority(rows, parts, labeller)], categories, column)
+        codes = majority(rows, parts, labeller)
+        settle(holes, without_domain(rows, every, codes, labeller))
+        return as_categorical(native, table[codes], categories, column)
     unusable = np.full(len(native), len(labeller.targets) + LOST, np.intp)
     several = np.flatnonzero(np.bincount(parts.rows, minlength=len(native)) > 1)
     spelled = []
@@ -657,6 +649,7 @@ def flag(
         each[several] = [Decimal(repr(value)) for value in values[several].tolist()]
         spelled.append(each)
     cuts = make_cuts(len(native), parts, unusable, spelled, least)
+    settle(holes, without_domain(rows, cuts.rows, cuts.codes, labeller))
     begins, ends = cuts.depths(rows.starts, rows.ends)
     roles = rows.table.roles
     cut = native.with_rows(cuts.rows, {roles["from"]: begins, roles["to"]: ends}, {})

@@ -16,6 +16,7 @@ from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import allowed_rows, condition_columns
 from geodomain.drillholes.crossings import cross_walls
 from geodomain.drillholes.curves import HolePaths
+from geodomain.drillholes.findings import Finding, note
 from geodomain.drillholes.intervals import Intervals
 from geodomain.errors import DomainError
 from geodomain.labelling.labeller import LOST, Labeller
@@ -122,6 +123,27 @@ def label_gaps(
     allowed = [never if some else None for _, some in labeller.domains.conditions]
     codes = _judged(labeller, middles, allowed if any(mask is never for mask in allowed) else None)
     return gap_holes, Parts(pieces, begins, stops, codes)
+
+
+def without_domain(
+    rows: Intervals, pieces: NDArray[np.intp], codes: NDArray[np.intp], labeller: Labeller
+) -> list[Finding]:
+    """Return a finding about samples that have a place, and no domain.
+
+    Parameters
+    ----------
+    rows : Intervals
+    pieces, codes : (m,) intp
+        Interval and domain code of each piece.
+    labeller : Labeller
+    """
+    found: list[Finding] = []
+    lost = (codes >= len(labeller.targets) + LOST) & rows.usable[pieces]
+    samples = np.unique(pieces[lost]).tolist()
+    order, ids = rows.table.ids
+    note(found, "sample-unassigned", [ids[order[row]] for row in samples],
+         lambda number: f"at {rows.starts[samples[number]]:g}")  # fmt: skip
+    return found
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.drillholes.checks import Finding, id_proposals, note
+from geodomain.drillholes.findings import Finding, id_proposals, note
 from geodomain.drillholes.tables import HoleTable
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.drillholes.curves import DipDown, Method
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.errors import TableError
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
@@ -24,7 +24,8 @@ from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
 from geodomain.formats.registry import other_formats_named
-from geodomain.inputs import MeshesLike, PathGiven
+from geodomain.inputs import PathGiven
+from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
 from geodomain.tables.dialect import (
     DELIMITERS,
@@ -80,6 +81,7 @@ _NAMES: dict[Table, dict[str, str]] = {
     },
 }
 _OPTIONAL = {"end", "azimuth", "dip"}
+_ROLES = dict.fromkeys(role for roles in _NAMES.values() for role in roles)
 # Of two sets of coordinates one may be local: only a collar's own names come before others.
 _COORDINATES, _COLLAR = {"x", "y", "z"}, "collar"
 
@@ -169,17 +171,6 @@ def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> b
     return True
 
 
-def check_roles(given: Mapping[str, str]) -> None:
-    """Refuse a role that there is not."""
-    known = {role for roles in _NAMES.values() for role in roles}
-    known |= {f"{table}.{role}" for table, roles in _NAMES.items() for role in roles}
-    for role in given:
-        if role not in known:
-            message = f"columns has {role!r}, which is none of hole, x, y, z, end, at, azimuth, dip"
-            message += ", from and to, or such as survey.hole"
-            raise ValueError(message)
-
-
 def _given(
     names: Sequence[str], table: Table, role: str, given: Mapping[str, str], title: str
 ) -> int | None:
@@ -232,65 +223,62 @@ def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
             raise TableError(message)
 
 
-# --- The keywords of functions that read tables of holes, and how they say to read them.
+# --- How tables of holes are read.
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How tables of text are to be read.
+    """How tables of text are read.
 
     Attributes
     ----------
     columns : mapping of str to str
         Names of columns by role, as for `find_roles`.
-    options : TableOptions
-        Delimiter, decimal mark, encoding, and what stands for missing values.
+    text : mapping
+        Keywords of `TextKeywords`.
     threads : int, optional
         For scanning text.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
-    options: TableOptions = field(default_factory=TableOptions)
+    text: Mapping[str, object] = field(default_factory=dict)
     threads: int | None = None
 
+    @cached_property
+    def options(self) -> TableOptions:
+        """Delimiter, decimal mark, encoding, and how numbers are read."""
+        return options_among(self.text)
+
     def __post_init__(self) -> None:
-        """Refuse roles that there are not."""
-        check_roles(self.columns)
+        """Refuse a role that does not exist, and values of keywords that do not."""
+        known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
+        for role in self.columns:
+            if role not in known and role not in _ROLES:
+                message = (
+                    f"columns= names {role!r}, which is not a role; the roles are "
+                    f"{', '.join(_ROLES)}, each for all tables, or for one of them as survey.hole"
+                )
+                raise ValueError(message)
 
 
-class HoleKeywords(TextKeywords, total=False):
-    """The keywords of `Drillholes` that functions on files take too."""
-
-    method: Method
-    down: DipDown
-    vertical: bool
-    topography: MeshesLike | None
-    bend: tuple[float, float]
-    accept: str | Sequence[str]
-    columns: Mapping[str, str] | None
-
-
-def reading_of(
-    columns: Mapping[str, str] | None, threads: int | None, text: TextKeywords
-) -> Reading:
-    """Return how tables are read, of keywords for `Drillholes`; keywords about curves are ignored.
+def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[HoleSettings, Reading]:
+    """Return what a function's keywords say: how holes are made, and how tables are read.
 
     Raises
     ------
     TypeError
-        For a keyword that there is not.
+        For a keyword that does not exist.
+    ValueError
+        For a value that a setting cannot have.
     """
-    for name in text.keys() - HoleKeywords.__annotations__.keys():
-        message = f"there is no keyword {name!r}; columns are named with columns={{'x': 'EAST'}}"
+    for name in keywords.keys() & _ROLES.keys():
+        message = (
+            f"there is no keyword {name!r}; columns are named with columns={{{name!r}: 'EAST'}}"
+        )
         raise TypeError(message)
-    return Reading(dict(columns or {}), options_among(text), threads)
-
-
-def require_choice(key: str, value: object, choices: Sequence[object]) -> None:
-    """Raise ValueError for a value that is none of the choices."""
-    if value not in choices:
-        message = f"{key} is {value!r}; it can be {', '.join(map(repr, choices))}"
-        raise ValueError(message)
+    settings = read_keywords(HoleSettings, keywords, HoleKeywords)
+    reading = Reading(dict(settings.columns or {}), among(TextKeywords, keywords), threads)
+    return settings, reading
 
 
 # --- The files that tables of holes come from, and the outputs that must not replace them.

@@ -20,8 +20,8 @@ import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.domains.order import Domains
-from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import TableError, collect_warnings, counted
 from geodomain.files.unchanged import Digest
 from geodomain.mesh.mesh import Mesh

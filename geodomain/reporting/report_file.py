@@ -10,8 +10,8 @@ from typing import Unpack
 
 from geodomain.checks.columns import density_unit as unit_of
 from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
-from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.findings import Finding, notes_of, sentences
 from geodomain.drillholes.tables import TableLike, files_of
 from geodomain.errors import collect_warnings, counted, in_lines
 from geodomain.files.outputs import refuse_inputs, require_places
@@ -269,6 +269,8 @@ def gather_content(
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
             findings = () if holes is None else holes.tell(listed)
+            # The holes may have told them before.
+            warned += [each for each in sentences(findings) if each not in warned]
             blocks = read_blocks(
                 source,
                 options,

@@ -265,6 +265,19 @@ def read_limit(value: float) -> float:
     return limit
 
 
+def read_limit_of(text: str) -> tuple[str, float]:
+    """Read COLUMN=LIMIT."""
+    column, _, number = text.rpartition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not column or not 0 < limit < math.inf:
+        message = f"{text!r} is not COLUMN=LIMIT, such as AU=0.01"
+        raise ValueError(message)
+    return column, limit
+
+
 def read_turns(value: str | Turns) -> Turns:
     """Split AXIS=DEGREES,... into turns; a sequence of turns is returned as it is."""
     if not isinstance(value, str):

@@ -142,7 +142,7 @@ class TableSettings(PlaceSettings):
     )
     detection_limit: Mapping[str, float] | None = setting(
         None,
-        read_by("read_limit", dict),
+        read_by("read_limit_of", dict),
         "With below_detection=: the limit of words such as BDL in a column; may be repeated.",
         hashed=True,
         metavar="COLUMN=LIMIT",

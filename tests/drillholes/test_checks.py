@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from holes import SLIPS, try_collars
@@ -16,9 +19,12 @@ from wireframes import box
 import geodomain
 from geodomain import Drillholes, GeodomainWarning, Mesh, TableError
 from geodomain.cli import main
-from geodomain.drillholes.checks import KINDS, Finding
-from geodomain.drillholes.making import check_collars
+from geodomain.drillholes.collars import check_collars
+from geodomain.drillholes.findings import KINDS, Finding
 from geodomain.formats.wireframes import write_mesh
+
+# Findings are read from reports; whether they are warned of has tests of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 GROUND = 380.0
 NAMES = [f"DH{number:03}" for number in range(1, 13)]
@@ -469,15 +475,16 @@ VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
-    tables(changed(collars(), "DH005", 3, -99), changed(stations(), "DH002", 2, 630.0, at=0))
+    survey = [row for row in changed(stations(), "DH002", 2, 630.0, at=0) if row[1] < 120]
+    tables(changed(collars(), "DH005", 3, -99), survey)
     said = run(verb).output
     for words in (
         "1 collar whose coordinate is a mark of a missing value "
         "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
         "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
-        "negative ones point down (0 of survey.csv are positive, 36 not)",
-        "12 holes that go on straight below their last station "
-        "(DH001, DH002, DH003, DH004, DH005, ..) [survey-short]",
+        "negative ones point down (0 of survey.csv are positive, 24 not)",
+        "12 holes that go on straight for longer than between any two of their stations "
+        "(DH001: the last 90 of 150, DH002: the last 90 of 150, ",
     ):
         assert words in said
     assert "error" not in said
@@ -493,19 +500,23 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
 
 def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
-    tables(changed(collars(), "DH005", 3, -99))
+    survey = [row for row in stations() if row[1] < 120]
+    tables(changed(collars(), "DH005", 3, -99), survey)
     run("report", "--accept", "survey-short", "--topography", "ground.ply")
     text = Path("r.html").read_text()
     assert '<ul id="hole-notes"><li>dips: negative ones point down (0 of survey.csv are' in text
     assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
-    assert "<li>note: 12 holes that go on straight below their last station (DH001, " in text
+    assert (
+        "<li>note: 12 holes that go on straight for longer than between any two of their stations "
+        in text
+    )
     scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
     assert scene["drillholes"]["dips"].startswith("negative ones point down")
     codes = [each["code"] for each in scene["drillholes"]["findings"]]
     assert codes == ["survey-short", "collar-mark", "collar-off-topography"]
     holes = Drillholes("collar.csv", "survey.csv", "assay.csv")
-    with pytest.warns(GeodomainWarning, match="collar-mark"):
-        done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
+    done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
+    assert "neighbours 375 to 384) [collar-mark]. Fill in" in Path("s.html").read_text()
     assert [each.code for each in done.findings] == codes[:2]
     assert "\nnote: 12 holes that go on straight" in str(done) and holes.report.dips in str(done)
 
@@ -526,7 +537,7 @@ def test_a_surface_of_the_domains_is_the_topography() -> None:
     # A hanging wall, far below the collars, is no topography.
     sheet = Mesh([[4000, 8000, 100], [6000, 8000, 100], [5000, 9999, 100]], [[0, 1, 2]])
     domains = geodomain.Domains([geodomain.Domain("HW", sheet, kind="above")])
-    assert Drillholes("collar.csv", "survey.csv").tell(domains)[-1].code != "collar-off-topography"
+    assert Drillholes("collar.csv", "survey.csv").tell(domains) == ()
 
 
 def test_positions_do_not_depend_on_what_is_accepted() -> None:
@@ -584,12 +595,77 @@ def test_a_topography_is_not_overwritten() -> None:
     )
 
 
-def test_python_is_warned_by_the_verbs_and_not_by_the_noun() -> None:
+def said_by(call: Callable[[], object]) -> list[str]:
+    """Return what a call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in caught]
+
+
+def test_python_is_warned_once_of_each_finding() -> None:
     files = tables(changed(collars(), "DH005", 3, -99))
-    holes = Drillholes(*files)
-    with pytest.warns(GeodomainWarning, match=r"\[collar-mark\]. Fill in the coordinate, or"):
-        found = holes.tell()
-    assert found == holes.report.findings
+    made: list[Drillholes] = []
+    (said,) = said_by(lambda: made.append(Drillholes(*files)))
+    assert "[collar-mark]. Fill in the coordinate, or" in said
+    (holes,) = made
+    assert holes.tell() == holes.report.findings
+    frame, ore = pd.read_csv("assay.csv"), {"ORE": geodomain.read_mesh("ore.ply")}
+    assert said_by(holes.tell) == []
+    assert said_by(lambda: geodomain.flag(frame, holes, ore)) == []
+    assert said_by(lambda: geodomain.composite(frame, holes, ore, length=5.0)) == []
+    frame.loc[0, "HOLEID"] = "dh001"
+    (said,) = said_by(lambda: geodomain.flag(frame, holes, ore))
+    assert said.startswith("1 interval of a hole without a collar (dh001: is it 'DH001'?)")
+    assert said_by(lambda: geodomain.composite(frame, holes, ore, length=5.0)) == []
+
+
+def test_commands_and_python_warn_in_the_same_words() -> None:
+    files = tables(changed(collars(), "DH005", 3, -99), log=[["DHX", 0, 10, 1.0], *samples()])
+    printed = run("flag").stderr.splitlines()
+    ore = {"ORE": geodomain.read_mesh("ore.ply")}
+    holes: list[Drillholes] = []
+    said = said_by(lambda: holes.append(Drillholes(*files[:2])))
+    said += said_by(lambda: geodomain.flag(pd.read_csv("assay.csv"), holes[0], ore))
+    as_printed = [f"warning: {each}" for each in said]
+    assert len(said) == 2
+    assert [each.replace("missing=", "--missing") for each in as_printed] == [
+        line for line in printed if line.startswith("warning")
+    ]
+
+
+def test_samples_of_frames_are_refused_and_passed_as_by_commands() -> None:
+    holes = Drillholes(*tables()[:2])
+    frame = pd.DataFrame([["DHX", 0, 10], *(row[:3] for row in samples())],
+                         columns=["HOLEID", "FROM", "TO"])  # fmt: skip
+    ore = {"ORE": geodomain.read_mesh("ore.ply")}
+    for verb in (
+        lambda **more: geodomain.flag(frame, holes, ore, **more),
+        lambda **more: geodomain.composite(frame, holes, ore, length=5.0, **more),
+    ):
+        with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; mend them"):
+            verb(strict=True)
+        verb(strict=True, accept="interval-no-collar:DHX")
+        with pytest.raises(ValueError, match="there is no finding 'no' to accept"):
+            verb(accept="no")
+
+
+def test_samples_without_a_domain_are_named_and_strict_refuses_them() -> None:
+    sheet = Mesh([[5000, 8000, 0], [5100, 8000, 0], [5100, 9999, 0], [5000, 9999, 0]],
+                 [[0, 1, 2], [0, 2, 3]])  # fmt: skip
+    domains = geodomain.Domains([geodomain.Domain("AIR", sheet, kind="above")])
+    holes = Drillholes(*tables()[:2])
+    frame = pd.read_csv("assay.csv")
+    for by in ("middle", "majority", "split"):
+        with pytest.raises(TableError, match=r"samples without a domain.*\[sample-unassigned\]"):
+            geodomain.flag(frame, holes, domains, by=by, strict=True)
+    with pytest.warns(GeodomainWarning, match=r"\(DH001 at \d+, .*\[sample-unassigned\]"):
+        labels = geodomain.flag(frame, holes, domains)
+    assert labels.isna().sum() == 6 * 15
+    geodomain.flag(frame, holes, domains, strict=True, accept="sample-unassigned")
+    with pytest.raises(TableError, match="sample-unassigned"):
+        geodomain.flag_file("assay.csv", domains, None, collar="collar.csv", survey="survey.csv",
+                            strict=True)  # fmt: skip
 
 
 def test_the_documentation_lists_every_finding() -> None:

@@ -17,6 +17,9 @@ import geodomain
 from geodomain import Domain, Drillholes, Mesh, Stack
 from geodomain.drillholes.crossings import SAGITTA, cross_walls
 
+# Holes of a few straight lines bend and begin at 0, which is warned of.
+pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+
 
 def holes_of(*holes: tuple, end: float = 100.0, **options) -> Drillholes:
     """Make holes of (collar, stations), each station (depth, azimuth, dip)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodomain.drillholes.curves import (
-    METHODS,
     bends_between,
     directions,
     make_curves,
@@ -18,6 +18,9 @@ from geodomain.drillholes.curves import (
     sign_of_down,
     sine_cosine,
 )
+from geodomain.drillholes.settings import Method
+
+METHODS = get_args(Method)
 
 
 def one_hole(depths: list[float], azimuths: list[float], dips: list[float], method: str):

@@ -175,7 +175,8 @@ def test_surfaces_and_their_rims(folder: Path) -> None:
     Path("survey.csv").write_text("BHID,AT,BRG,DIP\nA,0,90,0\nB,0,90,0\n")
     sheet = Mesh([[0, 0, 0], [20, 0, 0], [20, 20, 0], [0, 20, 0]], [[0, 1, 2], [0, 2, 3]])
     domains = [Domain("AIR", sheet, kind="above")]
-    lines = flagged("BHID,FROM,TO\nA,0,30\n", domains, by="split", unassigned="?")
+    with pytest.warns(geodomain.GeodomainWarning, match=r"1 sample without a domain.* \(A at 0\)"):
+        lines = flagged("BHID,FROM,TO\nA,0,30\n", domains, by="split", unassigned="?")
     assert lines[1:] == ["A,0,15,AIR", "A,15,30,?"]
 
 

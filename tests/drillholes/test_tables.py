@@ -13,6 +13,9 @@ import pytest
 from geodomain import Drillholes, TableError
 from geodomain.drillholes.tables import find_roles
 
+# Findings are read from reports; whether they are warned of has tests of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR\nA,0,0,100\nB,50,0,100\n"
 SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nA,50,0,80\nB,0,90,60\n"
 ASSAY = "BHID,FROM,TO,AU\nA,0,2,1.5\nA,2,4,-\nB,0,9,2\n"
@@ -127,7 +130,10 @@ def test_the_last_direction_goes_on_to_the_end(tmp_path: Path) -> None:
                      assay=assay)  # fmt: skip
     assert holes.positions("B", [100]).tolist() == [[150, 0, 100]]
     assert np.isnan(holes.positions("B", [100.5, -1, np.nan])).all()
-    assert found(holes)["holes that go on straight below their last station"] == 2
+    assert (
+        found(holes)["holes that go on straight for longer than between any two of their stations"]
+        == 1
+    )
 
 
 def test_a_station_below_the_end_bends_and_adds_no_length(tmp_path: Path) -> None:
@@ -354,7 +360,7 @@ def test_slips_of_the_caller(tmp_path: Path) -> None:
         holes.positions(["A", "B"], [1, 2, 3])
     with pytest.raises(ValueError, match="method is 'curved'"):
         holes_of(tmp_path, method="curved")
-    with pytest.raises(ValueError, match="columns has 'depth'"):
+    with pytest.raises(ValueError, match="columns= names 'depth', which is not a role"):
         holes_of(tmp_path, columns={"depth": "AT"})
     with pytest.raises(TypeError, match="holes are texts"):
         holes.positions(1.5, [1])

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from campaign import Case, campaign
 
 import geodomain
-from geodomain.drillholes.checks import Finding
-from geodomain.drillholes.making import check_collars
+from geodomain.drillholes.collars import check_collars
+from geodomain.drillholes.findings import Finding
 from geodomain.errors import GeodomainError
 
 _WORDS = (

@@ -1,0 +1,154 @@
+"""Holes against the ground and the solids: collars off it, ends above it, odd dips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from geodomain.compute.data import Bools, Floats
+from geodomain.drillholes.curves import Curves, HolePaths, make_curves
+from geodomain.drillholes.findings import Finding, note
+from geodomain.inputs import MeshesLike, as_meshes
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.segments import SegmentIntersector
+
+
+class Ground(NamedTuple):
+    """A topography: its name, and its tiles."""
+
+    name: str
+    tiles: Sequence[Mesh]
+
+    def heights(self, points: Floats) -> Floats:
+        """Return the elevation at points, nearest to each; NaN outside its footprint."""
+        found = np.full(len(points), np.nan)
+        if not len(points):
+            return found
+        for tile in self.tiles:
+            low = min(float(tile.bounds[0, 2]), float(points[:, 2].min())) - 1.0
+            high = max(float(tile.bounds[1, 2]), float(points[:, 2].max())) + 1.0
+            ends = points.copy(), points.copy()
+            ends[0][:, 2], ends[1][:, 2] = high, low
+            with SegmentIntersector(tile, backend="cpu") as intersector:
+                hits = intersector.intersect(ends, mode="all")
+            heights = high + hits.t * (low - high)
+            for row, height in zip(hits.segment.tolist(), heights.tolist(), strict=True):
+                if not abs(height - points[row, 2]) >= abs(found[row] - points[row, 2]):
+                    found[row] = height
+        return found
+
+
+def ground_of(topography: MeshesLike | None) -> Ground | None:
+    """Return a topography by the name of its first tile."""
+    tiles = () if topography is None else as_meshes(topography)
+    return Ground(tiles[0].name, tiles) if tiles else None
+
+
+def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | None:
+    """Return the surface that is the topography: the first at which most of the collars are."""
+    reach = 0.05 * float(np.median(holes.ends)) if len(holes) > 2 else 0.0
+    for ground in surfaces:
+        away = np.abs(holes.collars[:, 2] - ground.heights(holes.collars))
+        if 2 * int((np.nan_to_num(away, nan=np.inf) <= reach).sum()) > len(holes) > 2:
+            return ground
+    return None
+
+
+def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> None:
+    """Compare collars, and the ends of holes, with a topography.
+
+    What counts as away is 10 times the median deviation of the collars from it, and a twentieth
+    of the usual length of a hole at least. Dips are suspected to be measured from the vertical if
+    at least half of the holes end above the topography or beside it, and at most a fifth of these
+    would if they were.
+    """
+    collars, names = holes.collars, holes.names
+    heights = ground.heights(collars)
+    away = collars[:, 2] - heights
+    known = np.isfinite(away)
+    if not known.any():
+        return
+    spread = float(np.median(np.abs(away[known] - np.median(away[known]))))
+    slack = max(10.0 * spread, 0.05 * float(np.median(holes.ends)))
+    with np.errstate(invalid="ignore"):
+        off = np.flatnonzero(np.abs(away) > slack)
+    note(found, "collar-off-topography", [names[row] for row in off],
+         value=lambda number: f"z {collars[off[number], 2]:.10g}, "
+         f"{ground.name} {heights[off[number]]:.10g}")  # fmt: skip
+    sound = np.abs(np.nan_to_num(away, nan=np.inf)) <= slack
+    ends = holes.points_at(np.arange(len(holes)), holes.ends)
+    levels = ground.heights(ends)
+    with np.errstate(invalid="ignore"):
+        above = sound & (ends[:, 2] - levels > slack)
+    rows = np.flatnonzero(above)
+    note(found, "end-above-topography", [names[row] for row in rows],
+         value=lambda number: f"z {ends[rows[number], 2]:.10g}, "
+         f"{ground.name} {levels[rows[number]]:.10g}")  # fmt: skip
+    lost = int((above | (sound & _beyond(ground, ends))).sum())
+    if lost < 2 or 2 * lost < int(sound.sum()):
+        return
+    other = _from_vertical(holes)
+    others = other.at(other.find(np.arange(len(holes)), holes.ends), holes.ends)
+    with np.errstate(invalid="ignore"):
+        high = others[:, 2] - ground.heights(others) > slack
+    if 5 * int((sound & (high | _beyond(ground, others))).sum()) <= lost:
+        note(found, "dip-from-vertical", [names[row] for row in np.flatnonzero(sound)])
+
+
+def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
+    """Suspect dips that were measured from the vertical, by the boxes that holes never enter.
+
+    Holes are drilled into what was modelled; a solid in which most of them begin says nothing. If
+    half of them or more stay out of the box of every other solid, and four in five of these would
+    enter one with the other angle, it is suspected.
+    """
+    if not solids or any(each.code == "dip-from-vertical" for each in found):
+        return
+    boxes = np.array([mesh.bounds for mesh in solids])
+    starts = [((holes.collars >= low) & (holes.collars <= high)).all(axis=1) for low, high in boxes]
+    boxes = boxes[[2 * int(each.sum()) <= len(holes) for each in starts]]
+    if not len(boxes):
+        return
+    if len(boxes) > 64:
+        boxes = np.array([[boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)]])
+    lost = np.logical_not(_enters(boxes, holes.curves, holes.ends))
+    if int(lost.sum()) < 2 or 2 * int(lost.sum()) < len(holes):
+        return
+    mended = np.logical_and(lost, _enters(boxes, _from_vertical(holes), holes.ends))
+    if 5 * int(mended.sum()) >= 4 * int(lost.sum()):
+        note(found, "dip-from-vertical", [holes.names[row] for row in np.flatnonzero(mended)],
+             value=lambda _: "stays out of the box of every solid")  # fmt: skip
+
+
+def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
+    """Tell the holes that enter a box (n, 2, 3), looked at from one 64th of a hole to the next."""
+    steps = np.linspace(0.0, 1.0, 65)
+    rows = np.repeat(np.arange(len(ends)), len(steps))
+    depths = np.outer(ends, steps).ravel()
+    points = curves.at(curves.find(rows, depths), depths)
+    inside = np.zeros(len(points), np.bool_)
+    for low, high in boxes:
+        within = ((points >= low) & (points <= high)).all(axis=1)
+        np.logical_or(inside, within, out=inside)
+    return np.asarray(inside.reshape(len(ends), len(steps)).any(axis=1))
+
+
+def _from_vertical(holes: HolePaths) -> Curves:
+    """Return holes as they would be if their dips were measured from the vertical."""
+    curves = holes.curves
+    level = np.hypot(curves.tangents[:, 0], curves.tangents[:, 1])
+    aim = curves.tangents[:, :2] / np.where(level > 0, level, 1.0)[:, None]
+    aim[level == 0] = 0.0, 1.0
+    tangents = np.column_stack([aim * np.abs(curves.tangents[:, 2:]), -level])
+    return make_curves(curves.offsets, curves.depths, tangents, holes.collars, "tangent")
+
+
+def _beyond(ground: Ground, points: Floats) -> Bools:
+    """Tell the points outside the footprint's box by more than a tenth of it."""
+    low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
+    high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
+    slack = 0.1 * (high - low)
+    out: Bools = ((points[:, :2] < low - slack) | (points[:, :2] > high + slack)).any(axis=1)
+    return out

@@ -1,0 +1,169 @@
+"""What a user can say about drillholes: keywords of functions and options of commands.
+
+A new setting is a field of `HoleSettings`, and its type in `HoleKeywords`. How the text of the
+tables is read is said by `geodomain.tables.settings.TableSettings`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from geodomain.errors import DomainError
+from geodomain.settings import FLAG, TEXT, one_of, read_by, require_values, setting
+from geodomain.tables.settings import NumberKeywords, TextKeywords
+
+if TYPE_CHECKING:
+    from geodomain.inputs import MeshesLike
+
+Method = Literal["minimum curvature", "balanced", "tangent"]
+DipDown = Literal["auto", "positive", "negative"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoleSettings:
+    """How holes are made of their tables, and what is checked.
+
+    Raises
+    ------
+    ValueError
+        For values that do not exist.
+    """
+
+    method: Method = setting(
+        "minimum curvature",
+        one_of(get_args(Method)),
+        "The curve between two stations.",
+        hashed=True,
+        option="desurvey",
+        note="An arc that has both directions, one half along each, or all along the upper one. "
+        "Above the first station and below the last a hole is straight.",
+    )
+    down: DipDown = setting(
+        "auto",
+        one_of(get_args(DipDown)),
+        "Which dips point down; auto decides once for the file, by the sign of their sum.",
+        hashed=True,
+        option="dip-down",
+        note="The stations of a hole count together as the square root of their number.",
+    )
+    vertical: bool = setting(
+        False,
+        FLAG,
+        "Take holes without a station as vertical.  [default: leave them out]",
+        hashed=True,
+    )
+    strict: bool = setting(
+        False,
+        FLAG,
+        "Make every warning about the tables of holes an error.",
+        hashed=False,
+        note="It raises TableError.",
+    )
+    accept: str | Sequence[str] = setting(
+        (),
+        read_by("geodomain.drillholes.findings.require_codes", list),
+        "Pass a finding, by the code that is printed with it; may be repeated.",
+        hashed=False,
+        metavar="FINDING[:HOLE]",
+        note="What is passed becomes a note.",
+    )
+    topography: MeshesLike | None = setting(
+        None,
+        TEXT,
+        "Compare collars and ends of holes with this surface.  [default: a surface of the domains "
+        "at which most collars are]",
+        hashed=False,
+        metavar="FILE",
+    )
+    bend: str | Sequence[float] = setting(
+        (15.0, 30.0),
+        read_by("geodomain.drillholes.settings.read_bend"),
+        "Warn of a hole that turns by more degrees within a length.  [default: 15,30]",
+        hashed=False,
+        metavar="ANGLE,LENGTH",
+    )
+    columns: Mapping[str, str] | None = setting(
+        None,
+        read_by("geodomain.drillholes.settings.read_role", dict),
+        "Name a column by what it holds: hole, x, y, z, end, at, azimuth, dip, from or to; "
+        "survey.hole is for one table.",
+        hashed=True,
+        option="hole-column",
+        metavar="ROLE=COLUMN",
+        note="A mapping, such as {'x': 'EAST'}; 'at' is the depth of a station.",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse values that do not exist."""
+        try:
+            require_values(self)
+        except DomainError as error:
+            raise ValueError(str(error)) from None
+        read_bend(self.bend)
+
+    @property
+    def largest_bend(self) -> tuple[float, float]:
+        """The largest bend that is not a finding: degrees, and the span that they are within."""
+        return read_bend(self.bend)
+
+
+def read_bend(bend: str | Sequence[float]) -> tuple[float, float]:
+    """Read an angle in degrees and a span, as two numbers or as text.
+
+    Examples
+    --------
+    >>> read_bend("15,30")
+    (15.0, 30.0)
+    """
+    try:
+        numbers = tuple(map(float, bend.split(",") if isinstance(bend, str) else bend))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 2 or not (0 < numbers[0] <= 180 and 0 < numbers[1] < math.inf):
+        message = (
+            f"{bend!r} is not ANGLE,LENGTH, such as 15,30: an angle above 0 to 180 degrees, and a "
+            "length above 0"
+        )
+        raise ValueError(message)
+    return numbers[0], numbers[1]
+
+
+def read_role(text: str) -> tuple[str, str]:
+    """Read ROLE=COLUMN.
+
+    Examples
+    --------
+    >>> read_role("dip=INCL")
+    ('dip', 'INCL')
+    """
+    role, _, column = text.partition("=")
+    if not role or not column:
+        message = f"{text!r} is not ROLE=COLUMN, such as dip=INCL"
+        raise ValueError(message)
+    return role, column
+
+
+# --- The keywords of functions, for a type checker: a test compares them with the fields.
+
+
+class HoleKeywords(TextKeywords, total=False):
+    """Keywords of every function that reads tables of holes; all are optional."""
+
+    method: Method
+    down: DipDown
+    vertical: bool
+    strict: bool
+    accept: str | Sequence[str]
+    topography: MeshesLike | None
+    bend: str | Sequence[float]
+    columns: Mapping[str, str] | None
+
+
+class SampleKeywords(NumberKeywords, total=False):
+    """Keywords of every function that takes samples along holes that have been made."""
+
+    strict: bool
+    accept: str | Sequence[str]

@@ -1,0 +1,444 @@
+"""Stations: the rows of a survey by hole and depth, complete, and checks of their angles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.drillholes.curves import bends_between, directions
+from geodomain.drillholes.findings import MARKS, Finding, note
+
+# A bend of nearly half a circle has no plane: its arc could go anywhere.
+_MOST_BEND = np.deg2rad(179.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyRows:
+    """Rows of a survey whose dips are positive down.
+
+    Attributes
+    ----------
+    holes : (m,) intp
+        The hole of each row, or -1 for one that has no collar.
+    depths, azimuths, dips : (m,) float64
+        As the file has them, but for the sign of the dips.
+    """
+
+    holes: NDArray[np.intp]
+    depths: Floats
+    azimuths: Floats
+    dips: Floats
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Whether each row has its numbers; a vertical one needs no azimuth."""
+        aimed = np.isfinite(self.azimuths) | (np.abs(self.dips) == 90.0)
+        full: NDArray[np.bool_] = aimed & np.isfinite(self.depths) & np.isfinite(self.dips)
+        return full
+
+
+@dataclass(eq=False)
+class Stations:
+    """The stations of all the holes that have any, hole by hole, each from depth 0 down.
+
+    Attributes
+    ----------
+    holes : (h,) intp
+        Which of the collars have stations.
+    offsets : (h + 1,) int64
+        Hole holes[i] has the stations offsets[i] to offsets[i + 1].
+    depths : (m,) float64
+    tangents : (m, 3) float64
+    last : (h,) float64
+        The depth of the last station that the survey has.
+    findings : list of Finding
+    left_out : dict of int to str
+        Collars that are not used, and why.
+    """
+
+    holes: NDArray[np.intp]
+    offsets: Ints
+    depths: Floats
+    tangents: Floats
+    last: Floats
+    findings: list[Finding] = field(default_factory=list)
+    left_out: dict[int, str] = field(default_factory=dict)
+
+
+def make_stations(
+    rows: SurveyRows,
+    names: list[str],
+    *,
+    vertical: bool,
+    bend: tuple[float, float],
+) -> Stations:
+    """Sort and complete the stations of holes.
+
+    Parameters
+    ----------
+    rows : SurveyRows
+        In any order.
+    names : list of str
+        Of the collars.
+    vertical : bool
+        Whether a hole without a station goes straight down; it is left out otherwise.
+    bend : (float, float)
+        The largest bend that is no finding, in degrees, and the span that it is within.
+
+    Returns
+    -------
+    Stations
+    """
+    found: list[Finding] = []
+    left_out: dict[int, str] = {}
+    rows = _usable(rows, names, found, left_out)
+    rows = _sorted(rows, names, found)
+    rows = _single(rows, names, found, left_out)
+    counts = np.bincount(rows.holes, minlength=len(names))
+    bare = np.flatnonzero(counts == 0)
+    if vertical:
+        _note(found, "station-vertical", names, bare)
+        rows = _with_first(rows, bare, np.zeros(len(bare)), np.full(len(bare), 90.0))
+    else:
+        _note(
+            found, "station-none", names, [hole for hole in bare.tolist() if hole not in left_out]
+        )
+        left_out = dict.fromkeys(bare.tolist(), "it has no station") | left_out
+    _note(found, "station-single", names, np.flatnonzero(counts == 1))
+    begins = _begins(rows.holes)
+    last = rows.depths[np.append(begins[1:], len(rows.depths))[: len(begins)] - 1]
+    late = begins[rows.depths[begins] > 0] if len(begins) else begins
+    _note(found, "station-late", names, rows.holes[late])
+    rows = _with_first(rows, rows.holes[late], rows.azimuths[late], rows.dips[late])
+    return _gathered(rows, last, names, found, left_out, bend)
+
+
+def _gathered(
+    rows: SurveyRows,
+    last: Floats,
+    names: list[str],
+    found: list[Finding],
+    left_out: dict[int, str],
+    bend: tuple[float, float],
+) -> Stations:
+    """Return the stations of holes that can be used, as vectors."""
+    tangents = directions(rows.azimuths, rows.dips)
+    begins = _begins(rows.holes)
+    inner = np.ones(len(rows.holes), np.bool_)
+    inner[begins] = False
+    later = np.flatnonzero(inner)
+    bends, _ = bends_between(tangents[later - 1], tangents[later])
+    sharp = np.unique(rows.holes[later[bends > _MOST_BEND]])
+    _note(found, "station-turns-back", names, sharp)
+    left_out |= {int(hole): "two of its stations point in opposite directions" for hole in sharp}
+    out = np.zeros(len(names), np.bool_)
+    out[list(left_out)] = True
+    kept = ~out[rows.holes]
+    holes = rows.holes[begins]
+    counts = np.diff(np.append(begins, len(rows.holes)))[~out[holes]]
+    holes, last = holes[~out[holes]], last[~out[holes]]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    check_bends(found, names, holes, offsets, rows.depths[kept], tangents[kept], bend)
+    return Stations(
+        holes,
+        offsets,
+        rows.depths[kept],
+        tangents[kept],
+        last,
+        found,
+        left_out,
+    )
+
+
+def _usable(
+    rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
+) -> SurveyRows:
+    """Leave out incomplete rows, and holes with a dip that cannot be."""
+    known = rows.holes >= 0
+    exchanged = check_angles(found, names, rows.holes, rows.depths, rows.azimuths, rows.dips)
+    steep = known & (np.abs(rows.dips) > 90.0)
+    left_out |= dict.fromkeys(rows.holes[steep].tolist(), "a dip is beyond 90 degrees")
+    left_out |= dict.fromkeys(
+        rows.holes[exchanged].tolist(), "its azimuth and dip seem to be exchanged"
+    )
+    above = known & (rows.depths < 0)
+    _note_rows(found, "station-above", names, rows, above)
+    lacking = known & ~rows.complete
+    azimuths = np.where(np.abs(rows.dips) == 90.0, np.nan_to_num(rows.azimuths), rows.azimuths)
+    _note_rows(found, "station-incomplete", names, rows, lacking)
+    kept = np.flatnonzero(known & ~steep & ~above & ~lacking)
+    return SurveyRows(rows.holes[kept], rows.depths[kept], azimuths[kept], rows.dips[kept])
+
+
+def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyRows:
+    """Sort by hole and depth; tell the holes whose rows were not in order."""
+    order = np.argsort(rows.holes, kind="stable")
+    holes, depths = rows.holes[order], rows.depths[order]
+    back = np.flatnonzero((holes[1:] == holes[:-1]) & (depths[1:] < depths[:-1]))
+    _note(found, "station-order", names, np.unique(holes[back]))
+    if back.size:
+        order = np.lexsort((rows.depths, rows.holes))
+    return _take(rows, order)
+
+
+def _single(
+    rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
+) -> SurveyRows:
+    """Drop stations that are there twice; leave out holes with two directions at one depth."""
+    again = (rows.holes[1:] == rows.holes[:-1]) & (rows.depths[1:] == rows.depths[:-1])
+    turned = np.abs(rows.azimuths[1:] - rows.azimuths[:-1]) % 360.0
+    same = (rows.dips[1:] == rows.dips[:-1]) & ((turned == 0) | (np.abs(rows.dips[1:]) == 90.0))
+    twice, other = np.flatnonzero(again & same) + 1, np.flatnonzero(again & ~same) + 1
+    _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice])
+    _note(found, "station-differs", names, np.unique(rows.holes[other]))
+    left_out |= dict.fromkeys(rows.holes[other].tolist(), "it has two directions at one depth")
+    kept = np.ones(len(rows.holes), np.bool_)
+    kept[twice] = kept[other] = False
+    return _take(rows, np.flatnonzero(kept))
+
+
+def _with_first(
+    rows: SurveyRows, holes: NDArray[np.intp], azimuths: Floats, dips: Floats
+) -> SurveyRows:
+    """Put a station at depth 0 before those of some holes."""
+    if not len(holes):
+        return rows
+    owners = np.concatenate([holes, rows.holes])
+    order = np.argsort(owners, kind="stable")
+    depths = np.concatenate([np.zeros(len(holes)), rows.depths])
+    joined = SurveyRows(
+        owners,
+        depths,
+        np.concatenate([azimuths, rows.azimuths]),
+        np.concatenate([dips, rows.dips]),
+    )
+    return _take(joined, order)
+
+
+def _take(rows: SurveyRows, order: NDArray[np.intp]) -> SurveyRows:
+    """Return some rows in some order."""
+    return SurveyRows(rows.holes[order], rows.depths[order], rows.azimuths[order], rows.dips[order])
+
+
+def _begins(holes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the first row of each hole, of rows that are sorted by hole."""
+    return np.flatnonzero(np.diff(holes, prepend=-1) != 0)
+
+
+def _note(
+    found: list[Finding],
+    code: str,
+    names: list[str],
+    holes: Iterable[int],
+    depths: Floats | None = None,
+) -> None:
+    """Add a finding about holes, or about stations at depths of them."""
+    where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
+    note(found, code, [names[hole] for hole in holes], where)
+
+
+def _note_rows(
+    found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
+) -> None:
+    """Add a finding about stations, with the numbers that they lack."""
+    places = np.flatnonzero(which)
+
+    def lack(number: int) -> str:
+        row = places[number]
+        columns = {"depth": rows.depths, "azimuth": rows.azimuths, "dip": rows.dips}
+        lacking = [name for name, values in columns.items() if np.isnan(values[row])]
+        return f"no {' and no '.join(lacking)}" if lacking else ""
+
+    def depth(number: int) -> str:
+        at = rows.depths[places[number]]
+        return "" if np.isnan(at) else f"at {at:g}"
+
+    note(found, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack)
+
+
+# --- Checks of angles and bends.
+
+
+def check_angles(
+    found: list[Finding],
+    names: Sequence[str],
+    holes: NDArray[np.intp],
+    depths: Floats,
+    azimuths: Floats,
+    dips: Floats,
+) -> Bools:
+    """Look for azimuths and dips that are marks, radians, exchanged, or beyond what there is.
+
+    Parameters
+    ----------
+    found : list of Finding
+        Gets the findings.
+    names : sequence of str
+        Of the holes.
+    holes : (m,) intp
+        The hole of each station, -1 for one without a collar.
+    depths, azimuths, dips : (m,) float64
+        Degrees; dips positive down.
+
+    Returns
+    -------
+    (m,) bool
+        The stations whose azimuth and dip seem to be exchanged.
+    """
+
+    def add(code: str, which: Bools, values: Floats) -> None:
+        rows = np.flatnonzero(which)
+        note(found, code, (names[holes[row]] for row in rows),
+             _depth_of(depths, rows), lambda number: f"{values[rows[number]]:.10g}")  # fmt: skip
+
+    known = holes >= 0
+    with np.errstate(invalid="ignore"):
+        aimed = known & (np.abs(dips) != 90.0) & np.isfinite(azimuths)
+        exchanged = known & (np.abs(dips) > 90) & (np.abs(dips) <= 360) & (np.abs(azimuths) <= 90)
+        exchanged &= azimuths != 0
+        marks = aimed & np.isin(azimuths, list(MARKS))
+        negative = aimed & (azimuths < 0) & ~marks
+        if negative.any():  # from -180 to 180: -99 is an azimuth
+            marks &= azimuths < -360
+        beyond = aimed & ~marks & ~exchanged & (np.abs(azimuths) > 360)
+        wrapped = aimed & ~marks & ~exchanged & (azimuths < 0) & (azimuths >= -360)
+        steep = known & (np.abs(dips) > 90) & ~exchanged
+    rows = np.flatnonzero(exchanged)
+    note(
+        found,
+        "angles-exchanged",
+        (names[holes[row]] for row in rows),
+        _depth_of(depths, rows),
+        lambda number: f"azimuth {azimuths[rows[number]]:g}, dip {dips[rows[number]]:g}",
+    )
+    add("dip-beyond", steep, dips)
+    add("azimuth-mark", marks, azimuths)
+    add("azimuth-beyond", beyond, azimuths)
+    add("azimuth-wrapped", wrapped, azimuths)
+    usable = aimed & ~marks & ~exchanged & ~steep & np.isfinite(dips)
+    if _are_radians(azimuths[usable], dips[usable]):
+        add("angles-radians", usable, azimuths)
+    return exchanged
+
+
+def _depth_of(depths: Floats, rows: NDArray[np.intp]) -> Callable[[int], str]:
+    """Return a function that says at what depth a station is."""
+    return lambda number: "" if np.isnan(depths[rows[number]]) else f"at {depths[rows[number]]:g}"
+
+
+def _are_radians(azimuths: Floats, dips: Floats) -> bool:
+    """Tell whether angles can be radians, and degrees would be odd.
+
+    Azimuths within 0 to 2 pi are honest where holes go north. So they must spread by more than
+    pi without being whole, or the dips must be within a quarter turn as well.
+    """
+    if len(azimuths) < 2 or (azimuths < 0).any() or (azimuths > 6.2832).any():
+        return False
+    low = bool((np.abs(dips) <= 1.5708).all()) and bool((dips % 1 != 0).any())
+    whole = bool((azimuths % 1 == 0).all())
+    if not whole and _whole_degrees(np.unique(azimuths)):
+        return True
+    return (low and bool((azimuths > 0).any())) or (
+        not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
+    )
+
+
+def _whole_degrees(azimuths: Floats) -> bool:
+    """Tell whether several different angles, taken for radians, are plain ones in degrees.
+
+    Plain are whole degrees, to a 200th, and to a 2,000th for one angle alone. Of angles with two
+    decimals, which are as coarse as a third of a degree, only multiples of 5 degrees are.
+    """
+    angles = np.degrees(azimuths)
+    slack = 0.005 if len(angles) > 1 else 0.0005
+    if (np.abs(angles - np.round(angles)) <= slack).all():
+        return True
+    coarse = (np.round(azimuths, 2) == azimuths).all() and not (azimuths * 10 % 1 == 0).all()
+    return bool(coarse and (np.abs(angles - 5 * np.round(angles / 5)) <= np.degrees(0.005)).all())
+
+
+def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
+    """Tell whether two whole columns are exchanged: dips turn about, azimuths never pass 90."""
+    both = np.isfinite(azimuths) & np.isfinite(dips)
+    azimuths, dips = azimuths[both], dips[both]
+    beyond = np.abs(dips) > 90
+    return (
+        bool(beyond.any())
+        and 4 * int(beyond.sum()) >= len(dips)
+        and bool((np.abs(azimuths) <= 90).all())
+        and bool((azimuths != 0).any())
+        and bool((np.abs(dips) <= 360).all())
+    )
+
+
+def check_bends(
+    found: list[Finding],
+    names: Sequence[str],
+    holes: NDArray[np.intp],
+    offsets: Ints,
+    depths: Floats,
+    tangents: Floats,
+    bend: tuple[float, float],
+) -> None:
+    """Look for holes that turn by more than an angle within a span.
+
+    Compared are the directions of any two stations that are no more than the span apart, the
+    angle between them as it is: extrapolated to the span, honest surveys turn by 40 degrees in 6
+    units. A leg longer than the span may turn by the angle in each span that it begins.
+
+    Parameters
+    ----------
+    found : list of Finding
+        Gets the finding.
+    names : sequence of str
+    holes : (h,) intp
+        Places of the holes with stations among the names.
+    offsets : (h + 1,) int64
+        Hole holes[i] has the stations offsets[i] to offsets[i + 1].
+    depths : (m,) float64
+    tangents : (m, 3) float64
+    bend : (angle, span)
+        In degrees, and in the unit of the file.
+    """
+    angle, span = bend
+    owners = np.repeat(np.arange(len(holes)), np.diff(offsets))
+    worst: dict[int, tuple[float, float, float]] = {}
+    for lag in _lags(owners, depths, span):
+        low = np.arange(len(depths) - lag)
+        same = owners[low] == owners[low + lag]
+        apart = depths[low + lag] - depths[low]
+        low = low[same & ((apart <= span) | (lag == 1))]
+        bends = np.degrees(bends_between(tangents[low], tangents[low + lag])[0]).round(9)
+        apart = depths[low + lag] - depths[low]
+        excess = bends > angle * np.maximum(np.ceil(apart / span), 1.0)
+        for row, turn in zip(low[excess].tolist(), bends[excess].tolist(), strict=True):
+            hole = int(owners[row])
+            if turn > worst.get(hole, (0.0, 0.0, 0.0))[0]:
+                worst[hole] = (turn, float(depths[row]), float(depths[row + lag]))
+    sharp = sorted(worst)
+    note(found, "hole-bend", (names[holes[place]] for place in sharp),
+         value=[f"{turn:.1f} degrees from {begin:g} to {end:g}"
+                for turn, begin, end in (worst[place] for place in sharp)])  # fmt: skip
+
+
+def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
+    """Yield how many stations apart two within the span can be, 64 at most."""
+    for lag in range(1, min(65, len(depths))):
+        near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
+        if lag > 1 and not near.any():
+            return
+        yield lag
+
+
+def check_signs(found: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
+    """Name the holes that go up where all but very few go down.
+
+    Underground holes go up in fans: more than one in fifty is no slip of a sign.
+    """
+    if len(names) > 1 and 0 < len(rising) <= max(1, len(names) // 50):
+        note(found, "dip-sign", rising)
