@@ -185,7 +185,7 @@ def test_options_of_holes_are_taken_by_the_functions() -> None:
     assert done.exit_code == 0, done.output
     assert HoleSettings(bend="20,30").largest_bend == (20.0, 30.0)
     for wrong in ({"method": "circles"}, {"down": "left"}, {"bend": "20"}, {"bend": (0, 30)}):
-        with pytest.raises(ValueError, match="it must be one of|is not ANGLE,LENGTH"):
+        with pytest.raises(ValueError, match=r"it must be one of|is not ANGLE,LENGTH"):
             HoleSettings(**wrong)  # type: ignore[arg-type]
 
 

@@ -112,6 +112,9 @@ _PLANE = 6
 _APART, _APART_SURELY = 3.0, (50.0, 1000.0)
 # How many honest places at the same distance may look like a slip of the pen.
 _CHANCE = 0.02
+# The order of a table, and what one changed digit is worth: how many collars show it, the least
+# leap in steps, and the chance that a step-out lands where one digit takes it back.
+_ORDERED, _LEAP, _LUCK = 20, 4.0, 0.1
 
 
 def check_collars(found: list[Finding], names: list[str], points: Floats, lengths: Floats) -> None:
@@ -139,6 +142,8 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     wrong, far = np.zeros((2, *points.shape), np.bool_)
     if len(points) > 1:
         wrong[:, :2], far[:, :2] = _odd_places(points, marks | zeros, usual)
+        if not (wrong | far)[:, :2].any():
+            far[:, :2] = _out_of_sequence(points)
         lost = (wrong | far)[:, :2].any(axis=1)
         wrong[:, 2], far[:, 2] = _odd_heights(points, (marks | zeros)[:, 2], lost, usual)
     near = _neighbours(points[:, :2], ~(wrong | far).any(axis=1))[1][:, :_NEAR]
@@ -213,10 +218,50 @@ def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bo
             slack = min(reach, wide[axis] / 4) or reach
             beside = (wide[other] + 2 * max(margin[other], away[other])) / (2 * away[axis])
             span = low[axis] - slack, high[axis] + slack
-            far[row] = out & (_chance(plan[row, axis], *span) * min(1.0, beside) < _CHANCE)
+            slips = (*_SLIPS, _changed) if len(points) >= _ORDERED else _SLIPS
+            chance = _chance(plan[row, axis], *span, slips) * min(1.0, beside)
+            far[row] = out & (chance < _CHANCE)
         if usual > 0 and len(points) >= 5 and apart[row] > surely:
             far[row] = out
     return wrong, far
+
+
+def _out_of_sequence(points: Floats) -> Bools:
+    """Tell the x and y of collars that one changed digit takes out of the order of the table.
+
+    Holes are numbered as they are drilled: along lines, from pad to pad. Where the collars before
+    and after one are as near to each other as others two rows apart, and it is far from both, it
+    may be a step-out. But if one digit of one coordinate takes it back between them, within a
+    few steps, to a place of its own, and few numbers would do so by chance, it is a slip.
+    """
+    odd = np.zeros((len(points), 2), np.bool_)
+    plan = points[:, :2]
+    if len(plan) < _ORDERED:
+        return odd
+    steps = np.hypot(*np.diff(plan, axis=0).T)
+    over = np.hypot(*(plan[2:] - plan[:-2]).T)  # the collar between them left out
+    step = float(np.quantile(steps, 0.75))
+    away = np.minimum(steps[:-1], steps[1:])
+    leaps = away > _LEAP * step
+    # Two pads that are drilled by turns leap all the time.
+    if not step or int(leaps.sum()) > max(1, len(points) // 40):
+        return odd
+    rows = np.flatnonzero(leaps & (over < 3.0 * step)) + 1
+    for row in rows.tolist():
+        ends = plan[[row - 1, row + 1]]
+        low, high = ends.min(axis=0) - 3.0 * step, ends.max(axis=0) + 3.0 * step
+        near = (plan[row] >= low) & (plan[row] <= high)
+        if near.sum() != 1:
+            continue
+        axis = int(np.argmin(near))
+        meant = [each for each in _changed(plan[row, axis]) if low[axis] <= each <= high[axis]]
+        others = np.delete(plan, row, axis=0)
+        own = [np.hypot(*(others - np.where(np.arange(2) == axis, each, plan[row])).T).min()
+               for each in meant]  # fmt: skip
+        share = (high - low) / (2.0 * np.abs(plan[row] - ends.mean(axis=0))[axis])
+        if own and max(own) > 0.1 * step and float(np.minimum(share, 1.0).prod()) < _LUCK:
+            odd[row, axis] = True
+    return odd
 
 
 def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
@@ -361,6 +406,15 @@ def _digit_added(digits: str) -> list[str]:
     return [digits[:at] + digits[at + 1 :] for at in range(len(digits)) if len(digits) > 1]
 
 
+def _digit_changed(digits: str) -> list[str]:
+    return [
+        digits[:at] + new + digits[at + 1 :]
+        for at in range(len(digits))
+        for new in "0123456789"
+        if new != digits[at]
+    ]
+
+
 def _digits_moved(digits: str) -> list[str]:
     places = range(len(digits) - 1)
     return [digits[:at] + digits[at + 1] + digits[at] + digits[at + 2 :] for at in places]
@@ -382,6 +436,7 @@ def _by_digits(change: Callable[[str], list[str]]) -> _Meant:
     return meant
 
 
+_changed = _by_digits(_digit_changed)
 _SLIPS: tuple[_Meant, ...] = (
     _by_digits(_digit_lost),
     _by_digits(_digit_added),
@@ -391,7 +446,7 @@ _SLIPS: tuple[_Meant, ...] = (
 )
 
 
-def _chance(value: float, low: float, high: float) -> float:
+def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _SLIPS) -> float:
     """Return how many places as far from a range look like a slip by chance; 1 if this does not.
 
     A slip is a number from `low` to `high` with another digit, sign or power of ten. From 0 to
@@ -403,7 +458,7 @@ def _chance(value: float, low: float, high: float) -> float:
     steps = [2.0 * (number + 0.37) / tries - 1.0 for number in range(tries)]
     places = [round(middle + abs(value - middle) * step, decimals) for step in steps]
     places = [place for place in places if not low <= place <= high]
-    for slip in _SLIPS:
+    for slip in slips:
 
         def explains(number: float, slip: _Meant = slip) -> bool:
             return any(low <= meant <= high for meant in slip(number))

@@ -172,6 +172,11 @@ KINDS: dict[str, Kind] = {
     "interval-past": Kind(
         "note", "intervals that run past the end of their hole", "Correct the depth of the hole."
     ),
+    "interval-far-past": Kind(
+        "warning",
+        "intervals whose TO is far below the end of their hole",
+        "Correct TO, or the depth of the hole.",
+    ),
     "interval-overlap": Kind(
         "note", "intervals that overlap the one before", "Correct FROM or TO."
     ),

@@ -12,6 +12,9 @@ from geodomain.compute.data import Bools, Floats
 from geodomain.drillholes.findings import Finding, id_proposals, note
 from geodomain.drillholes.tables import HoleTable
 
+# Samples that run past the end of a hole end within a part of its length; a slip goes further.
+_FAR = 1.5
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
@@ -100,6 +103,7 @@ def match_intervals(
             "interval-below": matched & (starts >= ends[holes]),
         }
         past = matched & (stops > ends[holes]) & (starts < ends[holes])
+        far = past & (stops > _FAR * ends[holes])
     usable = matched.copy()
     findings: list[Finding] = []
     strange = ~matched & ~np.array([text in left_out for text in ids], np.bool_)[codes]
@@ -124,7 +128,11 @@ def match_intervals(
         faulty = faulty & usable
         usable &= ~faulty
         of_rows(code, np.flatnonzero(faulty))
-    of_rows("interval-past", np.flatnonzero(past & usable))
+    of_rows("interval-past", np.flatnonzero(past & ~far & usable))
+    rows = np.flatnonzero(far & usable)
+    note(findings, "interval-far-past", [ids[each] for each in codes[rows].tolist()],
+         lambda number: table.where(int(rows[number])),
+         lambda number: f"TO {stops[rows[number]]:g} of {ends[holes[rows[number]]]:g}")  # fmt: skip
     intervals = Intervals(table, holes, starts, stops, usable, findings)
     at_depths("interval-overlap", intervals.overlapping)
     at_depths("interval-gap", intervals.after_gaps)

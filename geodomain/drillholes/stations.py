@@ -15,6 +15,8 @@ from geodomain.drillholes.findings import MARKS, Finding, note
 
 # A bend of nearly half a circle has no plane: its arc could go anywhere.
 _MOST_BEND = np.deg2rad(179.0)
+# A right angle in radians, rounded up; the least dip of a steep hole, and how many are enough.
+_QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +325,10 @@ def check_angles(
     usable = aimed & ~marks & ~exchanged & ~steep & np.isfinite(dips)
     if _are_radians(azimuths[usable], dips[usable]):
         add("angles-radians", usable, azimuths)
+    else:
+        stated = known & np.isfinite(dips) & (dips != 0)
+        if _dips_are_radians(dips[stated], len(np.unique(holes[stated]))):
+            add("angles-radians", stated, dips)
     return exchanged
 
 
@@ -346,6 +352,20 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
     return (low and bool((azimuths > 0).any())) or (
         not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
     )
+
+
+def _dips_are_radians(dips: Floats, holes: int) -> bool:
+    """Tell whether dips can be radians, and would be odd as degrees.
+
+    Level holes have honest dips of 1 or -0.5. So dips must be plain ones in degrees, or belong to
+    several holes that are all steep.
+    """
+    if holes < 2 or (np.abs(dips) > _QUARTER).any() or (dips * 10 % 1 == 0).all():
+        return False
+    if float(np.abs(dips).max()) >= _STEEP_ENOUGH and _whole_degrees(np.unique(np.abs(dips))):
+        return True
+    one_sign = bool((dips > 0).all() or (dips < 0).all())
+    return holes >= _ENOUGH and one_sign and float(np.abs(dips).min()) >= _STEEP_ENOUGH
 
 
 def _whole_degrees(azimuths: Floats) -> bool:

@@ -535,8 +535,7 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
 
     def numbers(place: int) -> NDArray[np.float64]:
         column = rows.column(place)
-        # A depth or an angle is not below detection.
-        column.rule = column.rule._replace(below=None)
+        column.rule = column.rule._replace(below=None, has_limits=False)
         return column.numbers()
 
     taken = HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)

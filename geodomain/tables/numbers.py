@@ -279,6 +279,8 @@ class ColumnRule(NamedTuple):
         The detection limit of words such as BDL.
     decimal : str
         The decimal mark of texts.
+    has_limits : bool
+        Whether values can be below detection: a coordinate, a depth or an angle cannot.
     """
 
     name: str = ""
@@ -288,6 +290,7 @@ class ColumnRule(NamedTuple):
     below: BelowDetection | None = None
     limit: float | None = None
     decimal: str = "."
+    has_limits: bool = True
 
     def read(self, text: str) -> tuple[Kind, float]:
         """Return what a text without outer blanks says, and its number, NaN where there is none."""
@@ -355,7 +358,7 @@ class ColumnRule(NamedTuple):
     def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
         """Say how a cell that was refused becomes a number."""
         named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
-        if kind in (Kind.UNSTATED, Kind.UNLIMITED):
+        if kind in (Kind.UNSTATED, Kind.UNLIMITED) and self.has_limits:
             limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
             return (
                 "Say what a value below detection counts as with below_detection='half' (or "

@@ -204,6 +204,40 @@ def test_a_collar_is_compared_with_its_neighbours(case: str) -> None:
         assert {hole for each in named for hole in each} - {name} == set()
 
 
+def in_order() -> Rows:
+    """Forty collars of a grid of 50 by 50, along its lines."""
+    return [[f"G{n:02}", 5000.0 + 50 * (n % 8), 9000.0 + 50 * (n // 8), 380.0, 150.0]
+            for n in range(40)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("column", "change"),
+    [(1, 1000.0), (1, 2000.0), (1, -3000.0), (1, 10_000.0), (2, -1000.0), (2, -5000.0)],
+)
+def test_a_changed_digit_out_of_the_order_of_the_table(column: int, change: float) -> None:
+    rows = in_order()
+    rows[21][column] += change
+    found = warnings_of(Drillholes(tables(rows)[0], vertical=True))
+    assert list(found) == ["collar-far"] and len(found["collar-far"]) == 1
+    assert found["collar-far"][0].startswith(f"G21: {'xyz'[column - 1]} ")
+
+
+STEP_OUTS = {
+    "no digit": [(21, 1, 6543.0)],
+    "both ways": [(21, 1, 6250.0), (21, 2, 11_100.0)],
+    "several": [(row, 1, 6050.0 + 50 * row) for row in (5, 12, 21, 30)],
+    "last": [(39, 1, 6350.0)],
+}
+
+
+@pytest.mark.parametrize("case", STEP_OUTS)
+def test_honest_step_outs_pass(case: str) -> None:
+    rows = in_order()
+    for row, column, value in STEP_OUTS[case]:
+        rows[row][column] = value
+    assert warnings_of(Drillholes(tables(rows)[0], vertical=True)) == {}
+
+
 HONEST_NEIGHBOURS = {
     "hills": valley(),
     "a drive": drives(),
@@ -340,6 +374,59 @@ def test_accepting_a_hole_that_is_not_there_is_told() -> None:
         GeodomainWarning, match="no hole 'dh005' to accept collar-zero of: is it 'DH005'"
     ):
         Drillholes(*tables(moved(4, 3, 0.0, collars())), accept=["collar-zero:dh005"])
+
+
+@pytest.mark.parametrize("digits", [2, 4, 8])
+@pytest.mark.parametrize("wander", [0.0, 1.0])
+def test_dips_alone_in_radians(digits: int, wander: float) -> None:
+    rows = [[name, depth, azimuth, round(np.deg2rad(dip + wander * np.sin(depth + 7.0)), digits)]
+            for name, depth, azimuth, dip in stations()]  # fmt: skip
+    found = warnings_of(Drillholes(*tables(survey=rows)))
+    assert list(found) == ["angles-radians"]
+    assert found["angles-radians"][0].startswith("DH001 at 0: 1.0")
+
+
+HONEST_DIPS = {
+    "level": [0.0, 0.5, -0.5, 1.0],
+    "drains": [1.0, 1.5, 0.5],
+    "level, measured": [-0.31, -1.12, 0.44, 1.02, -0.87],
+    "of one sign": [-0.31, -1.12, -0.12, -0.87],
+    "steep too": [-1.0472, -1.2217, -60.0],
+}
+
+
+@pytest.mark.parametrize("case", HONEST_DIPS)
+def test_honest_dips_near_level_pass(case: str) -> None:
+    dips = HONEST_DIPS[case]
+    rows = [[name, 0, 270.0, dips[row % len(dips)]] for row, name in enumerate(NAMES)]
+    assert "angles-radians" not in warnings_of(Drillholes(*tables(survey=rows)))
+
+
+def test_a_sample_far_beyond_the_end_of_its_hole() -> None:
+    log = samples()
+    log[14][2] = 1500.0
+    log[29][2] = 160.0
+    holes = Drillholes(*tables(log=log))
+    assert warnings_of(holes) == {"interval-far-past": ("line 16: TO 1500 of 150",)}
+    (near,) = (each for each in holes.report.findings if each.code == "interval-past")
+    assert near.first == ("line 31",)
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+@pytest.mark.parametrize(("table", "column"), [("collar", "EAST"), ("survey", "DIP")])
+def test_coordinates_and_angles_are_not_below_detection(kind: str, table: str, column: str) -> None:
+    tables()
+    lines = Path(f"{table}.csv").read_text().splitlines()
+    place = lines[0].split(",").index(column)
+    cells = lines[1].split(",")
+    cells[place] = "<5"
+    Path(f"{table}.csv").write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]))
+    given = {name: f"{name}.csv" for name in ("collar", "survey")}
+    if kind == "frame":
+        given[table] = pd.read_csv(f"{table}.csv")
+    with pytest.raises(TableError, match=column) as refused:
+        Drillholes(*given.values())
+    assert "below" not in str(refused.value)
 
 
 def test_azimuths_alone_in_radians() -> None:

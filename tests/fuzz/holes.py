@@ -456,7 +456,9 @@ SLIPS: dict[str, tuple[int, Callable[[random.Random, float], float]]] = {
     "EAST with a digit added": (-1, _other_digits("added")),
     "EAST 0": (-1, lambda _, value: 0.0),
     "EAST with the other sign": (-1, lambda _, value: -value),
-}
+    "EAST with a digit changed": (-1, lambda dice, value: value + dice.choice((-1, 1)) * (
+        dice.choice((1000.0, 2000.0, 3000.0, 5000.0, 10_000.0)))),
+}  # fmt: skip
 
 
 def one_slip(dice: random.Random, pad: Pad, slip: str) -> tuple[Pad, int, bool]:
@@ -476,7 +478,20 @@ def one_slip(dice: random.Random, pad: Pad, slip: str) -> tuple[Pad, int, bool]:
     between = np.hypot(*(others[:, None, :2] - others[None, :, :2]).transpose(2, 0, 1))
     np.fill_diagonal(between, np.inf)
     least = max(5 * np.quantile(between.min(axis=1), 0.95), 3 * np.ptp(others[:, :2], axis=0).max())
+    if slip == "EAST with a digit changed":
+        return Pad(pad.kind, points, pad.lengths), row, out_of_sequence(pad, points, row, axis)
     return Pad(pad.kind, points, pad.lengths), row, bool(apart.min() > max(least, 5 * usual))
+
+
+def out_of_sequence(pad: Pad, points: np.ndarray, row: int, axis: int) -> bool:
+    """Tell whether a reader of the table would see a changed digit between two like rows."""
+    steps = np.hypot(*np.diff(pad.points[:, :2], axis=0).T)
+    if not 0 < row < len(points) - 1 or len(points) < 20 or f"{points[row, axis]:.2f}"[0] == "-":
+        return False
+    texts = (f"{each[row, axis]:.2f}" for each in (points, pad.points))
+    one_digit = sum(a != b for a, b in zip(*texts, strict=False))
+    leap = abs(points[row, axis] - pad.points[row, axis])
+    return one_digit == 1 and bool(steps.max() < 0.1 * leap)
 
 
 def odd_collars(pad: Pad) -> dict[int, list[str]]:
