@@ -260,7 +260,7 @@ class ArrayColumn:
         hidden = np.ma.getmaskarray(array)
         data = np.asarray(array.data)
         self._name, self._first = name, first
-        self.rule = ColumnRule(name) if rule is None else rule
+        self.rule = (ColumnRule(name) if rule is None else rule)._replace(in_text=False)
         self._values: NDArray[np.float64] = np.empty(0)
         self._texts: list[str] = []
         self._codes: NDArray[np.intp] = np.empty(0, np.intp)

@@ -281,6 +281,8 @@ class ColumnRule(NamedTuple):
         The decimal mark of texts.
     has_limits : bool
         Whether values can be below detection: a coordinate, a depth or an angle cannot.
+    in_text : bool
+        Whether the table is a text, whose decimal mark a caller can name.
     """
 
     name: str = ""
@@ -291,6 +293,7 @@ class ColumnRule(NamedTuple):
     limit: float | None = None
     decimal: str = "."
     has_limits: bool = True
+    in_text: bool = True
 
     def read(self, text: str) -> tuple[Kind, float]:
         """Return what a text without outer blanks says, and its number, NaN where there is none."""
@@ -370,9 +373,10 @@ class ColumnRule(NamedTuple):
         other = "," if self.decimal == "." else "."
         if _is_number(text, other):
             thousands = " without thousands separators" if re.fullmatch(_THOUSANDS, text) else ""
+            what = f"use decimal={other!r}" if self.in_text else "read the column as numbers first"
             return (
                 f"The decimal mark of the table is {self.decimal!r}: export it anew{thousands}, "
-                f"or, if {other!r} is its decimal mark, use decimal={other!r}."
+                f"or, if {other!r} is its decimal mark, {what}."
             )
         if re.fullmatch(_THOUSANDS, text):
             return "Export it without thousands separators."
