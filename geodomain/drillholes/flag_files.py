@@ -1,4 +1,4 @@
-"""The summary of a flagging, as values, JSON and a text table."""
+"""Flag samples in files and in memory by the domains that they are in, and count them."""
 
 from __future__ import annotations
 
