@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ Number = TypeVar("Number", bound=np.generic)
 COARSE = 0.01
 _CUDA_DEVICES = (2, 13)  # DLPack codes of CUDA memory and managed memory
 _IN_MEMORY = (np.ndarray, list, tuple)
+_KNOWN_TO_NUMPY = ("__array__", "__array_interface__", "__array_struct__")
 
 
 def as_doubles(values: object, name: str) -> Floats:
@@ -33,7 +34,7 @@ def as_doubles(values: object, name: str) -> Floats:
     ValueError
         If float64 cannot hold an integer or an extended float exactly.
     """
-    array = np.asarray(_unmasked(values))
+    array = as_array(values)
     if array.dtype == np.float64 and array.dtype.isnative and array.flags.aligned:
         return array
     if array.dtype.kind not in "fiu":
@@ -49,6 +50,13 @@ def as_doubles(values: object, name: str) -> Floats:
         message = f"{name} hold {array[wrong].flat[0]}, which a float64 cannot hold exactly"
         raise ValueError(message)
     return doubles
+
+
+def as_array(values: object) -> NDArray[Any]:
+    """Return values in memory as an array, masked ones as NaN; DLPack is read without a copy."""
+    if hasattr(values, "__dlpack__") and not any(hasattr(values, name) for name in _KNOWN_TO_NUMPY):
+        return np.from_dlpack(cast(Any, values))
+    return np.asarray(_unmasked(values))
 
 
 def _unmasked(values: object) -> object:
@@ -90,16 +98,16 @@ def as_rows(values: object, name: str) -> Floats:
 
 def as_rows_of_either(values: object, name: str) -> Coordinates:
     """Return points of shape (n, 3) as native float32 if they are that, else as float64."""
-    array = np.asarray(_unmasked(values))
+    array = as_array(values)
     if array.dtype == np.float32 and array.dtype.isnative and array.flags.aligned:
         return _in_rows(array, name)
     return _in_rows(as_doubles(array, name), name)
 
 
 def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
-    """Require the shape (n, 3), or an empty list."""
-    if array.shape == (0,):
-        return array.reshape(0, 3)
+    """Require the shape (n, 3), an empty list, or one point x, y, z, which is one row."""
+    if array.shape in ((0,), (3,)):
+        return array.reshape(-1, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         message = f"{name} must have shape (n, 3), not {array.shape}"
         raise ValueError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geodomain.arrays import is_on_device
+from geodomain.arrays import as_array, is_on_device
 from geodomain.compute.data import Floats
 from geodomain.compute.point_cache import CachedPoints
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
@@ -44,9 +45,25 @@ class FacedSurface(Protocol):
         """Indices of vertices, (t, 3)."""
 
 
+class Scene(Protocol):
+    """A trimesh.Scene: meshes, and where each is placed."""
+
+    @property
+    def geometry(self) -> Mapping[str, object]:
+        """The meshes by name."""
+
+    @property
+    def graph(self) -> object:
+        """Where each is placed."""
+
+    def dump(self, *, concatenate: bool) -> object:
+        """Return the placed meshes."""
+
+
+OfTrimesh: TypeAlias = FacedSurface | Scene
 # One literal each: to pyright strings that are put together are unknown.
 MeshLike: TypeAlias = (
-    "Mesh | pyvista.DataSet | FacedSurface | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
+    "Mesh | pyvista.DataSet | OfTrimesh | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
 )
 MeshesLike: TypeAlias = "MeshLike | pyvista.MultiBlock | Iterable[MeshLike | pyvista.MultiBlock]"
 PointsLike: TypeAlias = "ArrayLike | pyvista.DataSet | IntoDataFrame"
@@ -82,8 +99,8 @@ def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
 
 _TAKEN = (
     "a geodomain.Mesh, a pyvista.PolyData, a pyvista.UnstructuredGrid of flat cells, an object "
-    "with .vertices and .faces (trimesh), a tuple (vertices, triangles) of shapes (v, 3) and "
-    "(t, 3), or the path of a mesh file"
+    "with .vertices and .faces (trimesh), a trimesh.Scene, a tuple (vertices, triangles) of shapes "
+    "(v, 3) and (t, 3), or the path of a mesh file"
 )
 _UNNAMED = "mesh"
 
@@ -96,6 +113,7 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     - a `Mesh`, which is used as it is;
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
     - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
+    - a ``trimesh.Scene``, whose meshes are placed and joined, as the solids of a file are;
     - a tuple of two arrays, vertices (v, 3) and triangles (t, 3), the second of integers;
     - the path of a file, which is read by `read_mesh`.
 
@@ -199,6 +217,10 @@ def _is_surface(thing: object) -> bool:
     return is_dataset(thing, "PolyData", "UnstructuredGrid")
 
 
+def _is_scene(thing: object) -> bool:
+    return hasattr(thing, "geometry") and hasattr(thing, "graph") and hasattr(thing, "dump")
+
+
 def _has_faces(thing: object) -> bool:
     return hasattr(thing, "vertices") and hasattr(thing, "faces")
 
@@ -210,15 +232,21 @@ def _is_pair(thing: object) -> bool:
 
 def _has_three_columns(values: object) -> bool:
     """Return whether an object is an array of numbers, (n, 3), or has no rows."""
-    if not (isinstance(values, list | tuple) or hasattr(values, "__array__")):
+    if not (isinstance(values, list | tuple) or any(hasattr(values, name) for name in _ARRAYS)):
         return False
     try:
-        array = np.asarray(values)
+        array = as_array(values)
     except ValueError:  # rows of different lengths
         return False
     return array.shape == (0,) or (
         array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "fiub"
     )
+
+
+def _of_scene(scene: Scene, name: str) -> Mesh:
+    """Return the meshes of a scene, each in its places, as a single mesh."""
+    placed = scene.to_mesh() if hasattr(scene, "to_mesh") else scene.dump(concatenate=True)
+    return _of_faces(cast(FacedSurface, placed), name)
 
 
 def _of_faces(surface: FacedSurface, name: str) -> Mesh:
@@ -229,6 +257,7 @@ _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], 
     (lambda thing: isinstance(thing, Mesh), lambda mesh, _: cast(Mesh, mesh)),
     (_is_path, lambda path, _: read_mesh(cast("str | os.PathLike[str]", path))),
     (_is_surface, lambda surface, name: Mesh.from_pyvista(surface, name=name)),
+    (_is_scene, lambda scene, name: _of_scene(cast("Scene", scene), name)),
     (_is_pair, lambda pair, name: Mesh(*cast("tuple[ArrayLike, ArrayLike]", pair), name=name)),
     (_has_faces, lambda faced, name: _of_faces(cast(FacedSurface, faced), name)),
 )
@@ -237,9 +266,10 @@ _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], 
 # --- Conversion of anything point-like to rows x, y, z, or to a lattice.
 
 _POINTS_TAKEN = (
-    "an array of shape (n, 3), a pyvista.PolyData or PointSet (its points), a pyvista.ImageData, "
-    "RectilinearGrid, StructuredGrid or UnstructuredGrid (the centres of its cells), or a "
-    "pandas.DataFrame, polars.DataFrame or pyarrow.Table with columns of centroids"
+    "an array of shape (n, 3), one point [x, y, z], a pyvista.PolyData or PointSet (its points), "
+    "a pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid (the centres of its "
+    "cells), a table with columns of centroids (pandas, polars, Arrow, DuckDB), or a "
+    "geopandas.GeoDataFrame of points with z"
 )
 _GRIDS = ("ImageData", "RectilinearGrid", "StructuredGrid", "UnstructuredGrid")
 _ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
@@ -286,7 +316,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
         return np.asarray(cast("pyvista.PolyData", points).points)
     if is_grid(points):
         return _centres(cells_of(points, "the grid"))
-    refuse_lazy(points, "compute it first, or give it to label_blocks")
+    refuse_lazy(points)
     if is_frame(points):
         return BlockFrame(cast("IntoDataFrame", points)).centroids()
     if isinstance(points, str | bytes) or not _is_array(points):
@@ -312,6 +342,12 @@ def lattice_of(points: object) -> LatticePoints | None:
 def is_grid(thing: object) -> bool:
     """Return whether an object is a PyVista grid; its cells are blocks."""
     return is_dataset(thing, *_GRIDS)
+
+
+def is_of_xarray(thing: object) -> bool:
+    """Return whether an object is an array or a dataset of xarray."""
+    module = sys.modules.get("xarray")
+    return module is not None and isinstance(thing, module.DataArray | module.Dataset)
 
 
 def _centres(cells: Cells) -> Floats:

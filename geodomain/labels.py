@@ -15,17 +15,19 @@ import geodomain
 from geodomain.datasets.parts import is_dataset
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import DomainsGiven
-from geodomain.inputs import PathGiven, is_grid
+from geodomain.inputs import PathGiven, is_grid, is_of_xarray
 from geodomain.labelling.summary import Summary
 from geodomain.tables.in_memory import is_frame, is_lazy
 
 if TYPE_CHECKING:
     import pyvista
+    import xarray
 
-    from geodomain.tables.in_memory import ColumnT, TableOf
+    from geodomain.labelling.frames import ArrowColumn
+    from geodomain.tables.in_memory import ArrowStream, ColumnT, TableOf
 
 
-# To NumPy's types a text is an array, too.
+# To NumPy's types a text is an array, too, and most tables and data sets stream to Arrow.
 @overload
 def label(  # type: ignore[overload-overlap]
     what: PathGiven, domains: DomainsGiven, output: PathGiven | None, **keywords: object
@@ -36,6 +38,8 @@ def label(what: TableOf[ColumnT], domains: DomainsLike, **keywords: object) -> C
 def label(
     what: pyvista.DataSet | ArrayLike, domains: DomainsLike, **keywords: object
 ) -> NDArray[np.str_]: ...
+@overload
+def label(what: ArrowStream, domains: DomainsLike, **keywords: object) -> ArrowColumn: ...
 def label(
     what: object,
     domains: DomainsGiven,
@@ -47,9 +51,9 @@ def label(
     ========================================================  =================
     what                                                      is labelled by
     ========================================================  =================
-    a table in memory: pandas, polars, Arrow, dask            `label_blocks`
+    a table in memory: pandas, polars, Arrow, dask, DuckDB    `label_blocks`
     an array of shape (n, 3), a PyVista PolyData or PointSet  `label_points`
-    a PyVista grid                                            `label_grid`
+    a PyVista grid, a DataArray or Dataset of xarray          `label_grid`
     the path of a file                                        `label_file`
     a folder, a pattern of files, or the URL of one           `label_dataset`
     ========================================================  =================
@@ -113,9 +117,9 @@ def _function_for(what: object) -> tuple[Callable[..., object], str]:
         if is_dataset(cast("PathGiven", what)):
             return geodomain.label_dataset, "dataset"
         return geodomain.label_file, "file"
-    if is_grid(what):
+    if is_grid(what) or (is_of_xarray(what) and len(cast("xarray.DataArray", what).dims) > 2):
         return geodomain.label_grid, "grid"
-    if is_frame(what) or is_lazy(what, "dask.dataframe") or is_lazy(what, "polars"):
+    if is_lazy(what, "dask.dataframe") or is_lazy(what, "polars") or is_frame(what):
         return geodomain.label_blocks, "table"
     if isinstance(what, list | tuple) and len(what) == 3 and all(map(_is_line, what)):
         message = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -39,9 +40,6 @@ _TABLES = Key(
     "tables, each under its own heading in double brackets",
     lambda value: is_list(value, lambda table: isinstance(table, dict)),
     toml_only=True,
-)
-DomainsLike: TypeAlias = (
-    "Domains | Domain | Stack | Mapping[str, MeshesLike] | Iterable[Domain | Stack]"
 )
 
 
@@ -172,33 +170,16 @@ class Domains(LabelDefaults):
         return iter(self.domains)
 
 
-def as_domains(domains: DomainsLike) -> Domains:
-    """Return `Domains` from domains and stacks, or from a mapping of names to meshes.
-
-    Raises
-    ------
-    TypeError
-        For anything else.
-    """
-    if isinstance(domains, Domains):
-        return domains
-    if isinstance(domains, Mapping):
-        return Domains(tuple(Domain(name, meshes) for name, meshes in domains.items()))
-    if isinstance(domains, str) or not isinstance(domains, Domain | Stack | Iterable):
-        message = (
-            "domains must be Domains, Domain and Stack objects or a mapping of names to meshes, "
-            f"not {type(domains).__name__}"
-        )
-        raise TypeError(message)
-    units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)
-    for unit in units:
-        if not isinstance(unit, Domain | Stack):
-            message = f"a domain must be a geodomain.Domain or Stack, not {type(unit).__name__}"
-            raise TypeError(message)
-    return Domains(
-        tuple(unit for unit in units if isinstance(unit, Domain)),
-        tuple(unit for unit in units if isinstance(unit, Stack)),
-    )
+# A path is that of a TOML file.
+DomainsLike: TypeAlias = (
+    str
+    | os.PathLike[str]
+    | Domains
+    | Domain
+    | Stack
+    | Iterable[Domain | Stack]
+    | Mapping[str, MeshesLike]
+)
 
 
 @dataclass

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import Domains, as_domains
+from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains, read_policy
 from geodomain.errors import MeshError, warn
@@ -25,15 +25,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.tables.numbers import BelowDetection
 
-DomainsGiven = (
-    str
-    | os.PathLike[str]
-    | Domains
-    | Domain
-    | Stack
-    | Iterable[Domain | Stack]
-    | Mapping[str, MeshesLike]
-)
+DomainsGiven: TypeAlias = DomainsLike
 
 
 @dataclass(frozen=True)
@@ -53,6 +45,39 @@ class DomainSource(NamedTuple):
     files: tuple[Path, ...]
     welds: tuple[Weld, ...]
     notes: tuple[str, ...] = ()
+
+
+def as_domains(domains: DomainsLike) -> Domains:
+    """Return `Domains` from a TOML file, domains and stacks, or a mapping of names to meshes.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    DomainError, MeshError, OSError
+        As `geodomain.read_domains`, for a path.
+    """
+    if isinstance(domains, Domains):
+        return domains
+    if isinstance(domains, Mapping):
+        return Domains(tuple(Domain(name, meshes) for name, meshes in domains.items()))
+    if isinstance(domains, str | os.PathLike):
+        return read_domains(domains)
+    if not isinstance(domains, Domain | Stack | Iterable):
+        message = (
+            "domains must be Domains, Domain and Stack objects, a mapping of names to meshes or "
+            f"the path of a TOML file, not {type(domains).__name__}"
+        )
+        raise TypeError(message)
+    units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)
+    for unit in units:
+        if not isinstance(unit, Domain | Stack):
+            message = f"a domain must be a geodomain.Domain or Stack, not {type(unit).__name__}"
+            raise TypeError(message)
+    return Domains(
+        tuple(unit for unit in units if isinstance(unit, Domain)),
+        tuple(unit for unit in units if isinstance(unit, Stack)),
+    )
 
 
 def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> DomainSource:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import say_box
 from geodomain.compute.data import Floats
-from geodomain.domains.order import DomainsLike, as_domains
-from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.domains.order import DomainsLike
+from geodomain.domains.sources import DomainsGiven, as_domains, domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.drillholes.flagging import (
@@ -576,7 +576,7 @@ def flag(
         that conditions name.
     holes : Drillholes
         The holes.
-    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+    domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_blocks`.
     by : {"middle", "majority", "split"}
         As for `flag_file`.

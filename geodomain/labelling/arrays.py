@@ -15,7 +15,8 @@ from geodomain.arrays import as_doubles, as_rows, is_on_device
 from geodomain.checks.columns import refuse_nan
 from geodomain.domains.defaults import LabelBy
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import Domains, DomainsLike, allowed_rows, as_domains
+from geodomain.domains.order import Domains, DomainsLike, allowed_rows
+from geodomain.domains.sources import as_domains
 from geodomain.errors import DomainError, counted
 from geodomain.formats.cells import cells_of
 from geodomain.inputs import (
@@ -24,6 +25,7 @@ from geodomain.inputs import (
     MeshLike,
     PointsLike,
     is_grid,
+    is_of_xarray,
     lattice_of,
     point_rows,
 )
@@ -38,12 +40,19 @@ from geodomain.settings import read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import NumberKeywords
-from geodomain.tables.vendors import plain_name
+from geodomain.tables.vendors import (
+    CENTROIDS,
+    matches,
+    plain_name,
+    refuse_ambiguity,
+    refuse_no_centroid,
+)
 
 if TYPE_CHECKING:
     import pyvista
     import xarray
 
+    from geodomain.compute.data import Floats
     from geodomain.compute.device_arrays import DeviceArray
 
     # Structural, so that nothing is unknown to a type checker where xarray is not installed.
@@ -54,7 +63,15 @@ if TYPE_CHECKING:
         def dims(self) -> Iterable[Hashable]:
             """Return the names of the dimensions."""
 
+    class DimensionedArray(Dimensioned, Protocol):
+        """A DataArray of xarray."""
+
+        @property
+        def dtype(self) -> object:
+            """Return the type of its values."""
+
     CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
+    ModelT = TypeVar("ModelT", bound=DimensionedArray)
 
 # Points that are labelled at a time, where several arrays as long are needed.
 _PART = 1 << 18
@@ -74,7 +91,7 @@ def label_points(
     ----------
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
-    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+    domains : mapping, sequence of Domain and Stack, Domains, or path
         In their order: the first that contains a point wins, if nothing else is said; see
         `Domain`, `Stack`, `read_domains`. In a mapping each name stands for a mesh-like (as for
         `as_mesh`), a PointLocator or several, a union.
@@ -235,16 +252,43 @@ def given_column(
 # --- Labels for PyVista grids and for lattices of centroids, xarray's included.
 
 
-@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+@overload
 def label_grid(
     grid: pyvista.DataSet,
+    domains: DomainsLike,
+    *,
+    by: LabelBy | None = ...,
+    lines: int | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> NDArray[np.str_]: ...
+@overload
+def label_grid(
+    grid: ModelT,
+    domains: DomainsLike,
+    *,
+    by: LabelBy | None = ...,
+    lines: int | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> ModelT: ...
+@overload
+def label_grid(
+    grid: Dimensioned,
+    domains: DomainsLike,
+    *,
+    by: LabelBy | None = ...,
+    lines: int | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> Dimensioned: ...
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+def label_grid(
+    grid: pyvista.DataSet | Dimensioned,
     domains: DomainsLike,
     *,
     by: LabelBy | None = None,
     lines: int | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> NDArray[np.str_]:
-    """Return the name of the domain of each cell of a PyVista grid, by its centre or its volume.
+) -> NDArray[np.str_] | Dimensioned:
+    """Return the name of the domain of each cell of a grid, by its centre or its volume.
 
     Where the domains are closed solids by parity without conditions, and the grid is an
     ImageData or a RectilinearGrid that is not turned, its columns of cells are labelled whole,
@@ -254,9 +298,11 @@ def label_grid(
     ----------
     grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
         The block model, in the unit of the meshes; unstructured cells are voxels or hexahedra.
-        Conditions are about its cell data.
+        Conditions are about its cell data. Or an xarray.DataArray or Dataset, with coordinates
+        that are named as columns of centroids are, such as x, y and z: conditions are about the
+        array, by its name, or the variables.
     by, lines : optional
-        As for `label_file`: "majority" labels by the largest share of a cell.
+        As for `label_file`: "majority" labels by the largest share of a cell, of PyVista's grids.
     domains, **numbers
         As in `label_points`.
     **settings
@@ -267,13 +313,17 @@ def label_grid(
         In the order of the cells, ready for ``grid.cell_data["domain"]``. The centre of a cell
         is (low + high) / 2 in float64 along each axis; that of a hexahedron that is no box is
         the mean of its corners.
+    xarray.DataArray of str
+        For xarray, as `label_lattice` returns, with the dimensions in the grid's order.
 
     Raises
     ------
     TypeError
         For what is no such grid.
     TableError
-        For a flat grid, or cells that are no blocks.
+        For a flat grid, cells that are no blocks, and coordinates that are not recognised.
+    ValueError
+        For "majority" with centroids of xarray, whose blocks have no sizes.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -286,10 +336,11 @@ def label_grid(
     >>> geodomain.label_grid(grid, {"ORE": ore}, background="WASTE").tolist()
     ['ORE', 'WASTE']
     """
-    if not is_grid(grid):
+    if not is_grid(grid) and not is_of_xarray(grid):
         message = (
             "a grid must be a pyvista ImageData, RectilinearGrid, StructuredGrid or "
-            f"UnstructuredGrid, not {type(grid).__name__}"
+            "UnstructuredGrid, or an xarray DataArray or Dataset, "
+            f"not {type(grid).__name__}"
         )
         raise TypeError(message)
     # A mapping has no conditions, and may have locators.
@@ -297,6 +348,15 @@ def label_grid(
     listed = given if isinstance(given, Domains) else Domains()
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
     settings = dataclasses.replace(settings, by=by, lines=lines).over(listed)
+    if is_of_xarray(grid):
+        if settings.by == "majority":
+            message = (
+                "by='majority' needs the sizes of blocks, which arrays of xarray do not have: "
+                "label a pyvista.ImageData or RectilinearGrid, or a table with sizes"
+            )
+            raise ValueError(message)
+        return label_lattice(cast("Dimensioned", grid), given, **keywords)
+    grid = cast("pyvista.DataSet", grid)
     if settings.by == "majority":
         ordered = as_domains(domains)
         codes = _largest(grid, ordered, settings, options_among(keywords))
@@ -339,6 +399,18 @@ def _largest(
 
 @overload
 def label_lattice(
+    grid: pyvista.DataSet, domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
+) -> NDArray[np.str_]: ...
+@overload
+def label_lattice(
+    grid: ModelT, domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
+) -> ModelT: ...
+@overload
+def label_lattice(
+    grid: Dimensioned, domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
+) -> Dimensioned: ...
+@overload
+def label_lattice(
     x: CoordinateT,
     y: CoordinateT,
     z: CoordinateT,
@@ -361,10 +433,10 @@ def label_lattice(
 ) -> NDArray[np.str_]: ...
 @with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_lattice(
-    x: ArrayLike | Dimensioned,
-    y: ArrayLike | Dimensioned,
-    z: ArrayLike | Dimensioned,
-    domains: DomainsLike,
+    x: ArrayLike | Dimensioned | pyvista.DataSet,
+    y: ArrayLike | Dimensioned | DomainsLike,
+    z: ArrayLike | Dimensioned | None = None,
+    domains: DomainsLike | None = None,
     *,
     like: Dimensioned | None = None,
     columns: Mapping[str, ArrayLike] | None = None,
@@ -380,6 +452,8 @@ def label_lattice(
     x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
         The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
         coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
+        In their place a grid: ``label_lattice(grid, domains)``, with an xarray.DataArray or
+        Dataset, or a pyvista.ImageData or RectilinearGrid, as for `label_grid`.
     domains, **numbers
         As in `label_points`.
     **settings
@@ -400,7 +474,10 @@ def label_lattice(
     Raises
     ------
     TypeError
-        Where some of x, y and z are coordinates of xarray and others are not.
+        Where some of x, y and z are coordinates of xarray and others are not, and for a grid that
+        is no lattice.
+    TableError
+        For a grid of xarray whose coordinates are not recognised.
     ValueError
         For coordinates of several dimensions, along the same one, or not along those of `like`.
     DomainError, MeshError, PointError
@@ -414,8 +491,18 @@ def label_lattice(
     >>> geodomain.label_lattice([1, 3], [1], [0.5, 1], {"ORE": ore}, background="WASTE").tolist()
     [[['ORE', 'ORE']], [['WASTE', 'WASTE']]]
     """
-    dims = _dimensions((x, y, z), like)
-    axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", (x, y, z), strict=True)]
+    if z is None or domains is None:
+        if z is not None or domains is not None:
+            message = "label_lattice takes x, y, z and domains, or a grid and domains"
+            raise TypeError(message)
+        domains = y if isinstance(y, Mapping) else as_domains(cast("DomainsLike", y))
+        (x, y, z), own, variables = _axes_of(x)
+        like = own if like is None else like
+        if columns is None and not isinstance(domains, Mapping):
+            columns = variables  # a mapping has no conditions
+    along = cast("Sequence[ArrayLike | Dimensioned]", (x, y, z))
+    dims = _dimensions(along, like)
+    axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", along, strict=True)]
     lattice = LatticePoints((axes[0], axes[1], axes[2]))
     labels = label_points(
         lattice,
@@ -428,6 +515,38 @@ def label_lattice(
     if dims is None:
         return shaped
     return _as_data_array(shaped, cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like)
+
+
+def _axes_of(
+    grid: object,
+) -> tuple[Sequence[Dimensioned | Floats], Dimensioned | None, dict[str, ArrayLike]]:
+    """Return the axes of a grid that is a lattice, itself if it has dimensions, and its columns."""
+    if not is_of_xarray(grid):
+        lattice = lattice_of(grid)
+        if lattice is None:
+            message = (
+                "a lattice must be a pyvista ImageData or RectilinearGrid that is not turned, an "
+                f"xarray DataArray or Dataset, or x, y and z, not {type(grid).__name__}"
+                f"{'; label_grid labels other grids' * is_grid(grid)}"
+            )
+            raise TypeError(message)
+        shape = tuple(map(len, lattice.axes[::-1]))
+        data = cast("pyvista.DataSet", grid).cell_data
+        cells = {name: np.asarray(data[name]) for name in data.keys()}  # noqa: SIM118
+        flat = {name: values for name, values in cells.items() if values.ndim == 1}
+        return lattice.axes, None, {name: flat[name].reshape(shape).T for name in flat}
+    model = cast("xarray.DataArray | xarray.Dataset", grid)
+    names = [name for name, values in model.coords.items() if values.ndim == 1]
+    texts = tuple(map(str, names))
+    found = matches(texts, CENTROIDS, (None, None, None))
+    if not found:
+        refuse_no_centroid(texts, "the grid")
+    refuse_ambiguity(texts, found, "the grid")
+    axes = [model.coords[names[place]] for place in next(iter(found))]
+    dims = {dim for axis in axes for dim in axis.dims}
+    variables = model.data_vars if hasattr(model, "data_vars") else {model.name: model}
+    columns = {str(name): v for name, v in variables.items() if set(v.dims) == dims}
+    return axes, cast("Dimensioned", model), cast("dict[str, ArrayLike]", columns)
 
 
 def _are_coordinates(

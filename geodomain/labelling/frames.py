@@ -6,13 +6,14 @@ import dataclasses
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.domains.defaults import LabelBy, Proportions
-from geodomain.domains.order import Domains, DomainsLike, as_domains
+from geodomain.domains.order import Domains, DomainsLike
+from geodomain.domains.sources import as_domains
 from geodomain.errors import TableError
 from geodomain.labelling.arrays import codes_by_domains
 from geodomain.labelling.evaluate import rest_labels
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from narwhals.stable.v1.typing import IntoDataFrame
     from narwhals.typing import IntoDataFrameT
 
-    from geodomain.tables.in_memory import ColumnT, TableOf
+    from geodomain.tables.in_memory import ArrowStream, ColumnT, TableOf
 
 
 class SharedDomains:
@@ -70,6 +71,7 @@ class SharedDomains:
 LabelColumn: TypeAlias = (
     "pandas.Series | polars.Series | pyarrow.DictionaryArray | dask.dataframe.Series"
 )
+ArrowColumn: TypeAlias = Any  # a pyarrow.DictionaryArray, which has no types
 
 
 class _Lazy(Protocol):
@@ -89,9 +91,37 @@ class _Lazy(Protocol):
         """Call a function with each part of the table when the result is computed."""
 
 
-@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+@overload
 def label_blocks(
     frame: TableOf[ColumnT],
+    domains: DomainsLike,
+    *,
+    x: str | None = ...,
+    y: str | None = ...,
+    z: str | None = ...,
+    points_are_middles: bool = ...,
+    by: LabelBy | None = ...,
+    lines: int | None = ...,
+    replace: str | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> ColumnT: ...
+@overload
+def label_blocks(
+    frame: ArrowStream,
+    domains: DomainsLike,
+    *,
+    x: str | None = ...,
+    y: str | None = ...,
+    z: str | None = ...,
+    points_are_middles: bool = ...,
+    by: LabelBy | None = ...,
+    lines: int | None = ...,
+    replace: str | None = ...,
+    **keywords: Unpack[ArrayKeywords],
+) -> ArrowColumn: ...
+@with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
+def label_blocks(
+    frame: TableOf[ColumnT] | ArrowStream,
     domains: DomainsLike,
     *,
     x: str | None = None,
@@ -102,16 +132,16 @@ def label_blocks(
     lines: int | None = None,
     replace: str | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> ColumnT:
+) -> ColumnT | ArrowColumn:
     """Return the domain of each block of a table as a categorical of the table's library.
 
     Parameters
     ----------
-    frame : pandas, polars or dask DataFrame, or pyarrow.Table
+    frame : pandas, polars or dask DataFrame, pyarrow.Table, or other table that Arrow reads
         One row for each block, with its centroid and the columns that conditions name. Centroids
         that are local to a rotated model, by Datamine's columns, are turned into world
         coordinates with a warning, or refused.
-    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+    domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_points`; such as `read_domains` gives.
     x, y, z : str, optional
         Columns of the centroid; by default recognised by the names that packages use.
@@ -138,7 +168,7 @@ def label_blocks(
     polars.Series of Enum
         For polars, with the same categories.
     pyarrow.DictionaryArray
-        For Arrow, of int32 and string.
+        For Arrow, of int32 and string; also for anything with ``__arrow_c_stream__``.
     dask.dataframe.Series of category
         For dask, computed later, a partition at a time; the categories are known at once. The
         columns of a rotated model are read in each partition. With `distributed`, the domains
@@ -223,7 +253,7 @@ def _label(
     """Label a table in memory; of one that is not `whole`, domains may lie apart."""
     domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
-    if frame.library not in _CATEGORICALS or is_wrapped(native):
+    if frame.library not in _CATEGORICALS or is_wrapped(frame.native):
         raise TypeError(refusal(native))
     keeps = any(domain.keep for domain in domains)
     place = None if replace is None else frame.find(replace)
@@ -348,7 +378,7 @@ def proportions_blocks(
     ----------
     frame : pandas or polars DataFrame, or pyarrow.Table
         One row for each block, with its centroid, its sizes, and the columns that conditions name.
-    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+    domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_blocks`.
     proportions : {"itself", "priority"}, optional
         Shares of each domain by itself, or by the order and the rules, as for `label_file`; by
@@ -401,7 +431,7 @@ def proportions_blocks(
     ).over(given)  # fmt: skip
     options = options_among({"x": x, "y": y, "z": z, "dx": dx, "dy": dy, "dz": dz, **numbers})
     table = BlockFrame(frame, options=options)
-    if is_wrapped(frame):
+    if is_wrapped(table.native):
         raise TypeError(refusal(frame))
     names = [settings.share_column(target.name) for target in given.targets]
     for number, name in enumerate(names):

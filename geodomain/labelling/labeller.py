@@ -16,9 +16,8 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import (
     DomainOrLayer,
     DomainsLike,
-    as_domains,
 )
-from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
+from geodomain.domains.sources import DomainsGiven, DomainSource, as_domains, domains_to_label
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, MeshError, warn
 from geodomain.labelling.evaluate import (

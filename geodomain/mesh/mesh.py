@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import as_doubles
+from geodomain.arrays import as_array, as_doubles
 from geodomain.compute import meshes
 from geodomain.compute.data import Floats
 from geodomain.errors import MeshError
@@ -284,7 +284,7 @@ def _rows_of_three(array: NDArray[Number], what: str) -> NDArray[Number]:
 
 
 def _as_indices(triangles: ArrayLike, name: str, vertex_count: int) -> Indices:
-    array = np.asarray(triangles)
+    array = as_array(triangles)
     if array.size == 0:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -32,7 +32,7 @@ from geodomain.settings import BackendName
 
 def label_codes(
     points: PointsLike | LatticePoints,
-    meshes: MeshesLike | Iterable[MeshLike | PointLocator],
+    meshes: MeshesLike | Iterable[MeshLike | PointLocator] | Mapping[str, MeshLike | PointLocator],
     *,
     backend: BackendName = "auto",
     threads: int | None = None,
@@ -45,9 +45,9 @@ def label_codes(
     ----------
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `contains`.
-    meshes : sequence of mesh-like or PointLocator
+    meshes : sequence of mesh-like or PointLocator, or mapping of str to one of them
         The solids in order of precedence, as for `as_mesh`. A `PointLocator` brings its own
-        index; for a mesh an index is built.
+        index; for a mesh an index is built. The solids of a mapping are counted in its order.
     backend, threads, allow_open
         As in `geodomain.contains`.
     out : array of int32, shape (n,), optional
@@ -61,7 +61,7 @@ def label_codes(
     Raises
     ------
     MeshError
-        As in `geodomain.contains`, and if there is no mesh.
+        As in `geodomain.contains`, if there is no mesh, and for a name with several.
     PointError
         As in `geodomain.contains`.
 
@@ -75,13 +75,28 @@ def label_codes(
     >>> geodomain.label_codes(points, [small, large])
     array([ 0,  1, -1, -2], dtype=int32)
     """
-    solids = as_solids(meshes)
+    if isinstance(meshes, Mapping):
+        solids = [_single(solid, name) for name, solid in meshes.items()]
+    else:
+        solids = as_solids(meshes)
     if not solids:
         message = "label_codes has no mesh: pass at least one solid"
         raise MeshError(message)
     return first_codes(
         points, solids, backend=backend, threads=threads, allow_open=allow_open, out=out
     )
+
+
+def _single(solid: MeshLike | PointLocator, name: str) -> Mesh | PointLocator:
+    """Return the solid of a name; refuse several, whose codes would not count the names."""
+    solids = as_solids(solid, name)
+    if len(solids) != 1:
+        message = (
+            f"label_codes counts solids, but {name!r} has {len(solids)}: label_points labels by "
+            "their union"
+        )
+        raise MeshError(message)
+    return solids[0]
 
 
 def first_codes(

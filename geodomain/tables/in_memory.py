@@ -20,7 +20,7 @@ from geodomain.tables.layout import SAMPLE_ROWS, Choice, choose_columns
 from geodomain.tables.numbers import read_positions
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import require_constants
-from geodomain.tables.vendors import Triplet, find_column
+from geodomain.tables.vendors import CENTROIDS, Triplet, find_column, matches
 
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
@@ -52,6 +52,21 @@ if TYPE_CHECKING:
         @property
         def column_names(self) -> list[str]:
             """Return the names of the columns."""
+
+    class ArrowStream(Protocol):
+        """A table that Arrow reads, of any library, such as a relation of DuckDB."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            """Return the capsule."""
+
+    class _GeoPoints(Protocol):
+        """A GeoSeries of points."""
+
+        x: pandas.Series
+        y: pandas.Series
+        z: pandas.Series
+        has_z: pandas.Series
+        geom_type: pandas.Series
 
     # A table, and the type of the columns of its library.
     TableOf: TypeAlias = "_PandasTable[ColumnT] | _PolarsTable[ColumnT] | _ArrowTable"
@@ -129,32 +144,84 @@ def objects_of(series: nw.Series[IntoSeries]) -> NDArray[np.object_]:
 
 NAME = "the frame"
 
-TAKEN = "a pandas.DataFrame, a polars.DataFrame, a pyarrow.Table or a dask DataFrame"
+TAKEN = (
+    "a pandas.DataFrame, a polars.DataFrame, a pyarrow.Table, a dask DataFrame or any other table "
+    "with __arrow_c_stream__ (DuckDB, record batches)"
+)
 
-# Tables that are computed only when they are asked to: their modules, and their names there.
-_LAZY = {"dask.dataframe": "DataFrame", "polars": "LazyFrame"}
+# Tables that are computed only when they are asked to: their modules, their names there, and the
+# method that computes them.
+_LAZY = {"dask.dataframe": ("DataFrame", "compute"), "polars": ("LazyFrame", "collect")}
+
+# Attributes of other things that Arrow reads: its own arrays, PyVista's data sets, xarray's arrays.
+_NO_TABLE = ("null_count", "n_points", "dims")
 
 
 def is_lazy(thing: object, module: str) -> bool:
     """Return whether something is a lazy table of a module, without importing the module."""
-    kind = getattr(sys.modules.get(module), _LAZY[module], None)
-    return isinstance(kind, type) and isinstance(thing, kind)
+    return _is_of(thing, module, _LAZY[module][0])
 
 
-def refuse_lazy(thing: object, advice: str) -> None:
+def refuse_lazy(thing: object) -> None:
     """Raise TypeError for a lazy table."""
-    if any(is_lazy(thing, module) for module in _LAZY):
-        message = f"a {type(thing).__name__} that is not computed yet holds no rows: {advice}"
-        raise TypeError(message)
+    for module, (kind, compute) in _LAZY.items():
+        if is_lazy(thing, module):
+            message = (
+                f"a {module.partition('.')[0]} {kind} holds no rows until it is computed: "
+                f"compute it first, with .{compute}()"
+            )
+            raise TypeError(message)
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether something is a table in memory of a library that narwhals knows."""
+    """Return whether something is a table in memory: narwhals knows it, or Arrow reads it."""
     if "narwhals" not in sys.modules and importlib.util.find_spec("narwhals") is None:
         return False
+    from narwhals.stable.v1.dependencies import is_into_dataframe, is_into_series
+
+    if is_into_dataframe(thing):
+        return True
+    if _is_of(thing, "geopandas", "GeoSeries"):
+        return True
+    streamed = hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__")
+    other = any(hasattr(thing, name) for name in _NO_TABLE) or is_into_series(thing)
+    return streamed and not other
+
+
+def as_frame(thing: object) -> IntoDataFrame:
+    """Return a table in memory as one that narwhals knows: an Arrow table for Arrow streams.
+
+    Raises
+    ------
+    TypeError
+        For a lazy table, and for something that is no table.
+    ModuleNotFoundError
+        For an Arrow stream without pyarrow.
+    """
+    refuse_lazy(thing)
+    if not is_frame(thing):
+        raise TypeError(refusal(thing))
+    if _is_of(thing, "geopandas", "GeoSeries"):
+        return cast("IntoDataFrame", cast("pandas.Series", thing).to_frame("geometry"))
     from narwhals.stable.v1.dependencies import is_into_dataframe
 
-    return bool(is_into_dataframe(thing))
+    if is_into_dataframe(thing):
+        return cast("IntoDataFrame", thing)
+    try:
+        import pyarrow as arrow
+    except ModuleNotFoundError as error:
+        message = (
+            f"reading a {type(thing).__name__} needs pyarrow, which is not installed: "
+            "pip install 'geodomain[parquet]'"
+        )
+        raise ModuleNotFoundError(message, name="pyarrow") from error
+    return cast("IntoDataFrame", arrow.table(thing))
+
+
+def _is_of(thing: object, module: str, name: str) -> bool:
+    """Return whether something is of a class of a module, without importing the module."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(thing, kind)
 
 
 def refusal(thing: object) -> str:
@@ -164,9 +231,30 @@ def refusal(thing: object) -> str:
     message = f"blocks must be {TAKEN}, not {name}"
     if isinstance(thing, str | os.PathLike):
         return f"{message}: use label_file for a file"
-    if kind.__name__ == "RecordBatch":
-        return f"{message}: give pyarrow.Table.from_batches([batch])"
     return f"{message}: give what its .to_native() returns" if is_wrapped(thing) else message
+
+
+def _with_point_columns(native: IntoDataFrame) -> tuple[IntoDataFrame, Triplet | None]:
+    """Return a table with columns x, y and z of its points last, and their places.
+
+    Only for a GeoDataFrame of points with z; any other table is returned as it is.
+    """
+    if not _is_of(native, "geopandas", "GeoDataFrame"):
+        return native, None
+    import pandas
+
+    frame = cast("pandas.DataFrame", native)
+    name = getattr(frame, "active_geometry_name", None)
+    if name is None:
+        return native, None
+    points = cast("_GeoPoints", frame[name])
+    if not points.has_z.any() or not set(points.geom_type.dropna()) <= {"Point"}:
+        return native, None
+    first = len(frame.columns)
+    wider = pandas.DataFrame(frame)
+    for axis, values in (("x", points.x), ("y", points.y), ("z", points.z)):
+        wider[f"{name}.{axis}"] = values
+    return cast("IntoDataFrame", wider), (first, first + 1, first + 2)
 
 
 def is_wrapped(thing: object) -> bool:
@@ -209,12 +297,12 @@ class BlockFrame:
     ) -> None:
         import narwhals.stable.v1 as nw
 
-        refuse_lazy(native, "compute it first")
         self._name = name
-        if not is_frame(native):
-            message = refusal(native)
-            raise TypeError(message if name == NAME else f"{name} is no table: {message}")
-        self.native = native
+        try:
+            self.native = as_frame(native)
+        except TypeError as error:
+            raise error if name == NAME else TypeError(f"{name} is no table: {error}") from None
+        native, self._points = _with_point_columns(self.native)
         given = names_of(native)
         self.names = tuple(str(name) for name in given)
         self._options = options or TableOptions()
@@ -356,9 +444,30 @@ class BlockFrame:
         return centroid, sizes
 
     def _choose(self, options: TableOptions | None) -> Choice:
-        """Find the columns of the centroid and the sizes."""
-        choice = choose_columns(self.names, self._sample(), options or TableOptions(), table=NAME)
+        """Find the columns of the centroid and the sizes.
+
+        The points of a GeoDataFrame are used where it has no such columns. If it has both they
+        must agree.
+        """
+        options, points = options or TableOptions(), self._points
+        if options.centroid != (None, None, None):
+            points = None
+        if points and not matches(self.names, CENTROIDS, (None, None, None)):
+            x, y, z = (self.names[place] for place in points)
+            options = options._replace(x=x, y=y, z=z)
+        choice = choose_columns(self.names, self._sample(), options, table=NAME)
         require_constants(choice.constants, self.column, self.names, NAME)
+        if points and not np.array_equal(
+            self._triple(points), self._triple(choice.xyz), equal_nan=True
+        ):
+            columns, others = (
+                ", ".join(self.names[place] for place in each) for each in (choice.xyz, points)
+            )
+            message = (
+                f"{self._name}'s columns {columns} are not the coordinates of its points, "
+                f"{others}: choose with x=, y= and z="
+            )
+            raise TableError(message)
         return choice
 
     def _triple(self, places: Triplet) -> Floats:

@@ -43,7 +43,7 @@ def heights(mesh, x: float, y: float) -> set[Fraction]:
 
 def line_shares(domains, low, high, lines: int, columns=None) -> dict[str, float]:
     """Return the share of every label in one block; `columns` has the block's own values."""
-    domains = geodomain.domains.order.as_domains(domains)
+    domains = geodomain.domains.sources.as_domains(domains)
     low, high = ([float(v) for v in corner] for corner in (low, high))
     floor, roof = Fraction(low[2]), Fraction(high[2])
     points, parts = [], []

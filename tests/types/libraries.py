@@ -6,7 +6,8 @@ Type checkers read this file, nothing runs it.
 
 from __future__ import annotations
 
-from typing import assert_type
+from pathlib import Path
+from typing import Protocol, assert_type
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import geodomain
+
+
+class ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 def label_tables(blocks: pl.DataFrame, ore: trimesh.Trimesh, holes: geodomain.Drillholes) -> None:
@@ -32,3 +37,17 @@ def label_model(model: xr.DataArray, ore: trimesh.Trimesh) -> NDArray[np.bool_]:
     bits = geodomain.contains_lattice(ore, x, y, z, packed=True)
     assert_type(bits, NDArray[np.uint8])
     return geodomain.contains_lattice(ore, x, y, z)
+
+
+def label_whatever_is_held(
+    stream: ArrowStream, grades: xr.DataArray, model: xr.Dataset, scene: trimesh.Scene
+) -> None:
+    domains = {"ORE": scene}
+    geodomain.label_blocks(stream, "domains.toml")
+    geodomain.label(stream, domains)
+    assert_type(geodomain.label_grid(grades, Path("domains.toml")), xr.DataArray)
+    assert_type(geodomain.label_lattice(grades, domains), xr.DataArray)
+    geodomain.label_grid(model, domains)
+    assert_type(geodomain.contains(scene, [1.0, 2.0, 3.0]), NDArray[np.bool_])
+    assert_type(geodomain.label_codes([1.0, 2.0, 3.0], {"ORE": scene}), NDArray[np.int32])
+    assert_type(geodomain.label_points([1.0, 2.0, 3.0], "domains.toml"), NDArray[np.str_])

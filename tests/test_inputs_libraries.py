@@ -1,0 +1,205 @@
+"""What other libraries hold is taken: Arrow streams, geopandas, DLPack, xarray, scenes, TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from wireframes import box, cube
+
+import geodomain
+
+POINTS = np.array([[1.0, 1, 1], [11, 11, 11], [5, 5, 5], [np.nan, 1, 1]])
+INSIDE = [True, False, True, False]
+LABELS = ["ORE", "W", "ORE", None]
+BLOCKS = pd.DataFrame(POINTS, columns=["XC", "YC", "ZC"])
+
+
+class Stream:
+    """A table of no library, which streams to Arrow."""
+
+    def __init__(self, table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class Shared:
+    """An array of no library, which shares its memory by DLPack alone."""
+
+    def __init__(self, array) -> None:
+        self.array = np.array(array)
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def relation():
+    """Return a DuckDB relation; its connection must outlive it."""
+    connection = pytest.importorskip("duckdb").connect()
+    connection.register("blocks", pytest.importorskip("pyarrow").table(BLOCKS))
+    return connection, connection.sql("select * from blocks")
+
+
+@pytest.mark.parametrize("kind", ["stream", "reader", "batch"])
+def test_a_table_that_streams_to_arrow(kind) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table(BLOCKS)
+    make = {
+        "stream": Stream,
+        "reader": lambda t: t.to_reader(),
+        "batch": lambda t: t.to_batches()[0],
+    }[kind]
+    found = geodomain.label_blocks(make(table), {"ORE": cube()}, background="W")
+    assert isinstance(found, arrow.DictionaryArray) and found.to_pylist() == LABELS
+    assert geodomain.label(make(table), {"ORE": cube()}, background="W").to_pylist() == LABELS
+    assert geodomain.contains(cube(), make(table)).tolist() == INSIDE
+    shares = geodomain.proportions_blocks(make(table), {"ORE": cube()}, dx=2, dy=2, dz=2)
+    assert shares.column_names == ["XC", "YC", "ZC", "prop_ore"]
+
+
+@pytest.mark.full
+def test_a_relation_of_duckdb() -> None:
+    connection, blocks = relation()
+    assert geodomain.label(blocks, {"ORE": cube()}, background="W").to_pylist() == LABELS
+    assert geodomain.contains(cube(), blocks).tolist() == INSIDE
+    connection.close()
+
+
+def test_columns_and_data_sets_that_stream_to_arrow_are_no_tables() -> None:
+    arrow, pyvista = pytest.importorskip("pyarrow"), pytest.importorskip("pyvista")
+    with pytest.raises(TypeError, match="blocks must be"):
+        geodomain.label_blocks(arrow.chunked_array([[1.0, 2.0]]), {"ORE": cube()})
+    points = pyvista.PolyData(POINTS[:3])
+    assert geodomain.label(points, {"ORE": cube()}, background="W").tolist() == LABELS[:3]
+
+
+@pytest.mark.full
+def test_points_of_geopandas() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    some = POINTS[:3]
+    places = geopandas.points_from_xy(*some.T)
+    frame = geopandas.GeoDataFrame({"hole": ["A", "B", "C"]}, geometry=places, index=[7, 8, 9])
+    found = geodomain.label_blocks(frame, {"ORE": cube()}, background="W")
+    assert found.index.tolist() == [7, 8, 9] and found.tolist() == LABELS[:3]
+    assert geodomain.contains(cube(), frame).tolist() == INSIDE[:3]
+    assert geodomain.contains(cube(), frame.geometry).tolist() == INSIDE[:3]
+    shares = geodomain.proportions_blocks(frame, {"ORE": cube()}, dx=2, dy=2, dz=2)
+    assert list(shares.columns) == ["hole", "geometry", "prop_ore"]
+    both = frame.assign(X=some[:, 0], Y=some[:, 1], Z=some[:, 2])
+    assert geodomain.contains(cube(), both).tolist() == INSIDE[:3]
+    with pytest.raises(
+        geodomain.TableError, match=r"X, Y, Z are not the coordinates of its points"
+    ):
+        geodomain.label_blocks(both.assign(Z=some[:, 2] + 1), {"ORE": cube()})
+    moved = geodomain.label_blocks(
+        both.assign(Z=99.0), {"ORE": cube()}, x="X", y="Y", z="geometry.z", background="W"
+    )
+    assert moved.tolist() == LABELS[:3]
+    flat = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(some[:, 0], some[:, 1]))
+    with pytest.raises(geodomain.TableError, match="no complete centroid columns"):
+        geodomain.contains(cube(), flat)
+
+
+def test_arrays_that_share_memory_by_dlpack() -> None:
+    mesh = cube()
+    assert geodomain.contains(mesh, Shared(POINTS)).tolist() == INSIDE
+    pair = Shared(mesh.vertices), Shared(mesh.triangles)
+    assert geodomain.as_mesh(pair).triangles.tolist() == mesh.triangles.tolist()
+
+
+@pytest.mark.parametrize("point", [[5, 5, 5], (5.0, 5, 5), np.array([5.0, 5, 5])])
+def test_one_point_is_one_row(point) -> None:
+    mesh = cube()
+    assert geodomain.contains(mesh, point).tolist() == [True]
+    assert geodomain.label_points(point, {"ORE": mesh}).tolist() == ["ORE"]
+    assert geodomain.label(point, {"ORE": mesh}).tolist() == ["ORE"]
+    assert geodomain.nearest(mesh, point).distance.shape == (1,)
+    assert geodomain.intersect(mesh, point, [50, 5, 5], mode="all").segment.tolist() == [0]
+    with pytest.raises(ValueError, match=r"shape \(n, 3\), not \(2,\)"):
+        geodomain.contains(mesh, point[:2])
+
+
+def test_a_scene_is_a_mesh_of_its_placed_meshes() -> None:
+    trimesh = pytest.importorskip("trimesh")
+    mesh = cube()
+    solid = trimesh.Trimesh(mesh.vertices, mesh.triangles, process=False)
+    scene = trimesh.Scene([solid])
+    away = np.eye(4)
+    away[0, 3] = 100.0
+    scene.add_geometry(solid, transform=away)
+    assert geodomain.contains(scene, [[5, 5, 5], [105, 5, 5], [50, 5, 5]]).tolist() == [1, 1, 0]
+    assert geodomain.label_points([[105, 5, 5]], {"ORE": scene}).tolist() == ["ORE"]
+
+
+def test_codes_count_the_names_of_a_mapping() -> None:
+    far = box((20, 0, 0), (30, 10, 10))
+    points = [[5, 5, 5], [25, 5, 5], [50, 5, 5], [np.nan, 0, 0]]
+    codes = geodomain.label_codes(points, {"ORE": cube(), "FAR": geodomain.PointLocator(far)})
+    assert codes.tolist() == [0, 1, -1, -2]
+    with pytest.raises(geodomain.MeshError, match="'ORE' has 2: label_points"):
+        geodomain.label_codes(points, {"ORE": [cube(), far]})
+
+
+def test_the_path_of_a_toml_file_goes_where_domains_go(tmp_path: Path) -> None:
+    geodomain.write_mesh(cube(), tmp_path / "ore.ply")
+    path = tmp_path / "domains.toml"
+    path.write_text('background = "W"\n[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n')
+    for domains in (path, str(path)):
+        assert geodomain.label_blocks(BLOCKS[:3], domains).tolist() == LABELS[:3]
+        assert geodomain.label_points(POINTS[:3], domains).tolist() == LABELS[:3]
+        assert geodomain.label_lattice([1, 11], [1], [1], domains).tolist() == [[["ORE"]], [["W"]]]
+    shares = geodomain.proportions_blocks(BLOCKS[:1], path, dx=2, dy=2, dz=2)
+    assert shares["prop_ore"].tolist() == [1.0]
+
+
+def model(xarray, name="au"):
+    """Return an array of grades, (z, y, x), of which half lies in the cube."""
+    coords = {"z": [1.0, 5], "y": [5.0], "x": [1.0, 5, 11]}
+    return xarray.DataArray(
+        np.arange(6.0).reshape(2, 1, 3), dims=("z", "y", "x"), coords=coords, name=name
+    )
+
+
+def test_grids_of_xarray_are_labelled_in_their_own_order() -> None:
+    xarray = pytest.importorskip("xarray")
+    grades = model(xarray)
+    for grid in (grades, grades.to_dataset()):
+        for label in (geodomain.label_grid, geodomain.label_lattice, geodomain.label):
+            found = label(grid, {"ORE": cube()}, background="W")
+            assert isinstance(found, xarray.DataArray) and set(found.dims) == {"x", "y", "z"}
+            assert found.sel(z=1, y=5).values.tolist() == ["ORE", "ORE", "W"]
+    assert geodomain.label_grid(grades, {"ORE": cube()}).dims == ("z", "y", "x")
+    rich = [geodomain.Domain("RICH", cube(), only_if={"au": {">=": 4}})]
+    assert geodomain.label_grid(grades, rich).values.ravel().tolist() == [
+        "",
+        "",
+        "",
+        "",
+        "RICH",
+        "",
+    ]
+    with pytest.raises(ValueError, match="needs the sizes of blocks"):
+        geodomain.label_grid(grades, rich, by="majority")
+    with pytest.raises(geodomain.TableError, match="no complete centroid columns"):
+        geodomain.label_grid(grades.rename(z="depth"), rich)
+
+
+def test_a_grid_of_pyvista_is_a_lattice_with_its_cell_data() -> None:
+    pyvista = pytest.importorskip("pyvista")
+    grid = pyvista.ImageData(dimensions=(3, 2, 3), spacing=(8, 8, 8))
+    grid.cell_data["au"] = np.arange(4.0)
+    found = geodomain.label_lattice(grid, {"ORE": cube()}, background="W")
+    assert found.shape == (2, 1, 2) and found[:, 0, 0].tolist() == ["ORE", "W"]
+    rich = [geodomain.Domain("RICH", cube(), only_if={"au": {"<": 2}})]
+    assert (geodomain.label_lattice(grid, rich) == "RICH").ravel().tolist() == [1, 0, 0, 0]
+    with pytest.raises(TypeError, match="label_grid labels other grids"):
+        geodomain.label_lattice(grid.cast_to_unstructured_grid(), rich)
+    with pytest.raises(TypeError, match="or a grid and domains"):
+        geodomain.label_lattice([1], [1], [1])
