@@ -119,7 +119,7 @@ def test_answers_are_those_of_the_same_numbers_in_doubles(backend: str) -> None:
             assert np.array_equal(getattr(single, column), getattr(double, column))
 
 
-@pytest.mark.parametrize("shape", [(3,), (2, 2), (2, 3, 1)])
+@pytest.mark.parametrize("shape", [(4,), (2, 2), (2, 3, 1)])
 def test_a_wrong_shape_is_told_of_either_type(shape: tuple[int, ...]) -> None:
     for kind in (np.float32, np.float64):
         with pytest.raises(ValueError, match=r"starts must have shape \(n, 3\), not"):
