@@ -1,4 +1,4 @@
-"""The command line: a module for each command or family; parse, call the library, report."""
+"""The command line: one module for each command or family of commands."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _COMMANDS = {
     "label": ("label", "Add a domain column to a block model."),
     "flag": ("drillholes", "Add a domain column to samples or drillhole intervals."),
     "composite": ("drillholes", "Average samples of drillholes over equal lengths within domains."),
-    "holes": ("drillholes", "Find what drillholes pass through."),
+    "holes": ("drillholes", "Find where drillholes cross solids and surfaces."),
     "inspect": ("models", "Describe a block model, and how wireframes fit it."),
-    "check": ("wireframes", "Report on wireframes, weld them, and fill their holes."),
-    "convert": ("wireframes", "Write wireframes in another format."),
+    "check": ("wireframes", "Check wireframes, weld them, and fill their holes."),
+    "convert": ("wireframes", "Convert wireframes and block models to other formats."),
     "distance": ("wireframes", "Add the distance from wireframes to a block model."),
     "subblock": ("subblocks", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("subblocks", "Join sub-blocks into fewer blocks."),
@@ -42,7 +42,7 @@ _WORDS = "geodomain.words"
 
 
 class Commands(click.Group):
-    """A group that imports a command when it is run, and turns errors into exit codes."""
+    """Command group that imports a command when it is run, and turns errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands that are installed."""
@@ -61,14 +61,14 @@ class Commands(click.Group):
         return with_memory(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with a line each."""
+        """List the commands with one line each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or say which one may have been meant."""
+        """Find a command, or suggest one with a similar name."""
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
             message = f"there is no command {args[0]!r}{did_you_mean(args[0], known)}"
@@ -76,18 +76,18 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether the command is to write JSON: an error is JSON then, too."""
+        """Note whether the command writes JSON, because errors are then written as JSON too."""
         ctx.meta[WANTED] = wants_json(args)
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Parse and run; what fails before a command is run, or as its error is printed, too."""
+        """Parse and run; also handle errors before a command runs, or while an error is printed."""
         with exit_codes():
             return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
+        """Run a command; bad data gives one line and an exit code, a bug gives a traceback."""
         with exit_codes(), warnings_last():
             refuse_own_input(ctx.meta.get(_WORDS, ()))
             return super().invoke(ctx)

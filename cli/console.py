@@ -1,4 +1,4 @@
-"""What a command says: results, warnings, errors and exit codes, with options for keywords."""
+"""Output of commands: results, warnings, progress, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from geodomain.tables.settings import TableSettings
 
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
-# Extras that bring more than one feature needs.
+# Extras installed for several features.
 _WIDE = {"all", "bench", "docs", "test"}
 _DISTRIBUTIONS = {"vtkmodules": "pyvista"}
 
 
 def mend_missing(error: ModuleNotFoundError) -> str | None:
-    """Return how to install a library that is missing; None for a module of our own."""
+    """Return how to install a missing library; None for modules of geodomain."""
     module = (error.name or "").partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
     extras = _extras().get(name)
@@ -46,7 +46,7 @@ def mend_missing(error: ModuleNotFoundError) -> str | None:
 
 
 def _extras() -> dict[str, set[str]]:
-    """Return the extras that bring each library; "" where geodomain always brings it."""
+    """Return the extra that installs each library; "" if geodomain always installs it."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -61,7 +61,8 @@ def _extras() -> dict[str, set[str]]:
     return found
 
 
-# --- Translation of messages: the library names keywords (`x=`), a command its options (`--x`).
+# --- Messages of the library name keywords (`x=`); for a command they are written as options
+# (`--x`).
 
 # Keywords that messages of the library name. Each is written as code, `x=` or `backend='cpu'`.
 KEYWORDS = (
@@ -100,16 +101,16 @@ _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 _GIVEN = rf"\b(?:{'|'.join(KEYWORDS)})=(?:{_VALUE})"
 _NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.:)\]]|$)"
-# A run of values with commas between them is one command line, and has none. Compiled by the first
-# message, which most commands end without: that takes 3 ms.
+# Values separated by commas are part of a command line and contain no keywords. The patterns are
+# compiled for the first message, because most commands print none: that saves 3 ms.
 _WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
-# What the library reads from the environment is an option, too.
+# Environment variables that the library names also have an option.
 _ALLOWS = "GEODOMAIN_MEMORY allows"
 _WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
 
 
 def as_options(message: str) -> str:
-    """Write each keyword of a message as an option, and a call of `weld` as a command.
+    """Write keywords in a message as options, and calls of `weld` as commands.
 
     Examples
     --------
@@ -121,18 +122,20 @@ def as_options(message: str) -> str:
 
 
 def _options(found: re.Match[str]) -> str:
-    """Write keywords that stand together as options."""
+    """Write adjacent keywords as options."""
     return " ".join(_option(*one) for one in re.findall(rf"(\w+)=({_VALUE})?", found[0]))
 
 
 def _option(keyword: str, value: str) -> str:
-    """Write one keyword with its value, if it has one, as a shell takes them."""
+    """Write a keyword, with its value if any, as an option for the shell."""
     option = KEYWORDS[keyword]
     if value in ("", "True"):
         return option
     given = ast.literal_eval(value)
     if isinstance(given, str):
-        joint = "=" if given.startswith("-") else " "  # or the value would be taken for an option
+        joint = (
+            "=" if given.startswith("-") else " "
+        )  # otherwise the value would be read as an option
         return f"{option}{joint}{shlex.quote(given)}"
     if isinstance(given, tuple):
         return " ".join([option, *map(shlex.quote, given)])
@@ -145,7 +148,7 @@ def _option(keyword: str, value: str) -> str:
 
 
 def _weld_command(call: re.Match[str]) -> str:
-    """Write the command that welds the file, into the same format if it holds one solid."""
+    """Return the command that welds the file; the format stays the same if it holds one solid."""
     from geodomain.formats.registry import writer_of_meshes
 
     path = ast.literal_eval(call[1])
@@ -156,26 +159,26 @@ def _weld_command(call: re.Match[str]) -> str:
     return f"'geodomain check {quoted} --weld {call[2]} -o {target}'"
 
 
-# --- Errors as one line on stderr and a documented exit code.
+# --- Errors as one line on stderr, with a documented exit code.
 
-# Keys of a context: whether JSON goes to stdout, to stderr or nowhere, and whether it is there.
+# Keys of the click context: whether JSON goes to stdout or stderr, and whether it has been written.
 WANTED, WRITTEN = "geodomain.json wanted", "geodomain.json written"
-# What an error is called in JSON, by exit code.
+# Name of an error in JSON, by exit code.
 _KINDS = {2: "usage", 3: "bad input", 4: "input or output", 5: "device", 130: "interrupted"}
 BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
 
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
-    """Turn what the user can mend into an exit code; leave bugs their traceback.
+    """Turn errors that the user can correct into exit codes; bugs keep their traceback.
 
-    A closed pipe ends quietly and well: whoever reads the output has had enough of it. Where an
-    error cannot be printed, on a full disk, the exit code alone tells it.
+    A closed pipe is not an error: its reader has read enough. If an error cannot be printed, for
+    example on a full disk, only the exit code reports it.
     """
     try:
         yield
     except click.UsageError as error:
-        vars(error)["message"] = visible(error.message, lines=True)  # click calls it final
+        vars(error)["message"] = visible(error.message, lines=True)  # click declares it final
         with suppress(OSError):
             error.show()
         with suppress(OSError):
@@ -190,7 +193,7 @@ def exit_codes() -> Iterator[None]:
         if mend is None:
             raise
         _fail(mend, BAD_INPUT)
-    except ImportError as error:  # an extension for which there is no room
+    except ImportError as error:  # no memory even to format the error
         if not any(said in str(error).lower() for said in ("failed to map", "allocate memory")):
             raise
         _fail("not enough memory", INPUT_OUTPUT)
@@ -258,7 +261,7 @@ def _named_by(word: str) -> set[str]:
 
 
 def _keep_silent(names: Sequence[str]) -> None:
-    """Have the error printed by the other stream, and not by these."""
+    """Print the error to the other stream, because these cannot be written."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     out, err = "standard output" in names, "standard error" in names
@@ -274,7 +277,7 @@ def _status_of(stream: TextIO) -> os.stat_result:
 
 
 def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
-    """Return the status of a regular file, None for all else."""
+    """Return the status of a regular file, None for anything else."""
     with suppress(OSError, ValueError, AttributeError):
         status = look()
         return status if stat.S_ISREG(status.st_mode) else None
@@ -282,7 +285,7 @@ def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """End with one red line, and with JSON where JSON was asked for."""
+    """End with one red line, and with JSON if JSON was requested."""
     with suppress(OSError):
         print_error(message)
     with suppress(OSError):
@@ -291,13 +294,13 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def print_error(message: str) -> None:
-    """Print one red line, with options for the library's keywords."""
+    """Print one red line, with options in place of keywords."""
     said = visible(as_options(" ".join(message.split())))
     click.secho(f"error: {said}", fg="red", err=True)
 
 
 def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
-    """Return where a command with these arguments writes JSON: beside data on stdout, to stderr."""
+    """Return where a command with these arguments writes JSON; stderr if data is on stdout."""
     if "--json" not in args:
         return ""
     data = any(pair in (("-o", "-"), ("--output", "-")) for pair in pairwise(args))
@@ -305,7 +308,7 @@ def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
 
 
 def _write_json(message: str, code: int) -> None:
-    """Write an error as JSON where the result would be, unless the result is there already."""
+    """Write an error as JSON in place of the result, unless the result has been written."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     if context is None or not where or context.meta.get(WRITTEN):
@@ -316,7 +319,7 @@ def _write_json(message: str, code: int) -> None:
 
 
 def said_of(error: Exception) -> str:
-    """Return what an error says; of files, the file and the reason."""
+    """Return the message of an error; for file errors, the file and the reason."""
     if not isinstance(error, OSError):
         return str(error)
     reason = error.strerror or str(error)
@@ -330,11 +333,11 @@ def _leave_pipe() -> NoReturn:
     raise SystemExit(0)
 
 
-# --- Printing of results, of warnings after them, and progress on a terminal.
+# --- Printing of results, then warnings; progress on a terminal.
 
-# The key of a context: consoles with warnings to print once the command has printed its result.
+# Key of the click context: consoles whose warnings are printed after the result.
 _LATER = "geodomain.warnings later"
-# Keys of JSON whose values are sentences; those of all others are data.
+# JSON keys whose values are sentences; all others are data.
 _SENTENCES = {"backend_reason", "faults", "mend", "notes", "reason", "rotation", "warnings"}
 
 
@@ -354,22 +357,22 @@ class Console:
     said: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Write to stderr."""
+        """Write to stderr, unless quiet."""
         if not self.quiet:
             click.echo(visible(text, lines=True), err=True)
 
     def warn(self, message: str) -> None:
-        """Keep a warning, once."""
+        """Store a warning, once."""
         message = as_options(" ".join(str(message).split()))
         if message not in self.said:
             self.said.append(message)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Gather the library's warnings, to be printed after the result of the command.
+        """Collect the library's warnings, to print them after the result of the command.
 
-        Where a command ends in an error, the error is what it says: warnings would hide it.
-        Without a command around it, they are printed at the end of the block.
+        If a command ends in an error, only the error is printed. Outside a command, warnings are
+        printed at the end of the block.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("always", GeodomainWarning)
@@ -397,7 +400,7 @@ class Console:
             context.meta.setdefault(_LATER, {})[id(self)] = self
 
     def tell(self) -> None:
-        """Print the warnings."""
+        """Print the stored warnings."""
         for message in () if self.quiet else self.said:
             click.secho(f"warning: {visible(message)}", fg="yellow", err=True)
 
@@ -419,9 +422,9 @@ class Console:
 
 @contextmanager
 def warnings_last() -> Iterator[None]:
-    """Print what the consoles of a command have gathered when it ends, unless by an error.
+    """Print a command's warnings when it ends, unless it ends with an error.
 
-    A command that has printed its result and ends with an exit code has its warnings, too.
+    A command that has printed its result and ends with an exit code also prints its warnings.
     """
     context = click.get_current_context()
     try:
@@ -438,17 +441,17 @@ def _tell_all(context: click.Context) -> None:
 
 
 def _show_step(name: str) -> None:
-    """Write over the same line."""
+    """Overwrite the current line."""
     click.echo(f"\r\x1b[K{visible(name)}", err=True, nl=False)
 
 
 def print_text(result: object, *, err: bool = False) -> None:
-    """Print a result as text, with options in the place of keywords."""
+    """Print a result as text, with options in place of keywords."""
     click.echo(visible(as_options(str(result)), lines=True), err=err)
 
 
 def print_json(result: object, *, err: bool = False) -> None:
-    """Print plain values as JSON, with options in the place of keywords in sentences."""
+    """Print plain values as JSON, with options in place of keywords in sentences."""
     click.echo(json.dumps(_with_options(result), indent=2), err=err)
     context = click.get_current_context(silent=True)
     if context is not None:
@@ -456,7 +459,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return values whose sentences name options, not keywords."""
+    """Return values whose sentences name options instead of keywords."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

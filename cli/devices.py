@@ -24,8 +24,8 @@ Example:
 def devices(as_json: bool) -> None:
     """List the CPU and the GPUs, which of them would be used, and why the others would not.
 
-    All listed GPUs are used, unless --devices of a command, or the environment variable
-    GEODOMAIN_DEVICE, such as 0,1, selects some. CUDA_VISIBLE_DEVICES hides GPUs altogether.
+    By default all listed GPUs are used. To select some, give --devices to a command, or set
+    GEODOMAIN_DEVICE=0,1. CUDA_VISIBLE_DEVICES hides GPUs from geodomain altogether.
 
     Exit codes: 0 ok, with or without a GPU, 1 a bug, 2 usage.
     """
@@ -50,14 +50,14 @@ def _as_text(inventory: Inventory) -> str:
         "PyCUDA": inventory.pycuda or "not installed",
         "nvcc": inventory.nvcc or "not on the PATH",
         "cache": inventory.cache
-        + ("" if inventory.cache_is_private else " (not used: others can write to it)"),
+        + ("" if inventory.cache_is_private else " (not used: other users can write to it)"),
     }
     return "\n".join([*lines, *[f"{name:8}{value}" for name, value in rows.items()]])
 
 
 def _gpu_lines(gpu: Gpu) -> list[str]:
-    """Describe one GPU and the origin of its kernels."""
-    use = "used" if gpu.used else f"not used; GEODOMAIN_DEVICE={gpu.number} would"
+    """Describe one GPU and where its kernels come from."""
+    use = "used" if gpu.used else f"not used; GEODOMAIN_DEVICE={gpu.number} would select it"
     size = f"{gpu.memory_bytes / 2**30:.1f} GiB"
     origins = ", ".join(f"{file} from {origin}" for file, origin in gpu.kernels.items())
     return [

@@ -1,4 +1,4 @@
-"""Help of commands with many options, in sections."""
+"""Sectioned help of commands with many options, and the command `geodomain help`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodomain.cli import options
 from geodomain.labelling.settings import LabelSettings
 from geodomain.tables.settings import TableSettings
 
-# Parameters by what they are about; what is in none comes last.
+# Options by section; options in no section come last.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
@@ -52,7 +52,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "quiet",
     ),
 }
-# A setting that no section names is about the output, or about the table.
+# Settings in no section belong to the output or to the table.
 for _title, _kind in (("Output", LabelSettings), ("Columns and text", TableSettings)):
     _named = {name for names in SECTIONS.values() for name in names}
     SECTIONS[_title] += tuple(
@@ -61,7 +61,7 @@ for _title, _kind in (("Output", LabelSettings), ("Columns and text", TableSetti
 
 
 class Sectioned(click.Command):
-    """A command whose help lists its options in sections."""
+    """Command whose help lists options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options, section by section."""
@@ -80,16 +80,16 @@ class Sectioned(click.Command):
 # --- The command `geodomain help`: the help of a command, or where a topic is explained.
 
 _SITE = "https://geodomain.readthedocs.io/en/latest/"
-# A sentence on each topic, and its page on the site.
+# One sentence on each topic, and its page on the site.
 TOPICS = {
     "columns": (
-        "Columns are found by the names that packages use; --x, --y, --z, --dx, --dy and --dz name "
-        "others, and 'geodomain inspect' says what was found.",
+        "Columns are recognised by common names; use --x, --y, --z, --dx, --dy and --dz for "
+        "other names. 'geodomain inspect' shows the columns it recognised.",
         "reference/formats",
     ),
     "doubtful": (
-        "Blocks at holes of open meshes, beyond a surface or on a wall are counted; --leaky, "
-        "--unassigned, --uncertain and --count-on-wall say what becomes of them.",
+        "Blocks at holes of open meshes, outside a surface's footprint or on a wall are counted; "
+        "see --leaky, --unassigned, --uncertain and --count-on-wall.",
         "how_to/quality_control",
     ),
     "domains": (
@@ -102,7 +102,7 @@ TOPICS = {
         "tutorials/drillholes",
     ),
     "exact": (
-        "Every answer is that of exact arithmetic; a point on a wall counts as displaced by an "
+        "Results are those of exact arithmetic. A point on a wall is treated as moved by an "
         "infinitely small step up, then east, then north.",
         "explanation/exactness",
     ),
@@ -111,29 +111,33 @@ TOPICS = {
         "reference/exit_codes",
     ),
     "formats": (
-        "Block models, wireframes and drillholes that are read and written.",
+        "File formats of block models, wireframes and drillholes.",
         "reference/formats",
     ),
     "gpu": (
-        "--backend cuda gives the same bits as --backend cpu; auto takes what is faster.",
+        "--backend cuda gives the same results, bit for bit, as --backend cpu; auto uses the "
+        "faster one.",
         "tutorials/gpu",
     ),
     "json": (
-        "With --json the result is JSON on stdout, an error too; warnings are in it.",
+        "With --json the result, or an error, is written to stdout as JSON that includes the "
+        "warnings.",
         "reference/json",
     ),
     "rotation": (
-        "Rotated models are turned into the world as the file says, or as --rotation and --origin "
-        "say; with --frame coordinates are those of the world, and boxes are turned.",
+        "Local coordinates of rotated models are converted to world coordinates by the rotation "
+        "in the file, or by --rotation and --origin. With --frame the centroids are already "
+        "world coordinates, and only the blocks are rotated.",
         "how_to/rotated_models",
     ),
     "summary": (
-        "volume is that of the blocks with the label; before priority counts blocks that an "
-        "earlier domain took as well; wireframe volume is what closed wireframes enclose.",
+        "'volume' is that of the blocks with the label; 'before priority' also counts blocks "
+        "that got the label of an earlier domain; 'wireframe volume' is the volume enclosed by "
+        "closed wireframes.",
         "how_to/quality_control",
     ),
     **{
-        name: (f"What to export from {title}, and what to look out for.", f"how_to/from_{name}")
+        name: (f"What to export from {title}, and common pitfalls.", f"how_to/from_{name}")
         for name, title in (
             ("datamine", "Datamine"),
             ("gocad", "GOCAD or SKUA"),
@@ -155,7 +159,7 @@ Example:
 @click.argument("topic", required=False, metavar="[TOPIC]")
 @click.pass_context
 def help(context: click.Context, topic: str | None) -> None:
-    """Explain TOPIC, a command or one of the topics that are listed without it.
+    """Explain TOPIC, which is a command or a help topic; without TOPIC, list the topics.
 
     Exit codes: 0 ok, 2 usage.
     """
@@ -181,7 +185,7 @@ def help(context: click.Context, topic: str | None) -> None:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Suggest the known name that is most like another, if one is."""
+    """Return a "did you mean" hint with the most similar known name, if there is one."""
     close = get_close_matches(name.casefold(), known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -189,6 +193,6 @@ def did_you_mean(name: str, known: list[str]) -> str:
 def _listed() -> str:
     """List the topics."""
     formatter = click.HelpFormatter(width=100)
-    with formatter.section("Topics, beside the commands that 'geodomain -h' lists"):
+    with formatter.section("Topics, in addition to the commands that 'geodomain -h' lists"):
         formatter.write_dl([(name, said) for name, (said, _) in sorted(TOPICS.items())])
     return formatter.getvalue().rstrip()

@@ -32,22 +32,23 @@ Example:
 @options.page_option
 @options.report_options
 def label(**given: Any) -> None:
-    """Label the blocks of BLOCKS by the wireframes that they are in, above or below.
+    """Label the blocks of BLOCKS by the wireframes that they are inside, above or below.
 
-    Name closed wireframes with --solid, or list domains in a file, --domains domains.toml: solids,
-    surfaces and stacks of them, with conditions, codes and an order: see 'geodomain help domains'.
+    Name closed wireframes with --solid, or list domains in a file: --domains domains.toml. The list
+    may contain solids, surfaces and stacks, with conditions, codes and an order: see 'geodomain
+    help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text
     table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
     The summary goes to stderr.
 
-    BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
-    names a folder that gets the same files, labelled, and the same command again goes on where it
-    was stopped. Both may be URLs, such as s3://bucket/blocks.
+    BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
+    'blocks/*.parquet'. Then -o names a folder for the labelled files. To resume an interrupted run,
+    repeat the command. Both may be URLs, such as s3://bucket/blocks.
 
-    With --density the labelled file is read once more, and volume, tonnes, mean grades and metal by
-    domain stand below the summary, as from `geodomain tonnes`.
+    With --density, volume, tonnes, mean grades and metal by domain are printed below the summary,
+    as by `geodomain tonnes`; the labelled file is read a second time for them.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -1,4 +1,4 @@
-"""What the commands that label share: options of tonnes, and options as keywords of functions."""
+"""Shared by commands that label: options of tonnes, options as keywords."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from geodomain.volumes.tonnes_table import Tonnes
 
 
-# --- The options of densities and grades that `geodomain tonnes`, `label` and `report` share.
+# --- Options of densities and grades, shared by `geodomain tonnes`, `label` and `report`.
 
 
 def density_option(what: str, *, required: bool = False) -> Decorator:
@@ -42,29 +42,30 @@ def density_unit_option() -> Decorator:
     return click.option(
         "--density-unit",
         type=click.Choice(["t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"]),
-        help="Unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, "
-        "and densities that no rock has are warned of.  [default: volume times density, as it is]",
+        help="Unit of the densities; its volume unit must match the coordinates: t/m3 for "
+        "metres. Tonnes are then metric, and unlikely densities give a warning.  [default: "
+        "tonnes = volume x density, without conversion]",
     )
 
 
 def grade_option(what: str, name: str = "grade", *, multiple: bool = True) -> Decorator:
-    """Make the option that names grades, or one; it goes by a name of its own where one is said."""
+    """Make the option that names grades, or a single grade under another option name."""
     return click.option("--grade", name, multiple=multiple, metavar="COLUMN", help=what)
 
 
 def _density(value: str) -> str | float:
-    """Read a number above zero; anything else is a column."""
+    """Read a number above 0; anything else is a column."""
     try:
         number = float(value)
     except ValueError:
         return value
     if not 0 < number < math.inf:
-        message = f"{value} is neither above zero nor a column"
+        message = f"{value} is neither a number above 0 nor a column"
         raise click.BadParameter(message)
     return number
 
 
-# --- The options of `geodomain tonnes` for what is added up, which `geodomain label` takes too.
+# --- Options of what `geodomain tonnes` adds up, also of `geodomain label`.
 
 AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
 
@@ -82,14 +83,14 @@ def _cutoff(value: str) -> Cutoff:
     if not numbers or not all(map(math.isfinite, numbers)) or bool(name) != bool(equals):
         message = f"{value!r} is not GRADE=VALUE,... such as AU=0.5,1,2"
         raise click.BadParameter(message)
-    # The library reads the text again: a comma may be the decimal mark of the file.
+    # The library reads the text again, because a comma may be the file's decimal mark.
     return {name: [rest]} if name else [rest]
 
 
 def _together(
     _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
 ) -> Cutoff | None:
-    """Join the cut-offs of an option that is repeated; the last one alone would be a loss."""
+    """Join the cut-offs of a repeated option, instead of keeping only the last."""
     named: dict[str, list[str]] = {}
     bare: list[str] = []
     for one in given:
@@ -97,7 +98,7 @@ def _together(
             (named.setdefault(name, []) if name else bare).extend(numbers)
     if named and (bare or len(named) > 1):
         said = ", ".join([*named, *(["no grade"] if bare else [])])
-        message = f"cut-offs of {said}: one grade is cut, so name it alone"
+        message = f"cut-offs for {said}: give cut-offs for one grade only"
         raise click.BadParameter(message)
     return named or bare or None
 
@@ -135,7 +136,7 @@ def _units(
 
 
 def amounts_options(*, required: bool = False) -> Decorator:
-    """Make the options; without `required` nothing is added up where there is no density."""
+    """Make the options; unless `required`, nothing is added up without a density."""
     what = "The column of densities, or one number for all blocks."
     return together(
         density_option(what if required else f"Add up tonnes too. {what}", required=required),
@@ -146,8 +147,8 @@ def amounts_options(*, required: bool = False) -> Decorator:
             type=click.FloatRange(min=0, min_open=True),
             callback=options.finite,
             metavar="HEIGHT",
-            help="By benches at multiples of HEIGHT, each with its lower end; blocks are split by "
-            "their overlap.",
+            help="Report by bench as well. Benches are HEIGHT high and named by their base; "
+            "blocks that straddle two benches are split in proportion.",
         ),
         click.option(
             "--cutoff",
@@ -155,16 +156,18 @@ def amounts_options(*, required: bool = False) -> Decorator:
             multiple=True,
             callback=_together,
             metavar="[GRADE=]VALUE,...",
-            help="At or above each of these grades too; with one grade VALUE,... will do. May be "
-            "repeated for the same grade.",
+            help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
+            "With a single --grade its name may be left out. May be repeated for the same "
+            "grade.",
         ),
         click.option(
             "--proportion",
             type=_share,
             multiple=True,
             metavar="NAME=COLUMN",
-            help="A domain, and the column of the part of each block, 0 to 1, that is its own, "
-            "instead of labels; may be repeated. The rest of each block is of --background.",
+            help="Instead of labels: a domain and the column with the fraction of each block "
+            "inside it, 0 to 1, such as ORE=prop_ore; may be repeated. The rest of each block "
+            "counts as --background.",
         ),
         click.option(
             "--grade-unit",
@@ -172,8 +175,8 @@ def amounts_options(*, required: bool = False) -> Decorator:
             multiple=True,
             callback=_units,
             metavar="[GRADE=]UNIT",
-            help="Unit of a grade: %, ppm, ppb or a mass per tonne such as g/t. Its metal is then "
-            "in t, g, mg or that mass, and says so. May be repeated.",
+            help="Unit of a grade: %, ppm, ppb or a mass per tonne, such as AU=g/t. Metal is "
+            "then reported in t, g, mg or that mass, with its unit. May be repeated.",
         ),
     )
 
@@ -188,26 +191,26 @@ def require_sense(
     """Refuse options that contradict each other."""
     message = ""
     if domain and proportion:
-        message = "--domain and --proportion both say what a block is: give one of them"
+        message = "--domain and --proportion both assign blocks to domains: give only one of them"
     elif len(dict(proportion)) < len(proportion):
         message = "--proportion names a domain twice"
     elif isinstance(cutoff, dict) and not cutoff.keys() <= set(grades):
-        message = f"--cutoff is of {', '.join(cutoff)}, which is no --grade"
+        message = f"--cutoff names {', '.join(cutoff)}, but there is no --grade with that name"
     elif isinstance(cutoff, list) and len(grades) != 1:
-        message = "--cutoff must name a --grade where there is not just one: AU=0.5,1,2"
+        message = "--cutoff must name a grade unless there is exactly one --grade: AU=0.5,1,2"
     elif isinstance(units, dict) and not units.keys() <= set(grades):
-        message = f"--grade-unit is of {', '.join(units)}, which is no --grade"
+        message = f"--grade-unit names {', '.join(units)}, but there is no --grade with that name"
     elif isinstance(units, str) and len(grades) != 1:
-        message = "--grade-unit must name a --grade where there is not just one: AU=g/t"
+        message = "--grade-unit must name a grade unless there is exactly one --grade: AU=g/t"
     if message:
         raise click.UsageError(message)
 
 
-# --- What `geodomain label` and `geodomain flag` share: options to arguments of `label_file`.
+# --- Shared by `geodomain label` and `geodomain flag`: options to arguments of `label_file`.
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
-    """Label a file as the options say, and print the summary."""
+    """Label a file with the given options, and print the summary."""
     from geodomain.datasets.parts import is_dataset
     from geodomain.labelling.files import RunRecord
 
@@ -218,7 +221,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
     made = _columns(given) | _places(given) | {"domains": domains_of(given)}
     made["samples"] = command == "flag"
-    asked = given | made  # what is left of the options goes by the same names
+    asked = given | made  # the remaining options have the names of arguments
     options.require_settings(LabelSettings, asked)
     to_stdout = asked["output"] == "-"
     in_parts = command == "label" and is_dataset(asked["model"])
@@ -228,10 +231,10 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
         for name in ("scheduler", "take_over"):
             if asked.pop(name, None):
                 option = name.replace("_", "-")
-                _misuse(f"--{option} is for a dataset: a folder, or a pattern of files")
+                _misuse(f"--{option} needs a dataset: a folder, or a pattern of files")
     _require_page(page, asked)
     _require_amounts(amounts, asked, in_parts=in_parts)
-    # JSON on stderr holds the warnings itself, and must stay JSON.
+    # JSON on stderr contains the warnings itself and must stay valid JSON.
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
@@ -243,13 +246,13 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
             print_json(summary.as_dict() | added, err=to_stdout)
         elif tonnes and not quiet:
             print_text(tonnes, err=True)
-        # The model is labelled by now, and said to be, whatever becomes of its report.
+        # The model has been labelled and reported by now, even if its report fails.
         if page is not None:
             console.say(_write_page(page, asked, run, summary, progress=console.on_terminal))
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
-    """Return the function that labels a dataset, or a file."""
+    """Return the function that labels a dataset or a single file."""
     if in_parts:
         from geodomain.datasets.labelling import label_dataset
 
@@ -260,28 +263,31 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
 
 
 def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse what is for one file alone, and name the arguments as for `label_dataset`."""
+    """Refuse options for single files, and rename arguments for `label_dataset`."""
     if asked["output"] is not None and asked["output"] == asked["model"]:
-        _misuse("--in-place rewrites one file; of a dataset name the output with -o OUT")
+        _misuse("--in-place works for single files; for a dataset give the output with -o OUT")
     if page is not None:
-        _misuse("--report is of one labelled file, not of a dataset")
+        _misuse("--report works for a single labelled file, not for a dataset")
     if asked["output"] is None and asked["scheduler"] is not None:
-        _misuse("--scheduler has workers write the files: it needs -o OUT, not --dry-run")
+        _misuse("--scheduler lets workers write the files, so it needs -o OUT, not --dry-run")
     if asked.pop("gslib_grid") is not None:
-        _misuse("--gslib-grid is of one GSLIB file, and a dataset is of Parquet or text")
+        _misuse(
+            "--gslib-grid works for a single GSLIB file; a dataset consists of Parquet "
+            "or text files"
+        )
     names = FileKeywords.__annotations__.keys() - DatasetKeywords.__annotations__.keys()
     if any([asked.pop(name, None) not in (None, False) for name in names]):
-        _misuse("--proportions and --by measure shares in one file, not in a dataset")
+        _misuse("--proportions and --by work for single files, not for a dataset")
     asked["dataset"] = asked.pop("model")
 
 
 def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse a report of what is not written to a file."""
+    """Refuse a report if no labelled file is written."""
     if page is not None and asked["output"] in (None, "-"):
         _misuse("--report needs a labelled file: use -o OUT.csv or --in-place")
 
 
-# What a table is read with, and what a report is asked with that a labelling is asked with too.
+# Options for reading a table and for reports that a labelling also has.
 _TABLE = tuple(TableKeywords.__annotations__)
 _SHARED = (*_TABLE, "column", "domains", "overwrite")
 
@@ -299,18 +305,18 @@ def _write_page(
 
 
 def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
-    """Refuse to add up without a density, or what is not written to one file."""
+    """Refuse to add up tonnes without a density, or if the output is not a single file."""
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
         named = "--grade, --bench, --cutoff, --proportion, --grade-unit and --density-unit"
-        _misuse(f"{named} add up tonnes: give --density")
+        _misuse(f"{named} need --density")
     if asked.get("output") in (None, "-") or in_parts:
-        _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
+        _misuse("--density needs a single labelled file: use -o OUT.csv, or geodomain tonnes")
     require_sense(
         None, *(amounts[name] for name in ("proportion", "grade", "cutoff", "grade_unit"))
     )
-    # A slip is found before there is any work; only stdin cannot be looked at twice.
+    # Find mistakes before any work; only stdin cannot be read twice.
     if asked["model"] != "-":
         from geodomain.volumes.tonnes import require_amounts
 
@@ -321,7 +327,7 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
 
 
 def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> Tonnes | None:
-    """Return the tonnes of the labelled file, if they are asked for."""
+    """Return the tonnes of the labelled file, if requested."""
     if amounts.get("density") is None:
         return None
     from geodomain.domains.sources import policy_of
@@ -345,7 +351,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the name of the column, and whether it is rewritten."""
+    """Return the name of the column, and whether it is replaced."""
     replace, column = given.pop("replace_column"), given.pop("column")
     source = click.get_current_context().get_parameter_source("column")
     if replace and source is not ParameterSource.DEFAULT and replace != column:
@@ -354,14 +360,14 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
-    """Return the list of domains, or the solids by name; refuse none and both."""
+    """Return the list of domains, or the solids by name; refuse neither and both."""
     solids, listed = given.pop("solids"), given.pop("domains")
     if not solids and listed is None:
         _misuse("no domains given: use --solid NAME=PATH, or --domains FILE.toml")
     if solids and listed is not None:
         _misuse("--solid and --domains both list domains: give one of them")
     if given["codes"] and listed is None:
-        _misuse("--codes writes the codes of --domains FILE.toml, which solids do not have")
+        _misuse("--codes needs --domains FILE.toml, because --solid has no codes")
     return listed or by_name(solids)
 
 
@@ -372,7 +378,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
     if output is None and not (in_place or dry_run):
         _misuse("no output given: use -o OUT.csv, --in-place, or --dry-run")
     if output is not None and in_place:
-        _misuse("--in-place writes to BLOCKS.csv, and -o elsewhere: give one of them")
+        _misuse("--in-place writes to BLOCKS.csv, but -o to another file: give only one of them")
     if in_place and blocks == "-":
         _misuse("--in-place cannot rewrite stdin")
     if dry_run:
@@ -384,7 +390,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_the_input(blocks: str, output: str) -> None:
-    """Refuse to change a model in place unless --in-place says so; --overwrite is not enough."""
+    """Refuse to overwrite the input unless --in-place is given; --overwrite is not enough."""
     from geodomain.errors import TableError
 
     one, other = Path(blocks), Path(output)

@@ -19,7 +19,7 @@ Example:
 
 
 def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
-    """Return an option type that checks a value but keeps its text, which the library reads."""
+    """Return an option type that checks a value but keeps its text for the library."""
 
     def check(value: str) -> str:
         from geodomain.blocks import new_model
@@ -39,7 +39,7 @@ def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
     type=_read_by("read_sizes"),
     required=True,
     metavar="DX,DY,DZ",
-    help="Size of a block; one number stands for all three.",
+    help="Block size; one number means the same size in x, y and z.",
 )
 @options.origin_option(
     "Lower corner of the model (not a centroid). With --fit: a block corner to align to "
@@ -59,8 +59,8 @@ def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
     "--margin",
     type=_read_by("read_margins"),
     metavar="M",
-    help="With --fit: least distance of the wireframe from the sides; one number, or MX,MY,MZ.  "
-    "[default: 0]",
+    help="With --fit: minimum distance between the wireframe and the sides of the model; one "
+    "number, or MX,MY,MZ.  [default: 0]",
 )
 @options.settings_options(TableSettings, "rotation", "local_origin")
 @options.output_option("OUT", "A .csv, .csv.gz, .parquet or .vti; - is stdout.", required=True)
@@ -81,10 +81,10 @@ def model(
 ) -> None:
     """Make a regular block model: centroids and sizes, ready for `geodomain label`.
 
-    Centroids are exact decimals, origin + (i + 1/2) size. Rows run through x first, then y, then
-    z. Fitted blocks lie at multiples of their size. With --rotation the file holds local
-    coordinates, and `geodomain label` needs the same --rotation and --origin; a .vti file holds
-    its rotation.
+    Centroids are exact decimals, origin + (i + 1/2) size. Rows run through x first, then y, then z.
+    With --fit, block corners lie at multiples of the block size. With --rotation the file has local
+    coordinates: give `geodomain label` the same --rotation and --origin. A .vti file stores its
+    rotation and needs neither.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -159,11 +159,11 @@ def inspect(
 
     BLOCKS is a block model: text (- for stdin), Parquet or VTK. The command reads it once and
     writes nothing. Warnings report axes that seem to be swapped, and coordinates that seem to use
-    another datum. The last line estimates how long labelling takes. With --domains the command also
-    compares the meshes of that list, and BLOCKS must have the columns of its conditions.
+    another datum. The last line estimates how long labelling takes. With --domains the command
+    also checks the meshes of that list; BLOCKS must then have the columns that its conditions use.
 
-    With --collar, and without BLOCKS, it describes drillholes: columns, the sign of dips, ends of
-    holes, bends, and every row and hole that is odd or cannot be used.
+    With --collar instead of BLOCKS, the command describes drillholes: columns, the sign of dips,
+    ends of holes, bends, and all unusual or unusable rows and holes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -235,8 +235,9 @@ Example:
 def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Compare the labels of OLD and NEW: blocks and volume moved from domain to domain.
 
-    OLD and NEW are two labellings of one block model, with its blocks in the same order, in any
-    format that `geodomain label` reads. They may be one file with two label columns. The command
+    OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
+    format that `geodomain label` reads. They may be the same file with two label columns. The
+    command
     writes nothing.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.

@@ -1,4 +1,4 @@
-"""The options that commands share, and types of their values."""
+"""Options shared by commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geodomain.tables.settings import PlaceSettings, TableSettings
 
 
 def named_path(value: str) -> tuple[str, str]:
-    """Split NAME=PATH at the first equals sign; a path alone has the names in its file."""
+    """Split NAME=PATH at the first equals sign; a path alone keeps the names in its file."""
     name, equals, path = value.partition("=")
     if not equals:
         name, path = "", value
@@ -39,7 +39,7 @@ def named_path(value: str) -> tuple[str, str]:
 def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     """Group paths by name; a repeated name is a union.
 
-    Without a name each solid of the file is there, by the name that it has in the file.
+    Without a name, each solid of the file is used under its name in the file.
     """
     found: dict[str, list[str]] = {}
     for name, path in solids:
@@ -49,7 +49,7 @@ def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def _each(path: str) -> list[tuple[str, str]]:
-    """List the solids of a file and where each is."""
+    """List the solids of a file with their paths."""
     from geodomain.formats.wireframes import read_meshes
 
     names = list(read_meshes(path))
@@ -97,7 +97,7 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 
 
 def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Raise BadParameter for what is neither a number of local workers nor an address."""
+    """Raise BadParameter unless the value is a number of local workers or an address."""
     if value is not None:
         from geodomain.datasets.labelling import require_scheduler
 
@@ -121,12 +121,12 @@ class Picture(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        """Fail early for a picture that cannot be drawn."""
+        """Fail early if a picture cannot be drawn."""
         picture = Path(os.fsdecode(super().convert(value, param, ctx)))
         if picture.suffix.lower() not in self._kinds:
             self.fail(f"{picture} must end in {' or '.join(self._kinds)}", param, ctx)
         if importlib.util.find_spec(self._library) is None:
-            message = f"{picture} is drawn by {self._library}, which is not installed: "
+            message = f"{picture} needs {self._library}, which is not installed: "
             self.fail(message + f"pip install {self._library}", param, ctx)
         return picture
 
@@ -158,7 +158,7 @@ def terrain_triangles(value: str) -> int:
 def chosen_devices(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> str | None:
-    """Use the GPUs with these numbers in this process, and in those that it starts."""
+    """Select the GPUs with these numbers for this process and its child processes."""
     if value is None or context.resilient_parsing:
         return value
     from geodomain.compute.inventory import use_devices
@@ -166,11 +166,11 @@ def chosen_devices(
 
     words = [word.strip() for word in value.split(",")]
     if not all(word.isdecimal() for word in words):
-        message = f"{value!r} is not numbers with commas between them, such as 0,1"
+        message = f"{value!r} is not a list of numbers such as 0,1"
         raise click.BadParameter(message)
     try:
         use_devices([int(word) for word in words])
-    except DeviceError:  # no GPU at all: said as everywhere, with its own exit code
+    except DeviceError:  # no GPU: the usual error, with its own exit code
         raise
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
@@ -182,7 +182,7 @@ def chosen_devices(
 
 
 def section_option(what: str) -> Decorator:
-    """Make the option that says where to cut."""
+    """Make the option for the position of sections."""
     return click.option(
         "--section",
         "sections",
@@ -213,7 +213,7 @@ def _section(value: str) -> str:
 
 
 class OptionSettings(TypedDict, total=False):
-    """Settings of an option that differ from command to command."""
+    """Settings of an option that differ between commands."""
 
     type: object
     default: str
@@ -224,30 +224,30 @@ class OptionSettings(TypedDict, total=False):
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-# Each command has them itself, because it may be run without the group.
+# Each command has these options itself, because it may run without the group.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def together(*options: Decorator) -> Decorator:
-    """Make one decorator of several options, in their order."""
+    """Combine several options into one decorator, in order."""
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
 def settings_options(
     kind: type, *names: str, without: type | None = None, **helps: str
 ) -> Decorator:
-    """Make the options of settings from the fields of their data class.
+    """Make options from the fields of a settings class.
 
     Parameters
     ----------
     kind : type
         The data class.
     *names : str
-        The fields, in this order; by default all that have an option.
+        Field names, in this order; default: all fields with an option.
     without : type, optional
-        A class whose fields have none here.
+        A class whose fields are left out.
     **helps : str
-        Other help texts, by the name of the field.
+        Other help texts, by field name.
     """
     known = {entry.name: entry for entry in fields(kind) if entry.metadata["option"]}
     for entry in fields(without) if without else ():
@@ -256,7 +256,7 @@ def settings_options(
 
 
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
-    """Make the option of a field; its help names other settings as keywords, such as `leaky=`."""
+    """Make the option of a field; its help names other settings as keywords (`leaky=`)."""
     values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
     said, option = text or entry.metadata["help"], entry.metadata["option"]
     flag = f"--{option}" if isinstance(option, str) else _flag(entry.name)
@@ -293,12 +293,12 @@ def _flag(name: str) -> str:
 
 
 def require_table(given: Mapping[str, Any]) -> None:
-    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
+    """Raise a usage error if rotation, origin and frame contradict each other."""
     require_settings(TableSettings, given)
 
 
 def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
-    """Raise a usage error for settings that contradict each other, as the library says it."""
+    """Raise a usage error with the library's message if settings contradict each other."""
     own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     try:
         kind(**{name: value for name, value in given.items() if name in own})
@@ -309,7 +309,7 @@ def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> N
 
 
 def _allow_memory(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    """Let the command, and what it starts, take this much memory."""
+    """Set the memory limit for this command and its child processes."""
     if value is None:
         return
     import os
@@ -337,15 +337,15 @@ _memory_option = click.Option(
     metavar="SIZE",
     expose_value=False,
     callback=_allow_memory,
-    help="Memory that a file may take, such as 64GB; compressed files may then become so much.  "
-    "[default: GEODOMAIN_MEMORY, or three quarters of what is free]",
+    help="Memory that reading a file may use, such as 64GB; also the limit for unpacking a "
+    "compressed file.  [default: GEODOMAIN_MEMORY, or three quarters of the free memory]",
 )
 # Commands that read no file.
 _WITHOUT_FILES = {"bench", "demo", "devices", "help", "synthesize"}
 
 
 def with_memory(command: click.Command, name: str) -> click.Command:
-    """Give a command, or those of a group, the option `--memory`, once."""
+    """Add the option `--memory` to a command, or to each command of a group."""
     if isinstance(command, click.Group):
         for inner, one in command.commands.items():
             with_memory(one, inner)
@@ -359,7 +359,7 @@ number_options = settings_options(TableSettings, "below_detection", "detection_l
 
 
 def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option that says where a model begins, or is turned about."""
+    """Make the option for a model's origin, which is also the centre of its rotation."""
     return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
 
 
@@ -370,7 +370,7 @@ table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:
-    """Make the option that joins close vertices; a tolerance of zero joins equal ones."""
+    """Make the option that joins close vertices; a tolerance of 0 joins equal ones."""
     return click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=not zero),
@@ -386,12 +386,12 @@ rule_options = settings_options(LabelSettings, "rule", "allow_open", "weld")
 def _complete_named_path(
     context: click.Context, option: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Offer paths; what offers them is imported for a shell alone."""
+    """Complete paths; the code is imported only for shell completion."""
     return named_paths(context, option, incomplete)
 
 
 def solid_option(what: str) -> Decorator:
-    """Make the option that names wireframes by the domains that they bound."""
+    """Make the option that names wireframes and their domains."""
     return click.option(
         "--solid",
         "solids",
@@ -413,29 +413,32 @@ def domains_option(what: str) -> Decorator:
     )
 
 
-list_option = domains_option("A list of domains: solids, surfaces, stacks, conditions, order.")
+list_option = domains_option(
+    "TOML file with the list of domains: solids, surfaces, stacks, conditions, order."
+)
 
 domain_options = together(
     solid_option(
-        "A closed wireframe and its label; the first one named wins, and a repeated NAME is a "
-        "union. PATH may be FILE:NAME, one solid of a file; without NAME= each solid is a domain."
+        "A label and its closed wireframe, such as ORE=ore.stl. If solids overlap, the first one "
+        "wins; a repeated NAME is a union. PATH may be FILE:NAME for one solid of a file; "
+        "without NAME= each solid of the file is a domain."
     ),
     list_option,
 )
 
 
 def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option that names what is written."""
+    """Make the option for the output."""
     return click.option("-o", "--output", metavar=metavar, help=what, **settings)
 
 
 def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option that names the column of labels."""
+    """Make the option for the column of labels."""
     return click.option("--column", metavar="NAME", help=what, **settings)
 
 
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option for the label of what is outside every domain."""
+    """Make the option for the label of blocks outside every domain."""
     return click.option("--background", metavar="LABEL", help=what, **settings)
 
 
@@ -457,9 +460,9 @@ replacing_options = together(
         flag_value="",
         default=None,
         metavar="[NAME]",
-        help="Rewrite the existing column NAME, or the column that --column names.",
+        help="Overwrite the existing column NAME, or the column given by --column.",
     ),
-    click.option("--in-place", is_flag=True, help="Rewrite the input file."),
+    click.option("--in-place", is_flag=True, help="Write the result to the input file."),
     click.option("--dry-run", is_flag=True, help="Label and report, but write no file."),
     record_option("Write a record of the run to FILE as JSON: command, inputs, results."),
 )
@@ -489,13 +492,14 @@ scheduler_option = click.option(
     "--scheduler",
     callback=scheduler,
     metavar="local:N|tcp://HOST:PORT",
-    help="Of a dataset: label its files by Dask, in N processes or by the workers of a scheduler.",
+    help="For a dataset: label the files with Dask, in N local processes or on the "
+    "workers of the scheduler at ADDRESS.",
 )
 
 take_over_option = click.option(
     "--take-over",
     is_flag=True,
-    help="Of a dataset: go on in an output that is locked by a run that works no more.",
+    help="For a dataset: take over an output folder that is locked by a run that no longer works.",
 )
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
@@ -507,11 +511,11 @@ json_option = click.option(
 report_options = together(json_option, quiet_option)
 
 
-# --- Completion of paths in a shell, also after NAME= in one word.
+# --- Shell completion of paths, also after NAME=.
 
 
 def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the files and folders that the path of NAME=PATH, or PATH alone, begins."""
+    """Complete PATH, or the path in NAME=PATH."""
     name, equals, start = incomplete.rpartition("=")
     return [f"{name}{equals}{path}" for path in paths_from(start)]
 
@@ -532,12 +536,12 @@ def paths_from(start: str) -> list[str]:
 
 
 class WholeWords(BashComplete):
-    """Completion for Bash, which takes NAME=PATH for three words and replaces the last."""
+    """Completion for Bash, which splits NAME=PATH into three words and replaces only the last."""
 
     name = "bash"
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Put words around an equals sign together."""
+        """Join words around an equals sign."""
         args, incomplete = super().get_completion_args()
         joined: list[str] = []
         for word in (*args, incomplete):
@@ -548,11 +552,11 @@ class WholeWords(BashComplete):
         return joined[:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Leave out what Bash keeps: all up to the equals sign."""
+        """Omit the part that Bash keeps, up to the equals sign."""
         value = item.value.rpartition("=")[2] if item.type == "plain" else item.value
         return f"{item.type},{value}"
 
 
 def offer() -> None:
-    """Let Bash complete so."""
+    """Register this completion for Bash."""
     add_completion_class(WholeWords, "bash")

@@ -36,8 +36,9 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
-    "Where to cut: z=310, or y=7480200,7480300,50 for a series of sections, the pages of a PDF; "
-    "may be repeated.  [default: across x, y and z through the middle of the labelled domains]"
+    "Position of a section: z=310; or of a series, START,STOP,STEP: y=7480200,7480300,50, the "
+    "pages of a PDF. May be repeated.  [default: across x, y and z through the middle of the "
+    "labelled domains]"
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
@@ -62,7 +63,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=_colour_map,
     default="viridis",
     show_default=True,
-    help="Colours for --colour-by and --grade: a colour map of matplotlib.",
+    help="Colours for --colour-by and --grade: a matplotlib colour map, such as viridis.",
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
@@ -112,7 +113,7 @@ def plot(
     from geodomain.reporting.plot import plot_sections
 
     if labelled == "-":
-        message = "the model may be read twice: give a file, not -"
+        message = "the model may have to be read twice: give a file, not -"
         raise click.UsageError(message)
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
@@ -159,7 +160,8 @@ Example:
     "Draw the wireframes of this list of domains; its background does not count as a domain."
 )
 @options.record_option(
-    "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
+    "Record written by 'geodomain label --record': the report then shows its options, overlaps "
+    "and warnings."
 )
 @click.option(
     "--compare",
@@ -167,7 +169,9 @@ Example:
     type=click.Path(path_type=Path),
     help="Show what moved between domains since OLD, an earlier labelling of these blocks.",
 )
-@section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
+@section_option(
+    "Position of sections; may be repeated.  [default: 30 sections through the domains]"
+)
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
     "Label for ground outside every domain; may be repeated.  "
@@ -214,9 +218,10 @@ def report(
 ) -> None:
     """Write a report of LABELLED, a block model with labels from `geodomain label`.
 
-    The report is one HTML file for a browser that needs no network: blocks and volumes by domain,
+    The report is one HTML file that a browser opens without a network: blocks and volumes by
+    domain,
     warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With --record
-    it also says how the model was labelled.
+    it also shows how the model was labelled.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """

@@ -93,10 +93,12 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
 
     The other form takes four raw little-endian files: float32 or float64 vertices and ends, int32
     triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric
-    intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, U and V (2.5e8, 0, 0 for a miss).
+    intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, barycentricU_f32 and
+    barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
-    A segment is treated as displaced by an infinitesimal, up first, then east, then north: a hole
-    collared on the ground crosses it going down, not up; a segment in a plane crosses nothing.
+    Ties are decided as if each segment were moved by an infinitesimal amount, up, then east, then
+    north: a hole collared on the ground crosses it if it goes down, not up; a segment within a
+    plane does not cross it.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -238,9 +240,9 @@ def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
 
     Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
     synthesize`, the same segments for all libraries in one run, and every result compared with
-    exact arithmetic. This machine's figures stand beside the paper's ("published, Titan X"). A slow
-    library gets only the first segments. The report lists the libraries that are not installed
-    (pip install 'geodomain[bench]').
+    exact arithmetic. The paper's figures ("published, Titan X") are shown next to those of this
+    machine. A slow library gets only the first segments. The report lists the libraries that
+    are not installed (pip install 'geodomain[bench]').
     """
     from geodomain.benching.report import LevelError
     from geodomain.benching.running import compare

@@ -36,7 +36,7 @@ scheme_options = options.together(
         "minimum",
         required=True,
         metavar="DX,DY,DZ",
-        help="Smallest size of a sub-block; one number stands for all three.",
+        help="Smallest size of a sub-block; one number means the same size in x, y and z.",
     ),
     click.option(
         "--merge", is_flag=True, help="Join sub-blocks of a block that have the same domain."
@@ -46,11 +46,11 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="Step to which the cuts of a seam are rounded, and in text also cuts with endless "
+        help="Rounding step for the z cuts of a seam; in text also for cuts with endless "
         "decimals, such as thirds.",
     ),
     extensive_option(
-        "Columns of amounts, such as VOLUME,TONNES, to share among sub-blocks by volume."
+        "Columns of amounts, such as VOLUME,TONNES, to divide among sub-blocks by volume."
     ),
 )
 

@@ -20,7 +20,7 @@ Example:
 @click.argument("labelled", metavar="LABELLED")
 @click.option("--domain", metavar="COLUMN", help="Label column.  [default: domain]")
 @amounts_options(required=True)
-@options.background_option("With --proportion: domain of the rest of each block.  [default: rest]")
+@options.background_option("With --proportion: domain for the rest of each block.  [default: rest]")
 @options.output_option("OUT.csv", "Table to write; - is stdout.")
 @options.overwrite_option
 @options.table_options

@@ -56,7 +56,8 @@ Example:
     type=click.Choice(["solid", "surface"]),
     default="solid",
     show_default=True,
-    help="Intended use of the meshes: a surface is open, for domains with kind = above or below.",
+    help="Intended use of the meshes: a closed solid, or an open surface for domains "
+    "with kind = above or below.",
 )
 @options.output_option(
     "OUT", "Write the welded or filled mesh to OUT.", type=click.Path(path_type=Path)
@@ -73,9 +74,9 @@ def check(
 ) -> None:
     """Report whether each MESH is fit to label blocks with, and if not, why and where.
 
-    A wireframe must be closed, and its shells must not overlap. For open ones, reports whether
-    welding would close them. --weld and --fill change a mesh, describe the changes, and write OUT.
-    An open surface is fit as --kind surface.
+    A wireframe must be closed, and its shells must not overlap. For an open one the command
+    reports whether welding would close it. --weld and --fill change a mesh, describe the changes,
+    and write OUT. An open surface passes the check with --kind surface.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
     """
@@ -117,7 +118,7 @@ def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, change
         message = "-o writes a changed mesh: add --weld or --fill"
         raise click.UsageError(message)
     if output is not None and len(meshes) > 1:
-        message = f"-o is one file, and there are {len(meshes)} meshes: change one at a time"
+        message = f"-o writes one file, but {len(meshes)} meshes are given: change one at a time"
         raise click.UsageError(message)
 
 
@@ -142,8 +143,8 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf holds both, the
-    wireframes go to .omf; IN:NAME is one of its block models.
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf holds both, converting
+    it to .omf writes the wireframes; give IN:NAME to convert one of its block models.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
     """
@@ -159,7 +160,10 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     for name, mesh in solids.items():
         print_text(f"{visible(name)}: {counted(len(mesh.triangles), 'triangle')}", err=True)
     if len(solids) > 1 and not holds_names(output):
-        print_text(f"{output.name} holds no names: it has all {len(solids)} as one mesh", err=True)
+        print_text(
+            f"{output.name} cannot store names: all {len(solids)} solids are one mesh in it",
+            err=True,
+        )
 
 
 # --- The command `geodomain distance`: add the distance from wireframes to a block model.
@@ -179,11 +183,11 @@ Example:
     multiple=True,
     required=True,
     metavar="NAME=PATH",
-    help="A wireframe, open or closed, whose column is dist_<name>; may be repeated. Without NAME= "
-    "each solid of the file has a column.",
+    help="A wireframe, open or closed, such as ORE=ore.stl; its column is dist_<name>, here "
+    "dist_ore. May be repeated. Without NAME= each solid of the file gets a column.",
 )
 @click.option(
-    "--signed", is_flag=True, help="Make distances inside negative; meshes must be closed."
+    "--signed", is_flag=True, help="Make distances inside a mesh negative; meshes must be closed."
 )
 @options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
 @options.overwrite_option
@@ -198,11 +202,11 @@ def distance(
     quiet: bool,
     **keywords: Unpack[DistanceOptions],
 ) -> None:
-    """Add a column with the distance of each block of BLOCKS from each mesh, in the mesh's unit.
+    """Add columns with the distance of each block of BLOCKS from each mesh, in the mesh's unit.
 
     BLOCKS is any block model that `geodomain label` takes, and the output has the same format: a
-    text table keeps every byte and gains columns. Distances are from centroids, in float64; a block
-    without coordinates has none. The summary goes to stderr.
+    text table keeps every byte and gains columns. Distances are from centroids, in float64; a
+    block without coordinates gets no distance. The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -104,7 +104,7 @@ def test_a_reader_sees_every_keyword(function: Callable[..., object]) -> None:
 @pytest.mark.parametrize("command", [label, flag, subblock], ids=lambda command: command.name)
 def test_help_names_options_not_keywords(command: click.Command) -> None:
     text = CliRunner().invoke(command, ["--help"]).output
-    assert "With --allow-open: label for rows above or below a hole" in " ".join(text.split())
+    assert "With --allow-open: label for rows above or below a gap" in " ".join(text.split())
 
 
 def job(asked: LabelSettings, table: TableSettings | None = None) -> str:
@@ -294,7 +294,7 @@ def test_what_the_caller_says_wins_over_the_domains() -> None:
 
 def test_domains_that_contradict_the_caller_are_refused() -> None:
     domains = geodomain.Domains(proportions="itself")
-    with pytest.raises(geodomain.DomainError, match="replace=True rewrites one column"):
+    with pytest.raises(geodomain.DomainError, match="replace=True overwrites one column"):
         LabelSettings(replace=True).over(domains)
 
 

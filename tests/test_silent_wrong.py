@@ -78,7 +78,7 @@ def test_a_model_underground_lies_honestly_below_topography(
 
 def test_a_closed_mesh_as_a_surface_is_said(folder: Path) -> None:
     write_mesh(box((-1, -1, 901), (11, 11, 906)), folder / "ground.ply")
-    assert "AIR: ground.ply is closed, and as kind = 'above' its inside" in label()
+    assert "AIR: ground.ply is closed. As a surface (kind = 'above') the points inside" in label()
 
 
 def test_a_table_of_nothing_but_a_header_is_said(folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_table_of_nothing_but_a_header_is_said(folder: Path) -> None:
 def test_an_output_that_would_not_be_what_it_is_called_is_refused(folder: Path, name: str) -> None:
     write_mesh(cube(), folder / "ore.ply")
     result = run("label", "b.csv", "--solid", "ORE=ore.ply", "-o", name, code=3)
-    assert "are not written; end the output in .csv" in result.stderr
+    assert "is not supported; use the extension .csv" in result.stderr
     assert not (folder / name).exists()
 
 

@@ -1,4 +1,4 @@
-"""Check blocks for impossible coordinates and sizes, and for duplicates."""
+"""Checks of blocks for impossible coordinates and sizes, duplicates and overlaps."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from geodomain.lattice import StoredArray
 from geodomain.tables.frames import turned
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
 
-# How a code becomes a missing value, where a file is read.
+# How to declare a value as missing when a file is read.
 MISSING_OPTION = "say so with missing='{}'"
-# Numbers that programs write where a coordinate is missing.
+# Numbers that programs write for missing coordinates.
 _CODES = (0.0, -99.0, -999.0, -9999.0)
-# Neighbours whose sizes reach so much further than their centroids overlap; exports round.
+# Tolerance for overlaps of neighbours, because exports round.
 _SLACK = 0.01
-# Volumes add up in another order: what is more than the box has is no rounding.
+# Volume beyond the box that rounding cannot explain.
 _FULL = 1.0001
-# How centroids that are compared are stored: those without a code, and those with one.
+# Keys of stored centroids: without a missing-value number, and with one.
 _APART = ("place_", "code_")
-# Coordinates along the edges of turned blocks have so many decimals: a turn rounds.
+# Decimals of coordinates along the edges of rotated blocks, because rotation rounds.
 _DECIMALS = 6
-# What the warning for blocks of any sizes that overlap is stored as, beside those along x, y and z.
+# Key of the warning for overlapping blocks of any size, beside those along x, y and z.
 _ANYHOW = "~"
 
 
 def realisations_of(facts: Mapping[str, str]) -> int:
-    """Return how often a model holds its cells on purpose, by what its file says."""
+    """Return the number of realisations in a model, from the facts of its file."""
     said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
     return int(said[0][-2].replace(",", "")) if said else 1
 
@@ -51,19 +51,19 @@ def summed_realisations(count: int) -> Iterator[str]:
 
 
 class BlockChecks:
-    """What the blocks say of themselves, gathered chunk by chunk; safe where one thread adds.
+    """Checks of blocks, collected chunk by chunk by a single thread.
 
     Parameters
     ----------
     compare : bool
-        Whether blocks are compared with each other; the centroids of samples may be the same, and
-        so are those of realisations.
+        Whether to compare blocks with each other; not for samples and realisations, whose
+        centroids may be equal.
 
     Attributes
     ----------
     axes : (3, 3) float64, optional
-        Directions of the blocks' edges, a row each, where they are not those of the world: as
-        the caller says, or as the first blocks show. Along them blocks are compared.
+        Directions of the block edges in rows, if they differ from the world axes: from the caller,
+        or from the first blocks. Blocks are compared along them.
     """
 
     def __init__(self, *, compare: bool = True) -> None:
@@ -73,7 +73,8 @@ class BlockChecks:
         self._reference: Floats | None = None
         self._lines: list[list[Floats]] = [[], [], []]
         self._overlapping: dict[str, str] = {}
-        # Places with a code are compared apart: far away they would make a lattice too large.
+        # Centroids with a missing-value number are compared separately, because they would make the
+        # lattice too large.
         self._repeated: tuple[RepeatedCentroids, ...] = (
             (RepeatedCentroids(), RepeatedCentroids()) if compare else ()
         )
@@ -89,10 +90,10 @@ class BlockChecks:
         box: Floats | None = None,
         axes: Floats | None = None,
     ) -> None:
-        """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None.
+        """Add a chunk: centroids (n, 3), NaN where missing, and sizes (n, 3) or None.
 
-        The box is theirs where it is known already; then none is missing. The axes are the
-        directions of the blocks' edges, a row each, where they are not those of the world.
+        A `box` may be given if it is known and no centroid is missing. The axes are the directions
+        of the block edges in rows, if they differ from the world axes.
         """
         if not len(points):
             return
@@ -130,7 +131,7 @@ class BlockChecks:
             self._repeated[coded].add(points, sizes)
 
     def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
-        """Count the rows that have a code for a coordinate, and return which they are."""
+        """Count the rows with a missing-value number as coordinate, and return them."""
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
             found = points == code
@@ -143,14 +144,14 @@ class BlockChecks:
     def _keep_lines(self, points: Floats, sizes: Floats, box: Floats, axes: Floats) -> None:
         """Keep the blocks on the three lines along the axes through one of the first blocks.
 
-        Of blocks that are turned, only lines along their edges, with the size that lies there.
+        For rotated blocks the lines follow the block edges.
         """
         if self._reference is None:
             self._reference = points[len(points) // 2].copy()
         place = self._reference
         met = (box[0] <= place) & (place <= box[1])
         on: dict[int, NDArray[np.intp]] = {}
-        # Few rows have the same y or z, and only they are looked at again.
+        # Few rows have the same y or z, and only they are tested further.
         for axis, first, second in ((2, 1, 0), (0, 1, 2), (1, 2, 0)):
             edges = np.flatnonzero(np.abs(axes[:, axis]) == 1.0)
             if len(edges) and met[first] and met[second]:
@@ -163,13 +164,13 @@ class BlockChecks:
                 )
 
     def warnings(self, *, mend: str, twice: bool = True) -> Iterator[str]:
-        """Yield a warning for each thing that cannot be; `mend` says how codes become missing.
+        """Yield a warning for each fault; `mend` says how to declare a value as missing.
 
-        In `mend`, {} stands for the code. With `twice`, blocks with the same centroid are counted.
+        In `mend`, {} stands for the value. With `twice`, blocks with equal centroids are counted.
         """
         far = list(self._far_codes(mend))
         yield from far
-        # Who has a code for a place has none; what only looks like a code is a place.
+        # A centroid of missing-value numbers is not a location; other suspicious values are.
         again = sum(one.again for one in self._repeated[: 1 if far else 2])
         if again and twice:
             yield (
@@ -183,7 +184,7 @@ class BlockChecks:
             yield from say_spacing(self._boxes.spacing(), self._boxes.size, axes)
 
     def _overlaps(self) -> dict[str, str]:
-        """Return a warning for each axis along which blocks overlap: the first that was found."""
+        """Return a warning for each axis along which blocks overlap, with the first overlap."""
         ours = {
             axis: sentence
             for axis, kept in zip("xyz", self._lines, strict=True)
@@ -196,7 +197,7 @@ class BlockChecks:
         return dict(sorted((ours | self._overlapping).items()))
 
     def _overlap(self) -> Overlap | None:
-        """Return the blocks that overlap, whatever their sizes; they are compared once."""
+        """Return the overlapping blocks of any size; they are compared only once."""
         if self._boxes is not None and self._compared[0] != self._added:
             found = self._boxes.found(turn_is_known=self.axes is not None)
             self._compared = (self._added, found)
@@ -208,7 +209,7 @@ class BlockChecks:
         return _ANYHOW in self._overlaps()
 
     def merge(self, later: BlockChecks) -> None:
-        """Add what another pass has gathered; neighbours are compared within each of them."""
+        """Add the checks of another pass; neighbours are compared within each pass only."""
         low, high = later._box
         self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
         self._coded += later._coded
@@ -223,7 +224,7 @@ class BlockChecks:
             ours.merge(others)
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return what `restored` makes the same checks of."""
+        """Return the checks as arrays for `restored`."""
         axes, sentences = np.array([*self._overlaps().items()], np.str_).reshape(-1, 2).T
         found: dict[str, StoredArray] = {
             "box": self._box, "coded": self._coded, "rows": self._rows,
@@ -238,7 +239,7 @@ class BlockChecks:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> BlockChecks:
-        """Return what `arrays` stored."""
+        """Return the checks stored by `arrays`."""
         checks = cls()
         checks._box = np.asarray(arrays["box"], np.float64)
         checks._coded = np.asarray(arrays["coded"], np.int64)
@@ -257,11 +258,11 @@ class BlockChecks:
         return checks
 
     def _far_codes(self, mend: str) -> Iterator[str]:
-        """Yield a warning for codes that lie far from all other coordinates."""
+        """Yield a warning for missing-value numbers far from all other coordinates."""
         if not np.isfinite(self._box).all():
             return
         reach = float((self._box[1] - self._box[0]).max())
-        if not reach:  # of one other place alone: no spread is no test
+        if not reach:  # with a single other location there is no spread to compare with
             return
         for place, code in enumerate(_CODES):
             away = np.maximum(self._box[0] - code, code - self._box[1])
@@ -276,15 +277,15 @@ class BlockChecks:
 
 
 class VolumeChecks:
-    """The checks that `label` makes, for a verb that adds up the volumes of a model.
+    """The checks of `label`, for commands that add up the volumes of a model.
 
     Parameters
     ----------
     axes : (3, 3) float64
-        Directions of the blocks' edges, a row each. Where they are those of the world the first
-        blocks tell whether they are turned about z.
+        Directions of the block edges in rows. If they are the world axes, the first blocks show
+        whether they are rotated about z.
     times : int
-        How often each block is there: as often as there are realisations.
+        Number of realisations, in each of which every block occurs.
     """
 
     def __init__(self, axes: Floats, *, times: int = 1) -> None:
@@ -293,7 +294,7 @@ class VolumeChecks:
         self._bounds, self._volume = np.array([[np.inf] * 3, [-np.inf] * 3]), 0.0
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk: (n, 3) world centroids, NaN where missing, and (n, 3) sizes, or None."""
+        """Add a chunk: world centroids (n, 3), NaN where missing, and sizes (n, 3) or None."""
         good = np.isfinite(points).all(axis=1)
         if sizes is not None:
             good &= (np.isfinite(sizes) & (sizes > 0)).all(axis=1)
@@ -313,7 +314,7 @@ class VolumeChecks:
         self._bounds[1] = np.maximum(self._bounds[1], (points + half).max(axis=0))
 
     def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
-        """Yield what `label` warns of; in `mend`, how codes become missing, {} is the code."""
+        """Yield the warnings of `label`; `mend` says how to declare a value {} as missing."""
         yield from self._blocks.warnings(mend=mend)
         yield from summed_realisations(self._times)
         if self._times == 1 and not self._blocks.tells_volume:
@@ -330,9 +331,9 @@ def with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, Sto
 
 
 def _overlapping(axis: str, line: Floats) -> Iterator[str]:
-    """Yield a warning if blocks of a line reach into each other.
+    """Yield a warning if blocks on a line overlap.
 
-    The line has (n, 3) centroids, sizes along it, and which of the blocks' three sizes that is.
+    The line consists of centroids (n, 3), sizes along it, and the index of that size.
     """
     places, sizes, edges = line[line[:, 0].argsort()].T
     gaps = np.diff(places)
@@ -348,7 +349,7 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
 
 
 def overfull(volume: float, bounds: Floats) -> Iterator[str]:
-    """Yield a warning if blocks have more volume than the box that they are in, (2, 3)."""
+    """Yield a warning if blocks have more volume than their bounding box, (2, 3)."""
     room = float(np.prod(bounds[1] - bounds[0]))
     if np.isfinite([volume, room]).all() and volume > _FULL * room > 0:
         ratio = volume / room
@@ -360,7 +361,7 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
 
 
 def say_box(box: Floats) -> str:
-    """Format a box, axis by axis; axes without ends are left out."""
+    """Format a box, axis by axis; unbounded axes are left out."""
     return ", ".join(
         f"{axis} {low:.10g} to {high:.10g}"
         for axis, low, high in zip("xyz", *box, strict=True)

@@ -1,4 +1,4 @@
-"""Check columns: units and values of densities, and labels that read as missing values."""
+"""Checks of columns: units and values of densities, and labels that read as missing values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from geodomain.tables.conditions import Column, folded
 from geodomain.tables.numbers import BLANKS
 from geodomain.tables.vendors import plain_name
 
-# Bulk densities of rock in t/m3: pumice and peat lie below the first, massive galena at the second.
+# Bulk densities of rock in t/m3: only pumice and peat are lighter, only massive galena reaches the
+# upper limit.
 _ROCK = (0.5, 8.0)
-# The densest rock that is mined has ten times the density of the lightest.
+# The densest mined rock has ten times the density of the lightest.
 _SPREAD = 20.0
 
 
@@ -31,9 +32,9 @@ class DensityUnit:
     ----------
     name : str
     low, high : float
-        What rock can have.
+        Range of rock densities.
     tonnes : tuple of int
-        One unit of its mass in tonnes of 1,000 kg: numerator and denominator, exact.
+        Its mass unit in tonnes of 1,000 kg, as an exact numerator and denominator.
     """
 
     name: str
@@ -58,12 +59,12 @@ DENSITY_UNITS = {
         DensityUnit("kg/m3", _ROCK[0] * 1000, _ROCK[1] * 1000, (1, 1000)),
     )
 }
-# The same number, in the words of laboratories.
+# Names of the same units used by laboratories.
 _ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
 
 
 def density_unit(name: str | None) -> DensityUnit | None:
-    """Return a unit by its name; ValueError for another name."""
+    """Return a unit by name; raise ValueError for an unknown name."""
     if name is None:
         return None
     name = _ALIASES.get(name, name).replace("\u00b3", "3")
@@ -76,7 +77,7 @@ def density_unit(name: str | None) -> DensityUnit | None:
 def refuse_geometry(
     density: str | float, centroid: Sequence[str], sizes: Sequence[str], table: str
 ) -> None:
-    """Raise TableError for a column of densities that is a coordinate or a size of the blocks."""
+    """Raise TableError if the density column is a coordinate or size of the blocks."""
     if not isinstance(density, str):
         return
     for names, what in ((centroid, "coordinate"), (sizes, "size")):
@@ -90,16 +91,16 @@ def refuse_geometry(
 
 
 class DensityChecks:
-    """What densities say of themselves, gathered chunk by chunk.
+    """Checks of densities, collected chunk by chunk.
 
     Parameters
     ----------
     density : str or float
-        The column, or one density for all blocks.
+        Column, or one density for all blocks.
     grades : sequence of str
-        Columns of grades, none of which should be the density.
+        Grade columns; none of them should be the density.
     unit : DensityUnit, optional
-        Of the densities.
+        Unit of the densities.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class DensityChecks:
         self._least, self._most = math.inf, 0.0
 
     def add(self, densities: Floats, row: int) -> None:
-        """Add a chunk of densities, (n,), NaN where missing; `row` is how many came before."""
+        """Add densities (n,), NaN where missing; `row` is the number of earlier rows."""
         self._zero += int((densities == 0).sum())
         rock = densities > 0
         if not rock.any():
@@ -129,7 +130,7 @@ class DensityChecks:
             self._outside += int(outside.sum())
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning for a grade as density, and for densities that no rock has."""
+        """Yield a warning if the density is a grade, or is outside the range of rocks."""
         if self._is_grade:
             yield f"{self._density} is both the density and a grade: one of them is another column"
         if self._unit is None or not self._outside:
@@ -147,7 +148,7 @@ class DensityChecks:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yield what is worth knowing: densities of zero, and a wide spread of unknown unit."""
+        """Yield notes about densities of 0, and about a wide range in an unknown unit."""
         if self._zero:
             yield (
                 f"density 0: {counted(self._zero, 'block')}, in the volume, and 0 tonnes (air and "
@@ -181,12 +182,12 @@ def read_as_missing(names: Iterable[str]) -> Iterator[str]:
 
 
 class LabelSpellings:
-    """How the labels of a column are spelled, chunk by chunk.
+    """Spellings of the labels in a column, collected chunk by chunk.
 
     Parameters
     ----------
     column : str
-        What notes call it.
+        Name of the column in notes.
     """
 
     def __init__(self, column: str) -> None:
@@ -197,13 +198,13 @@ class LabelSpellings:
     def distinct(
         self, column: Column, known: Sequence[str] = ()
     ) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the different labels of a chunk, as `Column.distinct` does, and count them."""
+        """Return the distinct labels of a chunk, as `Column.distinct` does, and count them."""
         texts, codes = column.distinct(known)
         self.add(texts, codes, column.padded())
         return texts, codes
 
     def add(self, texts: Sequence[str], codes: NDArray[np.intp], padded: NDArray[np.bool_]) -> None:
-        """Count the labels of a chunk, and those with blanks around them."""
+        """Count the labels of a chunk, and those with outer blanks."""
         for held, rows in ((self._plain, ~padded), (self._padded, padded)):
             counts = np.bincount(codes[rows], minlength=len(texts))
             for place in np.flatnonzero(counts).tolist():
@@ -211,7 +212,7 @@ class LabelSpellings:
                 held[text] = held.get(text, 0) + int(counts[place])
 
     def notes(self) -> Iterator[str]:
-        """Yield a note for labels that are alike, and for those with and without blanks."""
+        """Yield notes for labels that differ only slightly, and for labels with outer blanks."""
         yield from alike_labels([*self._plain, *self._padded], self._column)
         both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
         if both := [one for one in both if one[0]]:
@@ -224,7 +225,7 @@ class LabelSpellings:
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Refuse the label nan in any spelling: other programs read it as a missing value."""
+    """Refuse the label nan in any spelling, because other programs read it as missing."""
     if label.strip().lower().lstrip("+-") == "nan":
         message = (
             f"{what} is {shown(label)}, which programs read as a missing value: choose another"
@@ -233,7 +234,7 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
 
 
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
-    """Yield a note for labels of a column that differ by case, blanks or spelt numbers alone."""
+    """Yield a note for labels that differ only by case, blanks or the spelling of numbers."""
     known = dict.fromkeys(labels)
     for what, key in (("case or blanks", folded), ("the way a number is written", _number)):
         groups: dict[object, list[str]] = {}
@@ -250,5 +251,5 @@ def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
 
 
 def _number(label: str) -> object:
-    """Return the number of a label such as 1 or 1.0, exactly, or the label itself."""
+    """Return the exact number of a label such as 1 or 1.0, or the label itself."""
     return Decimal(label) if _PLAIN.fullmatch(label) else label

@@ -1,4 +1,4 @@
-"""Find blocks with the same centroid, and blocks that overlap."""
+"""Detection of blocks with equal centroids, and of overlapping blocks."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from geodomain.arrays import distinct
 from geodomain.compute.data import Floats
 from geodomain.lattice import LatticeBits, StoredArray
 
-# Up to so many blocks all are compared, wherever they lie.
+# Up to this many blocks are all compared, wherever they lie.
 _ALL = 250_000
-# Places without a size are blocks, not samples, where so many fill so much of a lattice.
+# Centroids without sizes count as blocks, not samples, if so many fill so much of a lattice.
 _BLOCKS, _FILLED = 100, 0.02
-# Odd numbers without a pattern, one for each axis.
+# Random odd numbers, one for each axis.
 _FACTORS = tuple(
     np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
 
 
 class RepeatedCentroids:
-    """Blocks that have the centroid of another, as numbers.
+    """Count of blocks whose centroid equals that of another block.
 
-    Up to 250,000 blocks are kept and compared. Of more there is a bit for each cell of the lattice
-    that they lie on; where they lie on none that fits into memory, nothing is known. Places
-    without sizes are compared only where they fill a lattice: samples may be at one place.
+    Up to 250,000 blocks are stored and compared. For more, one bit per cell of their lattice is
+    stored; if they lie on no lattice that fits into memory, the count is unknown. Centroids without
+    sizes are compared only if they fill a lattice, because samples may coincide.
     """
 
     def __init__(self) -> None:
@@ -35,10 +35,10 @@ class RepeatedCentroids:
         self._count, self._steps = 0, np.full(3, np.inf)
         self._bits: LatticeBits | None = None
         self._known = self._sized = True
-        self._before = 0  # those of parts that were merged
+        self._before = 0  # blocks of merged parts
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk of (n, 3) finite centroids and the sizes of the blocks, if they have any."""
+        """Add a chunk of finite centroids (n, 3), and the block sizes if known."""
         if not self._known or not len(points):
             return
         self._count += len(points)
@@ -51,7 +51,7 @@ class RepeatedCentroids:
             self._mark([*self._kept, points])
 
     def _mark(self, chunks: list[Floats]) -> None:
-        """Mark the cells of chunks, and keep none of them."""
+        """Mark the lattice cells of chunks, without storing the chunks."""
         self._kept = []
         if self._bits is None:
             self._bits = LatticeBits(chunks[0], self._steps)
@@ -59,7 +59,7 @@ class RepeatedCentroids:
             self._known, self._bits = False, None
 
     def merge(self, later: RepeatedCentroids) -> None:
-        """Add other blocks; the number is that of one pass over all of them."""
+        """Add other blocks; the count equals that of a single pass over all of them."""
         self._known &= later._known
         self._sized &= later._sized
         if not self._known:
@@ -75,7 +75,7 @@ class RepeatedCentroids:
             self.add(points, later._steps[None] if later._sized else None)
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return what `restored` makes the same of."""
+        """Return the state as arrays for `restored`."""
         numbers = [self._known, self._sized, self._before, self._count]
         stored: dict[str, StoredArray] = {
             "numbers": np.array(numbers, np.int64),
@@ -86,7 +86,7 @@ class RepeatedCentroids:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> RepeatedCentroids:
-        """Return what `arrays` stored."""
+        """Return the state stored by `arrays`."""
         again = cls()
         known, sized, again._before, again._count = np.asarray(arrays["numbers"], np.int64).tolist()
         again._known, again._sized = bool(known), bool(sized)
@@ -98,25 +98,25 @@ class RepeatedCentroids:
         return again
 
     def points(self) -> Iterator[Floats]:
-        """Yield centroids, (n, 3) at a time, each at least once; none where they are not known."""
+        """Yield all centroids, (n, 3) at a time, some more than once; none if unknown."""
         yield from self._kept if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
-        """Return the different coordinates along each axis, ascending."""
+        """Return the distinct coordinates along each axis, ascending."""
         if self._bits is not None:
             return self._bits.coordinates()
         kept = np.concatenate([np.empty((0, 3)), *self._kept])
         return [distinct(kept[:, axis]) for axis in range(3)]
 
     def _are_blocks(self) -> bool:
-        """Return whether places without sizes lie as blocks do."""
+        """Return whether centroids without sizes are arranged like blocks."""
         if self._kept and self._count >= _BLOCKS:
             self._mark(self._kept)
         return self._bits is not None and self._bits.filled >= _FILLED
 
     @property
     def again(self) -> int:
-        """Count the blocks that have the centroid of another; 0 where that is not known."""
+        """Return the number of blocks whose centroid repeats another; 0 if unknown."""
         if not self._known or (not self._sized and not self._are_blocks()):
             return 0
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
@@ -124,7 +124,7 @@ class RepeatedCentroids:
 
 
 def _count_again(chunks: list[Floats]) -> int:
-    """Count the points that are the same as one before."""
+    """Count the points that repeat an earlier one."""
     if not chunks:
         return 0
     points = np.concatenate(chunks)
@@ -133,13 +133,13 @@ def _count_again(chunks: list[Floats]) -> int:
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return 0
-    # Different points may share a hash, though hardly ever do.
+    # Different points may share a hash, but this is very rare.
     same = points[np.isin(hashes, twice)]
     return len(same) - len(np.unique(same + 0.0, axis=0))
 
 
 def point_hashes(points: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each point; coordinates of a lattice end in zeros, so high bits go down."""
+    """Return a hash of each point that mixes in high bits, as low ones are often 0."""
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
@@ -154,32 +154,32 @@ def point_hashes(points: Floats) -> NDArray[np.uint64]:
 
 _Places = NDArray[np.int64]
 
-# So many blocks are compared; of more, all those of one part of the model. A block is cut into
-# pieces where others end beside it: so many pieces are compared.
+# Largest number of blocks compared; beyond it, only those in a part of the model. Blocks are cut
+# into pieces at the ends of others: largest number of pieces compared.
 _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
-# Blocks reach into each other by more than this part of the usual size; exports round.
+# Overlap, as a fraction of the usual size, that rounding in exports cannot explain.
 _SLACK = 0.01
-# Less than this part of all volume is what rounding makes.
+# Overlap volume, as a fraction of the total, that rounding can explain.
 _ROUNDING = 1e-6
-# So many steps show the spacing of a lattice.
+# Number of steps needed to determine the spacing of a lattice.
 _STEPS = 4
-# Blocks of one size whose sizes differ by less have had them rounded.
+# Difference up to which sizes count as equal but rounded.
 _EVEN = 1e-6
-# So few columns of blocks show nothing; of a turned lattice hardly any two share an x or a y.
+# Fewer columns of blocks show nothing; in a rotated lattice hardly any two share an x or a y.
 _COLUMNS, _SHARE, _FIRST = 10, 0.9, 65_536
 
 
 class Overlap(NamedTuple):
-    """Blocks that reach into others.
+    """Overlapping blocks.
 
     Attributes
     ----------
     blocks : int
-        How many reach into an earlier one.
+        Number of blocks that overlap an earlier one.
     volume, whole : float
-        What is counted more than once, and the volume of all blocks that were compared.
+        Volume counted more than once, and volume of all compared blocks.
     pair : tuple of two (2, 3) float64
-        The centroids and sizes of two of them.
+        Centroids and sizes of two overlapping blocks.
     every : bool
         Whether all blocks were compared.
     """
@@ -192,16 +192,16 @@ class Overlap(NamedTuple):
 
 
 class OverlappingBlocks:
-    """Blocks that reach into each other, whatever their sizes, in bounded memory.
+    """Detection of overlapping blocks of any size, in bounded memory.
 
-    Blocks of one size on a lattice of that spacing cannot: of them nothing more is kept than
-    `RepeatedCentroids` has. Up to a million others are kept and compared; of more, all those of
-    one part of the model, which becomes smaller as blocks come.
+    Equal blocks on a lattice of their own spacing cannot overlap; for them only the data of
+    `RepeatedCentroids` is stored. Up to a million other blocks are stored and compared; beyond
+    that, all blocks in a part of the model, which shrinks as blocks come.
 
     Parameters
     ----------
     places : RepeatedCentroids
-        Gets the same chunks, each after this has had it.
+        Receives the same chunks, each after this object.
     """
 
     def __init__(self, places: RepeatedCentroids) -> None:
@@ -210,7 +210,7 @@ class OverlappingBlocks:
         self._kept: _Region | None = None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk: (n, 3) finite centroids along the edges of blocks, and their sizes."""
+        """Add a chunk: finite centroids (n, 3) along the block edges, and sizes."""
         if not len(points) or not self._known:
             return
         if sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0):
@@ -225,14 +225,14 @@ class OverlappingBlocks:
         self._kept.add(points, sizes)
 
     def _of_places(self) -> _Region:
-        """Return blocks of one size where there is a centroid."""
+        """Return blocks of one size at all centroids."""
         region = _Region()
         for points in self._places.points():
             region.add(points, np.broadcast_to(self._size, points.shape))
         return region
 
     def merge(self, later: OverlappingBlocks) -> None:
-        """Add other blocks, where all are of one size; others are compared within each part."""
+        """Add other blocks if all have one size; otherwise parts are compared separately."""
         same = later._known and later._kept is None and self._kept is None
         if np.isnan(self._size[0]):
             self._size = later._size
@@ -242,26 +242,26 @@ class OverlappingBlocks:
 
     @property
     def size(self) -> Floats:
-        """The size of all blocks, NaN where it is not known, or they have several."""
+        """The size of all blocks, NaN if unknown or if there are several."""
         known = self._known and self._kept is None
         return self._size.copy() if known else np.full(3, np.nan)
 
     @classmethod
     def of_size(cls, places: RepeatedCentroids, size: Floats) -> OverlappingBlocks:
-        """Return blocks of one size, with the centroids that are there."""
+        """Return blocks of one size at the stored centroids."""
         blocks = cls(places)
         blocks._size, blocks._known = size, not bool(np.isnan(size).any())
         return blocks
 
     def _gaps(self) -> list[Floats]:
-        """Return the steps between different coordinates along each axis."""
+        """Return the steps between distinct coordinates along each axis."""
         return [np.diff(values) for values in self._places.coordinates()]
 
     def spacing(self) -> Floats:
         """Return the step between centroids along each axis, (3,).
 
-        NaN where blocks have several sizes, or where fewer than half of at least four steps are
-        the smallest one.
+        NaN if blocks have several sizes, or if fewer than half of at least four steps equal the
+        smallest.
         """
         steps = np.full(3, np.nan)
         if not np.isnan(self.size).any():
@@ -272,9 +272,9 @@ class OverlappingBlocks:
         return steps
 
     def found(self, *, turn_is_known: bool) -> Overlap | None:
-        """Return the blocks that reach into others; None where none do, and where nobody can tell.
+        """Return the overlapping blocks; None if there are none or it is unknown.
 
-        Blocks that look turned are left alone, unless it is known how they are.
+        Blocks that look rotated are skipped unless their rotation is known.
         """
         if not self._known or np.isnan(self._size[0]):
             return None
@@ -291,7 +291,7 @@ class OverlappingBlocks:
 
 
 def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[str]:
-    """Yield a warning if blocks of one size are smaller than the step between them."""
+    """Yield a warning if blocks of one size are smaller than their spacing."""
     small = np.flatnonzero(spacing > (1 + _SLACK) * size).tolist()
     if small:
         each = " and ".join(
@@ -306,7 +306,7 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
 
 
 class _Region:
-    """All the blocks of a part of the model that is small enough to hold them."""
+    """All blocks in a part of the model that is small enough to store."""
 
     def __init__(self) -> None:
         self.every = True
@@ -315,7 +315,7 @@ class _Region:
         self._low, self._high = np.full(3, -np.inf), np.full(3, np.inf)
 
     def add(self, points: Floats, sizes: Floats) -> None:
-        """Add blocks, where they are within."""
+        """Add blocks that lie within the region."""
         if not self.every:
             within = ((points >= self._low) & (points < self._high)).all(axis=1)
             points, sizes = points[within], sizes[within]
@@ -328,7 +328,7 @@ class _Region:
             self._chunks, self._count = [rows], len(rows)
 
     def blocks(self) -> tuple[Floats, Floats]:
-        """Return the centroids and the sizes, without blocks whose centroid came before."""
+        """Return centroids and sizes, without blocks whose centroid occurred before."""
         rows = np.concatenate([*self._chunks, np.empty((0, 6))])
         hashes = point_hashes(rows[:, :3])
         order = hashes.argsort(kind="stable")
@@ -340,7 +340,7 @@ class _Region:
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
-    """Return the blocks of the lower half along the axis with the most of them, and its end."""
+    """Return the blocks of the lower half along the axis with most of them, and its end."""
     spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
     axis = int(spread.argmax())
     end = float(np.median(rows[:, axis]))
@@ -348,19 +348,19 @@ def _halved(rows: Floats) -> tuple[Floats, int, float]:
 
 
 def _alike(sizes: Floats, size: Floats) -> bool:
-    """Return whether all sizes are the same one, but for rounding."""
+    """Return whether all sizes are equal, apart from rounding."""
     return bool((sizes == size).all() or (np.abs(sizes - size) <= _EVEN * size).all())
 
 
 def _are_lonely(points: Floats) -> bool:
-    """Return whether hardly any two columns of blocks share an x or a y, as of a turned lattice."""
+    """Return whether hardly any two columns of blocks share an x or y, as in a rotated lattice."""
     columns = len(np.unique(point_hashes(points * (1.0, 1.0, 0.0))))
     alone = min(len(distinct(points[:, axis])) for axis in range(2)) if len(points) else 0
     return columns >= _COLUMNS and alone > _SHARE * columns
 
 
 class _Ends(NamedTuple):
-    """The ends of blocks along an axis, as numbers: places have the coordinate of each number."""
+    """Ends of blocks along an axis as numbers; `places` has the coordinate of each number."""
 
     low: _Places
     high: _Places
@@ -369,7 +369,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
-    """Give the ends of blocks along an axis numbers; ends that rounding parts get one number."""
+    """Assign numbers to block ends along an axis; ends equal up to rounding share one."""
     slack = _SLACK * float(np.median(sizes))
     low, high = centres - sizes / 2, centres + sizes / 2
     every = distinct(np.concatenate([low, high]))
@@ -381,7 +381,7 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
     first, last = numbered(low), numbered(high)
     if float(volumes[first >= last].sum()) <= _SLACK * float(volumes.sum()):
         return _Ends(first, last, starts, even=True)
-    # Ends lie everywhere: blocks are made smaller by what rounding may have added.
+    # Ends may lie anywhere: blocks are shrunk by the possible rounding.
     less = np.minimum(slack, 0.45 * sizes)
     low, high = low + less, high - less
     starts = distinct(np.concatenate([low, high]))
@@ -389,7 +389,7 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
 
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
-    """Compare blocks; where they are cut into too many pieces, those of a part of the model."""
+    """Compare blocks; if they need too many pieces, compare those in a part of the model."""
     while len(points) > 1:
         volumes = np.prod(sizes, axis=1)
         ends = [_ends(points[:, axis], sizes[:, axis], volumes) for axis in range(3)]
@@ -398,7 +398,7 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
         pieces = np.prod([np.maximum(one.high - one.low, 0.0) for one in across], axis=0)
         if pieces.sum() <= _MOST_PIECES:
             found = _in_columns(across[0], across[1], ends[last])
-            # A few sizes with an exponent too many would hide what they overlap.
+            # A few sizes with a wrong exponent would hide other overlaps.
             usual = np.sort(volumes)[: len(volumes) - len(volumes) // 100 - 1]
             if found is None or found[1] <= _ROUNDING * usual.sum():
                 return None
@@ -413,9 +413,9 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
 
 
 def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
-    """Return what blocks share: how many, the volume that is counted again, and two of them.
+    """Return the overlaps of blocks: their number, the volume counted again, and an example.
 
-    Blocks are cut into columns where others end; in a column they are intervals, which are sorted.
+    Blocks are cut into columns at the ends of others; within a column they are sorted intervals.
     """
     wide, deep = np.maximum(one.high - one.low, 0), np.maximum(two.high - two.low, 0)
     pieces = np.where(along.high > along.low, wide * deep, 0)
@@ -442,7 +442,7 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
         ],
         axis=0,
     )
-    # The later of the two that come first in the table, and the one that it reaches into.
+    # The later block of the first overlapping pair in the table, and the one that it overlaps.
     place = int(again[block[rows].argmin()])
     before = place - 1
     while end[before] <= begin[place]:
@@ -452,7 +452,7 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
 
 
 def say_overlap(overlap: Overlap, directions: Floats) -> str:
-    """Return the warning for blocks that overlap; a row of the directions is an axis of theirs."""
+    """Return the warning for overlapping blocks; directions hold the block axes in rows."""
     places = ", and at ".join(
         f"({', '.join(f'{value:.10g}' for value in centre @ directions)}) of "
         f"{' x '.join(f'{value:.6g}' for value in size)}"

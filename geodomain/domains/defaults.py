@@ -1,4 +1,4 @@
-"""What a list of domains may say of a labelling, as the default of the same keyword and option."""
+"""Default settings that a list of domains may contain."""
 
 from __future__ import annotations
 
@@ -13,47 +13,49 @@ LabelBy = Literal["centroid", "majority"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelDefaults:
-    """The settings that `domains.toml`, a function and a command have in common.
+    """Settings shared by `domains.toml`, functions and commands.
 
-    A field here is a key of `domains.toml`, an argument of `Domains`, a keyword of `label_file` and
-    an option of `geodomain label`. None is left to the domains, and then to what is usual.
+    Each field is a key of `domains.toml`, an argument of `Domains`, a keyword of `label_file` and
+    an option of `geodomain label`. None means the value of the domains, otherwise the default.
     """
 
     proportions: Proportions | None = setting(
         None,
         one_of(get_args(Proportions)),
-        "Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by "
-        "itself, or by the order and rules of the domains (priority). Blocks need sizes.",
+        "For each domain, add a column prop_<name>: the fraction of each block inside it, 0 to "
+        "1. itself: each domain on its own, so fractions may overlap; priority: by the order "
+        "and rules of the domains. Blocks need sizes.",
         hashed=True,
         bare="itself",
-        note="Empty where it is not known. Shares are those of volumes, as of "
-        "`geodomain.proportions`; blocks that more than three wireframes enter, or one that "
-        "crosses itself, are cut along vertical lines. By default as `domains` say.",
+        note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`; blocks "
+        "entered by more than three wireframes, or by one that crosses itself, are cut along "
+        "vertical lines. By default as `domains` set it.",
     )
     percent: bool | None = setting(
         None,
         FLAG,
-        "With proportions=: columns pct_<name>, 0 to 100.",
+        "With proportions=: write columns pct_<name>, 0 to 100, instead.",
         hashed=True,
         usual=False,
-        note="By default as `domains` say.",
+        note="By default as `domains` set it.",
     )
     by: LabelBy | None = setting(
         None,
         one_of(get_args(LabelBy)),
-        "What labels a block: its centroid, or the largest share by the order and rules of the "
-        "domains; of equal shares the first domain wins.  [default: centroid]",
+        "How to label a block: by its centroid, or by the domain with the largest part of it "
+        "(majority), after order and rules; of equal parts the first domain wins.  [default: "
+        "centroid]",
         hashed=True,
         usual="centroid",
-        note="Shares within 1e-9 of the largest are equal, and any domain wins over none. By "
-        "default as `domains` say.",
+        note="Fractions within 1e-9 of the largest are equal, and a domain wins over no domain. "
+        "By default as `domains` set it.",
     )
     lines: int | None = setting(
         None,
         whole(2, 256),
-        "Cut blocks that more than three wireframes enter along N x N vertical lines.  [default: "
-        "16]",
+        "Compute the fractions of blocks that more than three wireframes enter along N x N "
+        "vertical lines.  [default: 16]",
         hashed=True,
         metavar="N",
-        note="By default as `domains` say.",
+        note="By default as `domains` set it.",
     )

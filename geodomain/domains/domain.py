@@ -1,8 +1,8 @@
-"""A domain: the solids or surfaces that label its blocks, and the keys that describe it.
+"""A domain: solids or surfaces whose blocks get its label, and its other keys.
 
 Each field of `Domain`, `Stack` and `Domains` declares its key in `domains.toml` as metadata (see
-`geodomain.settings.key`). The reader of the file, the checks of values, `repr` and the hash of a
-dataset's job follow from the fields: a new key is a field and an argument here, and its use.
+`geodomain.settings.key`). Reading, checks, `repr` and the hash of a dataset's job all use the
+fields: to add a key, add a field and an argument here, and the code that uses it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Extend = Literal["unassigned", "background", "nearest"]
 # The columns of a table of domains.
 HEADINGS = ("name", "kind", "code", "meshes", "only if")
 
-# What a name and a code must be, in words.
+# Requirements for names and codes, in words.
 NAME = "a text of one line that is not empty and has no blanks around it, and no control characters"
 CODE = "a whole number of 32 bits"
 
 
 def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
-    """Check the arguments of a constructor by the keys of the fields, and set the fields."""
+    """Check a constructor's arguments by the keys of its fields, and set the fields."""
     for entry in fields(thing):
         value, values = arguments[entry.name], entry.metadata["values"]
         if value is not None or entry.default is not None:
@@ -56,7 +56,7 @@ def is_code(value: object) -> bool:
 
 
 def is_colour(value: object) -> bool:
-    """Return whether a value is a text such as #b5382c."""
+    """Return whether a value is a colour such as #b5382c."""
     return isinstance(value, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", value) is not None
 
 
@@ -72,7 +72,7 @@ def _is_text(value: object) -> bool:
 
 
 def is_list(value: object, fits: Callable[[object], bool]) -> bool:
-    """Return whether a value is a list that is not empty, and each entry fits."""
+    """Return whether a value is a list that is not empty and whose entries all fit."""
     return isinstance(value, list) and bool(value) and all(map(fits, value))
 
 
@@ -103,47 +103,47 @@ _MESH = Key(
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """A name for the blocks inside solids, above or below a surface, or near to either.
+    """A named set of blocks: inside solids, above or below a surface, or near either.
 
     Parameters
     ----------
     name : str
-        The label of its blocks.
+        Label of its blocks.
     meshes : mesh-like, or several of them
-        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. A mesh
-        without a name gets the domain's in messages.
+        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. Messages call
+        a mesh without a name by the domain's name.
     kind : {"solid", "above", "below", "either"}
-        Above and below are along the vertical: see `geodomain.sides`. "either" is both sides of
-        any meshes, open or closed, for ``within`` and ``beyond``. [default: "solid", with
-        ``within`` or ``beyond`` "either"]
+        Above and below are vertical: see `geodomain.sides`. "either", for ``within`` and
+        ``beyond``, means both sides of the meshes, open or closed. [default: "either" with
+        ``within`` or ``beyond``, otherwise "solid"]
     code : int, optional
-        The number that stands for it where labels are written as codes.
+        Number of the domain, if labels are written as codes.
     only_if : mapping
-        Conditions on columns, all of which must hold: ``{"rock": "OX"}``,
-        ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet none.
+        Conditions on columns, which must all be met: ``{"rock": "OX"}``,
+        ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet no condition.
     keep : bool
-        Do not replace an earlier label: that of an earlier domain where the last one wins, or
-        that in the column where it is rewritten.
+        Do not replace an earlier label: of an earlier domain, if the last one wins, or of the
+        existing column, if it is replaced.
     invert : bool
-        Take the blocks that are not inside, or on the other side.
+        Use the blocks outside, or on the other side.
     rule : {"parity", "winding"}, optional
-        Which blocks are inside; by default the rule of the labelling. With "winding" a mesh
-        that is not closed is labelled by its solid angle: `geodomain.generalised_winding`.
+        Rule that decides which blocks are inside; default: the rule of the labelling. "winding"
+        also works for open meshes, by solid angle: `geodomain.generalised_winding`.
     extend : {"unassigned", "background", "nearest"}
-        The label of blocks outside a surface's footprint: none, not this domain, or as at the
-        nearest place of its rim.
+        Treatment of blocks outside a surface's footprint: unassigned; not in this domain; or as at
+        the nearest point of its rim.
     within, beyond : float, optional
-        Only blocks at most this far from the nearest mesh, or farther, in the unit of the
-        coordinates: the float64 of `geodomain.distances` is compared. With ``kind`` they must be
-        on that side too, with ``invert`` on the other: ``kind="solid", within=5`` is the skin
-        inside, ``kind="solid", invert=True, within=5`` that outside, ``within=5`` both.
+        Only blocks at most, or more than, this far from the nearest mesh, in the unit of the
+        coordinates, by the float64 of `geodomain.distances`. With ``kind`` they must also be on
+        that side, with ``invert`` on the other: ``kind="solid", within=5`` is the skin inside,
+        ``kind="solid", invert=True, within=5`` the skin outside, ``within=5`` both.
     colour : str, optional
-        Its colour in pictures, such as "#b5382c"; by default its name decides.
+        Colour in pictures, such as "#b5382c"; by default chosen from the name.
 
     Raises
     ------
     DomainError
-        For any other value.
+        If a value is invalid.
 
     Examples
     --------
@@ -192,25 +192,28 @@ class Domain:
         self._require_sense()
 
     def _require_sense(self) -> None:
-        """Refuse keys that contradict each other, or have no meaning for the kind."""
+        """Refuse keys that contradict each other or do not apply to the kind."""
         message = ""
         if self.within is not None and self.beyond is not None and self.beyond >= self.within:
             message = (
-                f"no block is beyond {self.beyond:g} and within {self.within:g}: exchange them"
+                f"no block can be beyond {self.beyond:g} and within {self.within:g}: swap the two"
             )
         elif self.kind == "either" and not self.is_skin:
-            message = "kind 'either' needs a distance: within or beyond"
+            message = "kind = 'either' needs a distance: give within or beyond"
         elif self.kind == "either" and self.invert:
             message = (
-                "invert takes the other side of a kind 'solid', 'above' or 'below': name the "
-                "kind, or take what is farther away with beyond"
+                "invert needs a kind with two sides: give kind = 'solid', 'above' or 'below', or "
+                "use beyond for blocks farther away"
             )
         elif self.kind == "either" and self.rule is not None:
-            message = "rule is for kind 'solid', and within and beyond alone have no side"
+            message = "rule applies only to kind = 'solid'; within and beyond alone have no side"
         elif self.is_surface and self.rule is not None:
-            message = f"rule is for solids; a surface is {self.kind} by crossings alone"
+            message = (
+                f"rule applies only to solids; whether blocks are {self.kind} a surface is "
+                "decided by crossings"
+            )
         elif not self.is_surface and self.extend != "unassigned":
-            message = "extend is for surfaces, of kind 'above' or 'below'"
+            message = "extend applies only to surfaces, with kind = 'above' or 'below'"
         if message:
             message = f"{self.name}: {message}"
             raise DomainError(message)
@@ -235,7 +238,7 @@ class Domain:
         return html_table("Domain", [self.cells()], headings=HEADINGS)
 
     def cells(self) -> tuple[str, ...]:
-        """Return its row of a table with the columns of `HEADINGS`."""
+        """Return its table row, with the columns of `HEADINGS`."""
         kind = f"not {self.kind}" if self.invert else self.kind
         kind += "" if self.within is None else f", within {self.within:g}"
         kind += "" if self.beyond is None else f", beyond {self.beyond:g}"
@@ -247,8 +250,8 @@ class Domain:
     def bounds(self) -> NDArray[np.float64]:
         """The box of all its blocks, (2, 3), lowest corner first.
 
-        A surface's box is unbounded along the vertical. ``within`` widens the box where blocks
-        may be outside the meshes, and ``beyond`` alone makes it unbounded.
+        A surface's box is unbounded along the vertical. ``within`` widens the box if blocks may be
+        outside the meshes; ``beyond`` alone makes it unbounded.
         """
         box = box_of(self.meshes, flat=self.is_surface)
         if self.kind == "either" or (self.invert and self.within is not None):
@@ -263,12 +266,12 @@ class Domain:
 
     @property
     def is_skin(self) -> bool:
-        """Whether a distance to the meshes limits it."""
+        """Whether it is limited by a distance to the meshes."""
         return self.within is not None or self.beyond is not None
 
     @property
     def is_solid(self) -> bool:
-        """Whether its blocks fill solids, so that an overlap may be a mistake."""
+        """Whether its blocks fill solids, so that overlaps may be mistakes."""
         return self.kind == "solid" and not self.invert and not self.is_skin
 
     @property
@@ -294,7 +297,7 @@ def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
 
 
 def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
-    """Return the box of meshes, (2, 3); with `flat` it is unbounded along the vertical."""
+    """Return the box of meshes, (2, 3); if `flat`, it is unbounded along the vertical."""
     boxes = np.stack([mesh.bounds for mesh in meshes])
     box = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
     if flat:
@@ -303,7 +306,7 @@ def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
 
 
 def require_name(name: object) -> None:
-    """Refuse a name that is not text, is blank, or cannot be told from another in print."""
+    """Refuse a name that is not text, is blank, or looks like another when printed."""
     if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
@@ -311,5 +314,5 @@ def require_name(name: object) -> None:
 
 
 def _usual_kind(within: float | None, beyond: float | None) -> Kind:
-    """Return the default kind: a solid, or both sides where a distance limits the domain."""
+    """Return the default kind: both sides if a distance limits the domain, otherwise a solid."""
     return "solid" if within is None and beyond is None else "either"

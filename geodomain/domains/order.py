@@ -1,4 +1,4 @@
-"""Domains and stacks in order of priority, and the rows that their conditions allow."""
+"""Domains and stacks in priority order, and their conditions on rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGr
 from geodomain.tables.vendors import find_column
 
 Order = Literal["first", "last"]
-# Texts that a warning shows.
+# Texts shown in a warning.
 _SHOWN = 3
 DomainOrLayer = Domain | Layer
 
@@ -45,39 +45,38 @@ _TABLES = Key(
 
 @dataclass(frozen=True, eq=False)
 class Domains(LabelDefaults):
-    """Domains and stacks in order of priority, and the labels of all other blocks.
+    """Domains and stacks in priority order, and the labels of all other blocks.
 
     Attributes
     ----------
     domains : tuple of Domain
-        The first or the last that holds a block labels it: see `order`.
+        A block gets the label of the first or last domain that contains it: see `order`.
     stacks : tuple of Stack
-        They label the blocks that no domain holds, in the same order.
+        They label blocks in no domain, in the same order.
     order : {"first", "last"}
-        Which of several domains labels a block.
+        Which of several domains containing a block labels it.
     background, unassigned : str
-        The labels of blocks in no domain, and of blocks without coordinates or beyond a
-        surface.
+        Labels of blocks in no domain, and of blocks without coordinates or outside a surface's
+        footprint.
     background_code, unassigned_code : int, optional
-        The same for models that carry numbers.
+        The same for labels written as codes.
     proportions : {"itself", "priority"}, optional
-        Which shares of blocks `label_file` writes: of each domain by itself, or by their order.
+        Proportions that `label_file` writes: of each domain on its own, or by domain order.
     percent : bool
-        Whether shares are from 0 to 100.
+        Whether proportions are from 0 to 100.
     by : {"centroid", "majority"}
-        What labels a block that has a size, in `label_file`, `label_blocks` and `label_grid`: its
-        centroid, or the largest share.
+        How `label_file`, `label_blocks` and `label_grid` label a block with a size: by its
+        centroid, or by its largest proportion.
     lines : int, optional
-        The root of the number of vertical lines in blocks that more than three wireframes enter.
+        Square root of the number of vertical lines in blocks that more than three wireframes enter.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        The value of texts such as "<0.01" in the columns of conditions, unless the caller
-        chooses another.
+        Value of texts such as "<0.01" in columns of conditions, unless the caller sets it.
 
     Raises
     ------
     DomainError
-        For a value that does not fit, a name that occurs twice or labels the background or
-        unassigned blocks too, and the label nan.
+        If a value is invalid, a name occurs twice or is also the background or unassigned label,
+        or a label is nan.
     """
 
     domains: Sequence[Domain] = field(default=(), metadata=key(_TABLES, hashed=True, name="domain"))
@@ -92,7 +91,7 @@ class Domains(LabelDefaults):
     )
 
     def __post_init__(self) -> None:
-        """Refuse values that do not fit their keys, and labels that cannot be told apart."""
+        """Refuse invalid values, and labels that are equal."""
         for entry in fields(self):
             if getattr(self, entry.name) is None:
                 object.__setattr__(self, entry.name, entry.metadata["usual"])
@@ -103,7 +102,8 @@ class Domains(LabelDefaults):
         for name, where in self._named():
             if name in seen:
                 message = (
-                    f"{shown(name)} is the name of {seen[name]} and of {where}; each needs its own"
+                    f"{shown(name)} is the name of both {seen[name]} and {where}; give each a "
+                    "different name"
                 )
                 raise DomainError(message)
             seen[name] = where
@@ -111,7 +111,10 @@ class Domains(LabelDefaults):
             label = getattr(self, what)
             refuse_nan(label, what)
             if label in seen:
-                message = f"{what} is {shown(label)}, the name of {seen[label]}: change one of them"
+                message = (
+                    f"{what} is {shown(label)}, which is also the name of {seen[label]}: change "
+                    "one of them"
+                )
                 raise DomainError(message)
 
     def __repr__(self) -> str:
@@ -130,7 +133,7 @@ class Domains(LabelDefaults):
         return html_table("Domains", rows, headings=HEADINGS, notes=notes)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Return the name of each domain and layer, and its place."""
+        """Yield the name of each domain and layer, and its place in the list."""
         for number, domain in enumerate(self.domains, 1):
             yield domain.name, f"domain {number}"
         for number, stack in enumerate(self.stacks, 1):
@@ -140,24 +143,24 @@ class Domains(LabelDefaults):
 
     @property
     def targets(self) -> tuple[DomainOrLayer, ...]:
-        """The domains, then the named layers of the stacks: the index of a label counts these."""
+        """The domains, then the named layers of the stacks; label indices refer to this order."""
         return (*self.domains, *(layer for stack in self.stacks for layer in stack.named))
 
     @property
     def conditions(self) -> tuple[tuple[str, tuple[Condition, ...]], ...]:
-        """The name and the conditions of each domain, then of each stack."""
+        """The names and conditions of the domains, then of the stacks."""
         of_domains = tuple((domain.name, domain.only_if) for domain in self.domains)
         return of_domains + tuple((stack.title, stack.only_if) for stack in self.stacks)
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
-        """Every mesh once, in the order of the domains and stacks."""
+        """The distinct meshes, in the order of domains and stacks."""
         tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
         return tuple({id(mesh): mesh for group in tiles for mesh in group}.values())
 
     @property
     def colours(self) -> dict[str, str]:
-        """The colours that users chose, by the name of the domain or layer."""
+        """Colours chosen by the user, by name of domain or layer."""
         own = {domain.name: domain.colour for domain in self.domains if domain.colour}
         return own | {name: colour for stack in self.stacks for name, colour in stack.chosen}
 
@@ -184,29 +187,29 @@ DomainsLike: TypeAlias = (
 
 @dataclass
 class ConditionCounts:
-    """Values in columns of conditions that a user should know of, counted chunk by chunk.
+    """Unusual values in columns of conditions, counted chunk by chunk for warnings.
 
     Attributes
     ----------
     grades : dict of str to NegativeGrades
         Negative and very large grades, by column.
     alike : dict of (str, str, str) to int
-        Rows with a text that meets no condition, but would if case and blanks did not matter: by
-        domain, condition and text.
+        Rows whose text differs from a condition only by case or blanks, by domain, condition and
+        text.
     """
 
     grades: dict[str, NegativeGrades] = field(default_factory=dict)
     alike: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def merge(self, later: ConditionCounts, done: int) -> None:
-        """Add the counts of rows that come after `done` others."""
+        """Add the counts of rows that follow `done` others."""
         for name, grade in later.grades.items():
             self.grades.setdefault(name, NegativeGrades(name, grade.below)).merge(grade, done)
         for text, count in later.alike.items():
             self.alike[text] = self.alike.get(text, 0) + count
 
     def stored(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.str_]]:
-        """Return the arrays that `restored` reads."""
+        """Return the counts as arrays for `restored`."""
         return {
             "grades": np.array([*self.grades], np.str_),
             **{f"grade_{place}": each.stored() for place, each in enumerate(self.grades.values())},
@@ -216,7 +219,7 @@ class ConditionCounts:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, ArrayLike]) -> ConditionCounts:
-        """Return the counts of arrays that `stored` made."""
+        """Return the counts stored by `stored`."""
         names = [str(name) for name in np.asarray(arrays["grades"]).tolist()]
         texts = [tuple(map(str, each)) for each in np.asarray(arrays["alike"]).tolist()]
         counts = np.asarray(arrays["alike_counts"], np.int64).tolist()
@@ -229,7 +232,7 @@ class ConditionCounts:
         )
 
     def warnings(self, row: str) -> Iterator[str]:
-        """Yield a warning for each grade, and one for the texts that are alike."""
+        """Yield a warning per column of grades, and one per condition with similar texts."""
         for grade in self.grades.values():
             yield from grade.warnings(row)
         by_condition: dict[tuple[str, str], list[str]] = {}
@@ -238,9 +241,9 @@ class ConditionCounts:
         for (title, said), texts in by_condition.items():
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
-                f"only_if of {title}: {said} compares letter by letter, and {row}s with "
-                f"{', '.join(texts[:_SHOWN])}{more} differ from it by case or blanks alone: if "
-                "they are meant, name each spelling"
+                f"only_if of {title}: {said} is case-sensitive, and {row}s with "
+                f"{', '.join(texts[:_SHOWN])}{more} differ from it only by case or blanks: to "
+                "include them, list each spelling"
             )
 
 
@@ -260,14 +263,15 @@ def allowed_rows(
     column : callable
         Returns a column by its name in a condition.
     counts : ConditionCounts, optional
-        Gets the odd values of these rows; without it they are warned of.
+        Receives the counts of unusual values; if None, they are warned of directly.
     every : bool
-        Whether these are all rows: then conditions that none of them meets are warned of, too.
+        Whether these are all rows; then conditions that no row meets are also warned of.
 
     Returns
     -------
     list of (n,) bool or None
-        None for a domain without conditions; None instead of the list if there are none at all.
+        A mask for each domain, None if it has no conditions; None instead of the list if there are
+        no conditions at all.
     """
     if not any(conditions for _, conditions in domains.conditions):
         return None
@@ -315,17 +319,17 @@ def allowed_rows(
 
 
 def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator[str]:
-    """Yield a warning for each domain whose conditions none of some rows meets."""
+    """Yield a warning for each domain whose conditions no row meets."""
     for (title, conditions), count in zip(domains.conditions, met, strict=False):
         if conditions and rows and not count:
             yield f"no {row} meets only_if of {title}: {', '.join(map(str, conditions))}"
 
 
 def _grades(domains: Domains) -> dict[str, bool]:
-    """Return the columns of grades, and whether a negative value can meet a condition on each.
+    """Return the grade columns, and whether a negative value can meet a condition on each.
 
-    A grade is a column compared by order. A column compared with a negative number, such as an
-    elevation, is not a grade: its signs mean something.
+    A grade is a column compared by order, unless it is compared with a negative number, as an
+    elevation may be: then its signs have a meaning.
     """
     grades: dict[str, bool] = {}
     signed = set()
@@ -341,7 +345,7 @@ def _grades(domains: Domains) -> dict[str, bool]:
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
-    """Return the place in a table of each column that conditions name.
+    """Return the index in a table of each column used by conditions.
 
     Raises
     ------
@@ -358,7 +362,7 @@ def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dic
 
 @contextmanager
 def _naming(title: str) -> Iterator[None]:
-    """Name the domain or stack whose conditions an error is about."""
+    """Add the name of the domain or stack to errors about its conditions."""
     try:
         yield
     except NumberError as error:

@@ -1,4 +1,4 @@
-"""Domains from any source, with their meshes read, welded and checked, and the files read.
+"""Domains from any source: reads, welds and checks their meshes, and lists the files read.
 
 A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
 objects, `Domains`, or the path of a TOML file.
@@ -30,7 +30,7 @@ DomainsGiven: TypeAlias = DomainsLike
 
 @dataclass(frozen=True)
 class Weld:
-    """What welding changed in one mesh; `largest_move` is in the unit of the coordinates."""
+    """Changes by welding one mesh; `largest_move` is in the unit of the coordinates."""
 
     mesh: str
     tolerance: float
@@ -81,13 +81,13 @@ def as_domains(domains: DomainsLike) -> Domains:
 
 
 def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> DomainSource:
-    """Return domains to label with; their meshes are read and welded once each.
+    """Return domains for labelling; each mesh is read and welded once.
 
     Parameters
     ----------
     domains : mapping, Domains, sequence of Domain and Stack, or path
-        A mapping has a mesh or its path for each name, or several for a union. A path names a
-        TOML file: see `geodomain.read_domains`.
+        A mapping gives each name a mesh or path, or several as a union. A path is a TOML file: see
+        `geodomain.read_domains`.
     weld : float, optional
         Join vertices of a mesh that are at most this far apart.
 
@@ -103,7 +103,7 @@ def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> Dom
     Warns
     -----
     GeodomainWarning
-        For meshes from files that can label blocks but are odd: see
+        If a mesh from a file is usable but unusual: see
         `geodomain.mesh.fitness.list_warnings`.
     """
     welds: list[Weld] = []
@@ -112,13 +112,13 @@ def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> Dom
     def read(path: Path) -> Mesh:
         mesh = prepare(read_mesh(path))
         _require_triangles(mesh, weld)
-        # A hole turns edges over as well; the labelling reports open meshes itself.
+        # A hole also makes edges look reversed; the labelling reports open meshes itself.
         for warning in list_warnings(mesh) if mesh.is_closed else ():
             warn(warning)
         mark_warned(mesh)
         file, solid = split_name(path)
         if solid is None and mesh.name != file.name:
-            notes.append(f"{mesh.name} is taken as one mesh; FILE:NAME is one of its solids")
+            notes.append(f"{mesh.name} is read as one mesh; use FILE:NAME for one of its solids")
         return mesh
 
     def prepare(mesh: Mesh) -> Mesh:
@@ -133,7 +133,7 @@ def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> Dom
 
 
 def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
-    """Refuse a mesh that encloses nothing, by itself or after welding."""
+    """Refuse a mesh without usable triangles, before or after welding."""
     if mesh.bodies.triangles:
         return
     if tolerance is None:
@@ -149,14 +149,14 @@ def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
 
 
 def policy_of(domains: DomainsGiven | None) -> BelowDetection | None:
-    """Return `below_detection` of domains, without reading their meshes."""
+    """Return `below_detection` of the domains, without reading their meshes."""
     if isinstance(domains, Domains):
         return domains.below_detection
     return read_policy(domains) if isinstance(domains, str | os.PathLike) else None
 
 
 def domains_to_draw(domains: DomainsGiven) -> Domains:
-    """Return domains with meshes of any kind, to draw or compare; see `domains_to_label`."""
+    """Return domains with any kind of mesh, to draw or compare; see `domains_to_label`."""
     return drawn_source(domains)[0]
 
 
@@ -168,7 +168,7 @@ def drawn_source(domains: DomainsGiven | None) -> tuple[Domains, tuple[Path, ...
 def _gather(
     source: DomainsGiven, read: Callable[[Path], Mesh], prepare: Callable[[Mesh], Mesh]
 ) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains and the files read for them; each mesh in memory goes through `prepare`."""
+    """Return domains and the files read; `prepare` is applied to each mesh in memory."""
     meshes: dict[Path, Mesh] = {}
 
     def read_once(path: str | os.PathLike[str]) -> Mesh:
@@ -197,7 +197,7 @@ def _gather(
 
 
 def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh]) -> MeshesLike:
-    """Return the meshes of a domain, with each path replaced by its mesh."""
+    """Return the meshes of a domain, with paths replaced by meshes."""
     if isinstance(tiles, str | os.PathLike):
         return read(tiles)
     if isinstance(tiles, list | tuple):
@@ -208,7 +208,7 @@ def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh
 
 
 def _with_meshes(domains: Domains, meshes: Mapping[int, Mesh]) -> Domains:
-    """Return the same domains with other meshes, looked up by the identity of the present ones."""
+    """Return the same domains with each mesh replaced by its prepared one."""
     if all(id(mesh) == identity for identity, mesh in meshes.items()):
         return domains
 

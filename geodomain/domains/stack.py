@@ -44,9 +44,9 @@ _LAYERS = Key(
     partial(is_list, fits=lambda name: isinstance(name, str)),
 )
 _RULE = one_of(get_args(Crossing))
-_CODES = Key(f"a list, one to a layer, each {CODES.expected}", partial(is_list, fits=is_code))
+_CODES = Key(f"a list, one per layer, each {CODES.expected}", partial(is_list, fits=is_code))
 _COLOURS = Key(
-    f"a list, one to a layer, each {COLOUR.expected}, or empty",
+    f"a list, one per layer, each {COLOUR.expected}, or empty",
     partial(is_list, fits=lambda colour: colour == "" or is_colour(colour)),
 )
 
@@ -74,26 +74,25 @@ class Stack:
         From top to bottom, as for `as_mesh`.
     layers : sequence of str
         Names from top to bottom, one more than surfaces: above the first, between each
-        and the next, below the last. An empty name leaves its blocks to others.
+        and the next, below the last. Blocks of a layer with an empty name are left to other stacks.
     rule : {"erode", "onlap"}
         Where surfaces cross, "erode" lets the upper one cut the lower ones: a block above
         it is in the layer above it. "onlap" keeps the lower one: a block below it is in the
         layer below it.
     codes : sequence of int, optional
-        A number for each layer.
+        Code of each layer.
     only_if : mapping
         Conditions for all the layers, as for a `Domain`.
     extend : {"unassigned", "background", "nearest"}
-        The label of a block outside the footprint of the surface that decides its layer: the
-        label of unassigned blocks, no layer of this stack, or as at the nearest place of the rim.
+        Treatment of a block outside the footprint of the surface that decides its layer:
+        unassigned; in no layer of this stack; or as at the nearest point of the rim.
     colours : sequence of str, optional
-        The colour of each layer in pictures, as for a `Domain`; with an empty text its name
-        decides.
+        Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 
     Raises
     ------
     DomainError
-        For any other value, or a wrong number of layers.
+        If a value is invalid, or the number of layers is wrong.
 
     Examples
     --------
@@ -131,13 +130,13 @@ class Stack:
         if not tiles or len(names) != len(tiles) + 1:
             message = (
                 f"layers must have {len(tiles) + 1} names, one more than surfaces, not {len(names)}"
-                ": above the first surface, between each two, and below the last"
+                ": one above the first surface, one between each two, and one below the last"
             )
             raise DomainError(message)
         for option, values, noun in (("codes", numbers, "numbers"), ("colours", paints, "colours")):
             if values and len(values) != len(names):
                 message = (
-                    f"{option} must have {len(names)} {noun}, one to a layer, not {len(values)}"
+                    f"{option} must have {len(names)} {noun}, one per layer, not {len(values)}"
                 )
                 raise DomainError(message)
         for name, colour in zip(names, paints, strict=False):
@@ -153,7 +152,9 @@ class Stack:
             raise DomainError(message)
         for above, below in pairwise(tiles):
             if above == below:
-                message = f"surfaces has {above[0].name} twice in a row, with nothing in between"
+                message = (
+                    f"surfaces lists {above[0].name} twice in a row, so the layer between is empty"
+                )
                 raise DomainError(message)
         require_fits("a stack", "rule", rule, _RULE)
         require_fits("a stack", "extend", extend, EXTEND)
@@ -176,7 +177,7 @@ class Stack:
         return html_table("Stack", self.cells(), headings=HEADINGS)
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return a row for each layer, of a table with the columns of `HEADINGS`."""
+        """Return a table row for each layer, with the columns of `HEADINGS`."""
         conditions = " and ".join(map(str, self.only_if))
         above = [
             "",
@@ -190,13 +191,13 @@ class Stack:
 
     @property
     def chosen(self) -> list[tuple[str, str]]:
-        """The names and colours of layers with a colour of their own."""
+        """The names and colours of layers whose colour the user chose."""
         pairs = zip(self.layers, self.colours, strict=False)
         return [(name, colour) for name, colour in pairs if name and colour]
 
     @property
     def title(self) -> str:
-        """The stack as messages name it, by its layers."""
+        """The name of the stack in messages, made of its layers."""
         return f"the stack {' / '.join(self.layers)}"
 
     @property

@@ -1,7 +1,7 @@
-"""Domains from a TOML file.
+"""Reads domains from a TOML file.
 
 The keys of each table are the fields of `Domains`, `Domain` and `Stack`. An error names the file,
-the table, the key and the values that it may hold.
+the table, the key and the allowed values.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from geodomain.tables.numbers import BelowDetection
 
 PATHS = "; write paths with / or in single quotes"
 
-# Each part of a dotted key is a table within the one before.
+# Each part of a dotted key is a table within the previous one.
 _MOST_PARTS = 16
-# Texts and comments; an unclosed one ends with its line, or with the file.
+# Quoted texts and comments; an unclosed one ends with its line, or with the file.
 _TEXTS = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*"?'
     r"|'''.*?(?:'''|\Z)|'[^'\n]*'?|#[^\n]*",
@@ -45,14 +45,14 @@ Made = TypeVar("Made")
 
 
 def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) -> Domains:
-    r"""Read a list of domains, and the meshes that it names, from a TOML file.
+    r"""Read a list of domains and their meshes from a TOML file.
 
     Parameters
     ----------
     path : path
-        The file. Paths of meshes are relative to it; each mesh is read once.
+        The file. Mesh paths are relative to its folder; each mesh is read once.
     read : callable, optional
-        Reads a mesh; `read_mesh` by default.
+        Function that reads a mesh; default: `read_mesh`.
 
     Returns
     -------
@@ -62,10 +62,10 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     Raises
     ------
     DomainError
-        For an unknown key, a value of the wrong kind, a missing mesh, or a name that occurs twice
-        or is the background's. The message names the file, the key and the expected value.
+        If a key is unknown, a value is invalid, a mesh is missing, or a name occurs twice or is
+        also the background label. The message names the file, the key and the expected value.
     MeshError
-        For a mesh that cannot be read.
+        If a mesh cannot be read.
     OSError
         If the file itself cannot be read.
 
@@ -75,7 +75,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
 
         background = "WASTE"            # and: order = "last", unassigned = "?"
 
-        [[domain]]                      # the first that has a block wins
+        [[domain]]                      # the first that contains a block wins
         name = "AIR"
         kind = "above"                  # or "below", or "solid", which is the default
         mesh = "topography.ply"         # or a list: tiles, or a union of solids
@@ -92,7 +92,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         mesh = "upper.stl"
         within = 2.5                    # at most this far from it; or beyond = 2.5
 
-        [[stack]]                       # for blocks that no domain has
+        [[stack]]                       # for blocks in no domain
         surfaces = ["hanging_wall.ply", "foot_wall.ply"]
         layers = ["COVER", "SEAM", "FLOOR"]
         rule = "erode"                  # or "onlap"
@@ -122,7 +122,7 @@ def read_policy(path: str | os.PathLike[str]) -> BelowDetection | None:
 
 
 class _Reader:
-    """Reads one file: parses it, checks its keys, reads its meshes."""
+    """Reads one file: parses it, checks its keys, and reads its meshes."""
 
     def __init__(self, path: Path, read: ReadMesh) -> None:
         self._path, self._read = path, read
@@ -132,7 +132,7 @@ class _Reader:
         """Return the domains and stacks of the file."""
         keys = self.keys()
         if not keys.keys() & {"domain", "stack"}:
-            self._refuse("", "there is no [[domain]] and no [[stack]]")
+            self._refuse("", "there is neither a [[domain]] nor a [[stack]]")
         domains = [self._domain(*table) for table in _tables(keys, "domain")]
         stacks = [self._stack(*table) for table in _tables(keys, "stack")]
         return self._make("", "", Domains, tuple(domains), tuple(stacks), **keys)
@@ -164,7 +164,7 @@ class _Reader:
         self._refuse("", f"line {line} has a key of {most}")
 
     def _require_size(self) -> None:
-        """Refuse a file whose lists may take more memory than there is."""
+        """Refuse a file whose lists could need more memory than there is."""
         with suppress(OSError):  # reading it reports the error
             memory.require_json(self._path.stat().st_size, str(self._path), DomainError)
 
@@ -182,7 +182,7 @@ class _Reader:
         return self._make(where, "", Stack, surfaces, **table)
 
     def _check(self, table: Table, kind: type, where: str) -> None:
-        """Raise DomainError for unknown keys, values that do not fit, and missing keys."""
+        """Raise DomainError for unknown keys, invalid values and missing keys."""
         keys = keys_of(kind)
         for key, value in table.items():
             if key not in keys:
@@ -203,7 +203,7 @@ class _Reader:
         )
 
     def _mesh(self, name: str, where: str) -> Mesh:
-        """Read a mesh beside the file, once; FILE:NAME is one solid of it."""
+        """Read a mesh once; the path is relative to the file, and FILE:NAME selects a solid."""
         if "\0" in name:
             self._refuse(where, f"{shown(name)} holds a NUL character{PATHS}")
         place, wanted = split_name(self._path.parent / name)
@@ -220,7 +220,7 @@ class _Reader:
     def _make(
         self, where: str, name: str, kind: Callable[..., Made], /, *args: object, **keys: object
     ) -> Made:
-        """Make an object; an error names the table with its values."""
+        """Make an object; add the table's position to its errors."""
         try:
             return kind(*args, **keys)
         except DomainError as error:
@@ -232,18 +232,18 @@ class _Reader:
 
 
 def _line_of_long_key(text: str) -> int | None:
-    """Return the line of a key with many parts: reading it takes the square of their number."""
+    """Return the line of a key with very many parts, whose parsing takes quadratic time."""
     key = _LONG_KEY.search(_TEXTS.sub(_blanked, text))
     return None if key is None else text.count("\n", 0, key.start()) + 1
 
 
 def _blanked(text: re.Match[str]) -> str:
-    """Return a comment as blanks and a quoted text as one plain key, on the same lines."""
+    """Blank out a comment, and replace a quoted text by a plain key, keeping lines."""
     return re.sub(r"[^\n]", " " if text[0].startswith("#") else "_", text[0])
 
 
 def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
-    """Take the tables with one heading out of the keys, and number them."""
+    """Remove the tables of one heading from the keys, and number them."""
     tables = cast(list[Table], keys.pop(kind, []))
     return [(table, number) for number, table in enumerate(tables, 1)]
 

@@ -1,1 +1,1 @@
-"""Block models as files: text, Parquet and VTK; `model` says what each module must have."""
+"""File formats of wireframes and block models: one module each, listed in `registry`."""

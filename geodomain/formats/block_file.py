@@ -1,4 +1,4 @@
-"""The values of a new column that codes stand for, in memory; how a file holds them is not here."""
+"""Block models that are open for reading and labelling, whatever their file format."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
 Codes = NDArray[np.int32]
-# What a file has of a column: numbers, or texts, (n,).
+# Old values of a column: numbers or texts, (n,).
 Values = NDArray[np.generic]
-# Integers below are numbers of 32 bits; of float64, which holds all of them.
+# Integers below this fit 32 bits and are exact in float64.
 _NARROW, _EXACT = 2.0**31, 2.0**53
 
 
 def as_numbers(
     column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
-    """Give integers, or floats where some are missing or were no integers before.
+    """Return integers, or floats where values are missing or the old column was not integer.
 
-    The code after the last is the value of the `old` column, which is replaced. Integers are of
-    64 bits where one of them is beyond 32. Numbers that are measured stay as they are.
+    The code after the last one keeps the value of the `old` column, which is replaced. The integers
+    have 64 bits if one of them does not fit 32. Measured numbers are returned unchanged.
 
     Raises
     ------
     TableError
-        Where a value that is kept is no number, or an integer that no type of the column holds.
+        If an old value to keep is not a number, or is an integer too large for the column.
     """
     if column.measured:
         return codes.astype(np.float64, copy=False)
@@ -66,18 +66,19 @@ def as_numbers(
 
 
 def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
-    """Return whether all numbers are smaller than one, whatever their signs."""
+    """Return whether the magnitude of every number is below a limit."""
     return bool((np.abs(numbers) < most).all())
 
 
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Give codes and integers that are kept, some of which float64 would round."""
+    """Merge codes with old integers to keep, some of which float64 would round."""
     if not np.isfinite(numbers).all():
         message = (
-            f"{column.name!r} keeps integers beyond 2^53, which have no room beside blocks without "
-            "a code: give the background and unassigned blocks codes, or let no domain keep them"
+            f"{column.name!r} keeps integers beyond 2^53, and they cannot be stored in one "
+            "column with blocks that have no code: give background and unassigned blocks a "
+            "code, or use no domain that keeps old values"
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:
@@ -93,9 +94,10 @@ def _with_integers(
 def as_category(
     column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> tuple[list[str], Codes]:
-    """Give the distinct texts, as their codes come, and the place of each cell's, -1 for none.
+    """Return the distinct texts and, for each cell, the index of its text (-1 if missing).
 
-    The code after the last is the text of the `old` column, which is replaced.
+    Texts are in the order of their codes. The code after the last one keeps the text of the `old`
+    column, which is replaced.
     """
     places: dict[str, int] = {}
     cells = (*column.cells, "")
@@ -109,21 +111,21 @@ def as_category(
 
 
 def said(value: object) -> str:
-    """Give a value as text; nothing for None and NaN, and a whole number without a point."""
+    """Format a value as text: empty for None and NaN, whole numbers without a point."""
     if value is None or value != value:
         return ""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 class NewArrays:
-    """New columns with their codes.
+    """New columns and the codes of their cells.
 
     Attributes
     ----------
     columns : sequence of NewColumn
     codes : sequence of (n,) int32, or float64 where measured
     at : int or None
-        The place of the one column that is replaced.
+        Index of the column that is replaced, if any.
     """
 
     def __init__(
@@ -134,34 +136,34 @@ class NewArrays:
     def each(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
-        """Give each column, its codes, and the values that it replaces."""
+        """Yield each column with its codes and the old values that it replaces."""
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)
 
 
-# --- What every kind of block-model file gives, `BlockFile`, and where a labelled one goes.
+# --- `BlockFile`, the interface of every block-model format, and the destination of a labelled one.
 
-# From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and what gives the
-# other columns that were asked for, to codes (n,) for each new column, or to numbers where it is
-# measured. Where a column is replaced, the code after its last leaves a cell as it is.
+# Labelling function: from world centroids (n, 3), NaN where missing, block sizes (n, 3) or None,
+# and a function that reads other columns, to an array (n,) for each new column: codes, or measured
+# numbers. When a column is replaced, the code after its last one leaves a cell unchanged.
 LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NewCells]]
-# World centroids, block sizes or None, and text (n,).
+# World centroids, block sizes or None, and the text of a column (n,).
 Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
 
 
 class Destination(NamedTuple):
-    """Where a labelled model goes.
+    """The output of a labelled model.
 
     Attributes
     ----------
     path : str
-        A file, or `-` for standard output.
+        File, or `-` for standard output.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     in_place : bool
-        Whether the path is the model itself.
+        Whether the output replaces the input file.
     digest : Digest, optional
-        Takes the bytes as they are stored.
+        Updated with the bytes as they are written.
     """
 
     path: str
@@ -171,28 +173,29 @@ class Destination(NamedTuple):
 
 
 class Relabelling(NamedTuple):
-    """What one pass over the blocks is to do.
+    """Settings of one labelling pass over the blocks.
 
     Attributes
     ----------
     label : callable
-        Gives the codes of each chunk; without columns it gives none, and only looks.
+        Returns the codes of each chunk; with no new columns it only inspects the chunk.
     columns : sequence of NewColumn
-        What is added, in order.
+        New columns, in order.
     destination : Destination, optional
-        Where the model is written; without one nothing is.
+        Where the model is written; if None, nothing is written.
     also : sequence of int
-        The columns that `label` may ask for.
+        Other columns that `label` may read.
     replace : bool
-        Rewrite the one column where it stands.
+        Overwrite an existing column in place.
     threads : int, optional
-        For reading and writing.
+        Threads for reading and writing.
     progress : callable, optional
-        Called with what is done and its total, or None where that is unknown.
+        Called with the amount done and the total, or None if the total is unknown.
     before_commit : callable
-        Called when all blocks are known: what it raises leaves no output.
+        Called when all blocks are labelled, before the output is put in place; if it raises, there
+        is no output.
     known : sequence of (n,) arrays, optional
-        What `label` would give of all blocks, where that was found at once.
+        Results of `label` for all blocks, if they are already computed.
     """
 
     label: LabelChunk
@@ -211,7 +214,7 @@ class Relabelling(NamedTuple):
             self.progress(done, total)
 
     def open_target(self, source: Input) -> AbstractContextManager[Target | None]:
-        """Open what is written, None where nothing is."""
+        """Open the output, or return None if nothing is written."""
         if self.destination is None:
             return nullcontext()
         return open_target(
@@ -225,19 +228,19 @@ class Relabelling(NamedTuple):
 
 
 class BlockFile(Protocol):
-    """A block model that is open, and understood."""
+    """An open block model whose coordinates and columns are known."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The file name used in messages."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns, or of the arrays of its cells."""
+        """The names of its columns, or of its cell arrays."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The columns that coordinates are taken from; none where cells have a geometry."""
+        """The coordinate columns; empty if cells have a geometry of their own."""
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -245,46 +248,46 @@ class BlockFile(Protocol):
 
     @property
     def frame(self) -> Frame:
-        """What the coordinates stand for."""
+        """How the coordinates are to be interpreted."""
 
     @property
     def axes(self) -> Floats:
-        """The directions of the blocks' edges in the world, a row each."""
+        """The directions of the block edges in world coordinates, one row per axis."""
 
     @property
     def constants(self) -> dict[int, float]:
-        """Columns that say in every row what the coordinates stand for, and what they say."""
+        """Columns whose constant value describes the coordinates, with that value."""
 
     @property
     def memory(self) -> int:
-        """How many bytes labelling it takes, roughly, with the libraries that read it."""
+        """Approximate memory for labelling, in bytes, including the reading libraries."""
 
     @property
     def writing(self) -> float:
-        """How many seconds more, roughly, a block takes that is written and not only read."""
+        """The approximate extra seconds per block for writing."""
 
     def facts(self) -> dict[str, str]:
-        """Say what else was understood, in words."""
+        """Describe, in words, other facts about the file."""
 
     def rows(self, column: str) -> Iterator[Rows]:
-        """Give the blocks with the text of one of the columns, chunk by chunk, once."""
+        """Yield the blocks chunk by chunk, with the text of one column."""
 
     def relabel(self, task: Relabelling) -> None:
-        """Pass over the blocks once, chunk by chunk, and write them with new columns."""
+        """Label all blocks chunk by chunk, and write them with the new columns."""
 
 
-# --- What every kind of table with columns in memory gives; which library reads it is not here.
+# --- The common part of all table formats that hold columns in memory.
 
 Chunk = TypeVar("Chunk")
 
 
 class TableModel(ABC, Generic[Chunk]):
-    """A table whose columns have been chosen; a chunk is some of its rows.
+    """A table whose coordinate columns are known; a chunk is a group of its rows.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name used in messages.
     columns : tuple of str
     """
 
@@ -303,19 +306,19 @@ class TableModel(ABC, Generic[Chunk]):
 
     @abstractmethod
     def _sample(self) -> Sequence[Sequence[str]]:
-        """Give the first rows as text, which is what heads of tables are understood by."""
+        """Return the first rows as text, from which the header is interpreted."""
 
     @abstractmethod
     def _doubles(self, chunk: Chunk, column: int) -> Floats:
-        """Give a column as float64, NaN where it is missing."""
+        """Return a column as float64, with NaN where a value is missing."""
 
     @abstractmethod
     def _values(self, chunk: Chunk, column: int) -> ArrayLike:
-        """Give a column as it is: numbers with NaN, or texts with None where missing."""
+        """Return a column unchanged: numbers with NaN, or texts with None where missing."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The columns of the coordinates."""
+        """The coordinate columns."""
         return tuple(self.columns[column] for column in self._choice.xyz)
 
     @property
@@ -326,12 +329,12 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def frame(self) -> Frame:
-        """What the coordinates stand for."""
+        """How the coordinates are to be interpreted."""
         return self._choice.frame
 
     @property
     def axes(self) -> Floats:
-        """The directions of the blocks' edges."""
+        """The directions of the block edges."""
         return self.frame.axes
 
     @property
@@ -341,11 +344,11 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def _taken(self) -> tuple[int, ...]:
-        """The columns that labels come from."""
+        """The columns used for labelling."""
         return (*self._choice.xyz, *(self._choice.sizes or ()))
 
     def _measured(self, chunk: Chunk, first: int = 0) -> tuple[Floats, Floats | None]:
-        """Give world centroids, (n, 3), and sizes, (n, 3), or None; `first` is the first row."""
+        """Return world centroids (n, 3), and sizes (n, 3) or None, from row `first` on."""
         points = self._numbers(chunk, self._choice.xyz, first)
         columns = self._numbers(chunk, self._choice.sizes, first) if self._choice.sizes else None
         sizes = self.frame.sized(points, columns)
@@ -356,7 +359,7 @@ class TableModel(ABC, Generic[Chunk]):
         return self.frame.centroids(points, sizes, where), sizes
 
     def _numbers(self, chunk: Chunk, columns: Sequence[int], first: int = 0) -> Floats:
-        """Give some columns, (n, k), NaN where a value is missing or stands for that."""
+        """Return columns (n, k), with NaN where a value is missing or marked as missing."""
 
         def where(row: int) -> str:
             return f"row {first + row + 1:,}"
@@ -368,33 +371,33 @@ class TableModel(ABC, Generic[Chunk]):
         return out
 
     def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
-        """Give a column as conditions take it; `first` is the number of the chunk's first row."""
+        """Return a column in the form that conditions need; `first` is the first row's number."""
         name = self.columns[column]
         return ArrayColumn(self._values(chunk, column), name, self._rule.of(name), first)
 
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
-        """Label some rows, the first of which has a number, from 0."""
+        """Label the rows of a chunk that starts at row `first`, counted from 0."""
         return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))
 
 
-# --- Blocks in memory, on their way to a new file.
+# --- Blocks in memory, to be written to a new file.
 
 _CENTROID, _SIZES = ("x", "y", "z"), ("dx", "dy", "dz")
 
 
 class Blocks(NamedTuple):
-    """Blocks in the world, with their columns.
+    """Blocks in world coordinates, with their columns.
 
     Attributes
     ----------
     centroids, sizes : (n, 3) float64
         Sizes are None where the file has none.
     axes : (3, 3) float64
-        The directions of the blocks' edges, a row each.
+        Directions of the block edges, one row per axis.
     columns : dict of str to (n,) array
         Numbers, or texts with None or "" where missing; labels last.
     coordinates : set of str
-        The columns that are centroids and sizes already.
+        Columns that hold centroids and sizes.
     """
 
     centroids: Floats
@@ -404,19 +407,20 @@ class Blocks(NamedTuple):
     coordinates: frozenset[str] = frozenset()
 
     def table(self, path: str) -> dict[str, Values]:
-        """Give all columns of a table: centroids, sizes, and the others under names of their own.
+        """Return all columns of a table: centroids, sizes, and the others under unused names.
 
         Warns
         -----
         GeodomainWarning
-            For cells that are no boxes along the axes, which have no sizes.
+            If cells are not axis-aligned boxes, because such cells have no sizes.
         """
         if self.coordinates:
             return self.columns
         if count := self._unboxed():
             warn(
-                f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along "
-                f"the axes: {'its' if count == 1 else 'their'} {', '.join(_SIZES)} are empty"
+                f"{path}: {counted(count, 'cell')} of the model are rotated or skewed, not "
+                f"axis-aligned boxes: {'its' if count == 1 else 'their'} {', '.join(_SIZES)} are "
+                "empty"
             )
         held: dict[str, Values] = {}
         for names, numbers in ((_CENTROID, self.centroids), (_SIZES, self.sizes)):
@@ -429,33 +433,34 @@ class Blocks(NamedTuple):
         return held
 
     def others(self) -> dict[str, Values]:
-        """Give the columns that are neither centroids nor sizes."""
+        """Return the columns other than centroids and sizes."""
         return {name: one for name, one in self.columns.items() if name not in self.coordinates}
 
     def box_sizes(self, path: str) -> Floats:
-        """Give the sizes for a format of boxes.
+        """Return the sizes, for a format that stores axis-aligned boxes.
 
         Raises
         ------
         TableError
-            Where there are none, or cells are no boxes along the axes.
+            If there are no sizes, or cells are not axis-aligned boxes.
         """
         if self.sizes is None:
             message = (
-                f"{path} holds boxes, and the blocks have no sizes: name them with dx=, dy= and dz="
+                f"{path} stores boxes, but the blocks have no sizes: name the size columns with "
+                "dx=, dy= and dz="
             )
             raise TableError(message)
         if count := self._unboxed():
             message = (
-                f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along "
-                "the axes, and boxes are written: save the model as a lattice or an image, which "
-                "says how it is turned, or as .csv"
+                f"{path}: {counted(count, 'cell')} of the model are rotated or skewed, and this "
+                "format stores axis-aligned boxes only: save the model as a lattice or image, "
+                "which stores its rotation, or as .csv"
             )
             raise TableError(message)
         return self.sizes
 
     def _unboxed(self) -> int:
-        """Count the cells that have a centre and no size; those of a table are told elsewhere."""
+        """Count the cells with a centre but no size; tables report theirs separately."""
         if self.coordinates or self.sizes is None:
             return 0
         known = np.isfinite(self.centroids).all(axis=1)

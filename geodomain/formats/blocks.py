@@ -1,4 +1,4 @@
-"""Open block models in files of any format, and say what their outputs may be called."""
+"""Open block models of any format, and check the names of output files."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ __all__ = [
     "require_text_name",
 ]
 
-# What names a format of blocks that is no text.
+# Extensions of block-model formats other than text.
 _TAKEN = {extension for form in FORMATS if form.open_blocks for extension in form.extensions}
 _GSLIB = next(form for form in FORMATS if form.name == "GSLIB")
-# What names a table of text.
+# Extensions of text tables.
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc")
-# What a table must not be called.
+# Extensions that a text table must not have.
 _NOT_WRITTEN = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "spreadsheets"),
     **dict.fromkeys((".dm", ".bmf", ".mdl", ".blk"), "block models of mining packages"),
@@ -71,25 +71,25 @@ _NOT_WRITTEN |= {
 def open_model(
     path: str, options: TableOptions, *, digest: Digest | None = None
 ) -> Iterator[BlockFile]:
-    """Open a block model of any kind, to be used in a `with` block.
+    """Open a block model of any format, as a context manager.
 
-    The file must not change within the block.
+    The file must not change while it is open.
 
     Parameters
     ----------
     path : str
-        A file, ``FILE:NAME`` for one model of several, or `-` for text on standard input.
+        File, ``FILE:NAME`` for one of several models, or `-` for text on standard input.
     options : TableOptions
-        What the user says of it.
+        The user's options for reading it.
     digest : Digest, optional
-        Takes its stored bytes.
+        Updated with the stored bytes.
 
     Raises
     ------
     OSError
         If it cannot be opened, or changes while it is open.
     TableError
-        If it cannot be understood, or a library that reads it is not installed.
+        If its content cannot be interpreted, or a library needed to read it is not installed.
     """
     with Unchanged(*([] if path == STANDARD else [file_of(path)])):
         form = format_of_blocks(path) if options.gslib_grid is None else _GSLIB
@@ -105,7 +105,7 @@ def open_model(
 def _of_the_whole(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
-    """Count the refused cells of the whole column, where those of a chunk are known."""
+    """Count the invalid cells of the whole column, if those of one chunk caused the error."""
     some = error.refused
     whole = Refused(some.rule, words=some.words)
     with suppress(TableError), loaded(form.open_blocks)(path, options, None) as model:
@@ -125,12 +125,12 @@ def _of_the_whole(
 
 
 def file_of(path: str) -> Path:
-    """Name the file that a path, or FILE:NAME, leads to."""
+    """Return the file that a path, or FILE:NAME, refers to."""
     return split_name(path)[0]
 
 
 def require_same_kind(source: str, target: str) -> None:
-    """Refuse to write a model as another kind of file, which would change what is not ours.
+    """Require the output to have the format of the input, so that other data is not changed.
 
     Raises
     ------
@@ -140,7 +140,10 @@ def require_same_kind(source: str, target: str) -> None:
     form, extension = format_of_blocks(source), Path(target).suffix.lower()
     if not form.keeps_blocks:
         if writer_of_blocks(extension) is None:
-            message = f"{source} is a {form.name}: end the output in {_listed(block_outputs())}"
+            message = (
+                f"{source} is a {form.name}, which is saved as {_listed(block_outputs())}: "
+                "give the output one of these extensions"
+            )
             raise TableError(message)
         return
     usual = form.extensions[0] if form.extensions else ".csv"
@@ -150,11 +153,16 @@ def require_same_kind(source: str, target: str) -> None:
     elif extension in form.extensions:
         return
     elif extension in _NOT_WRITTEN:
-        message = f"{target}: {_NOT_WRITTEN[extension]} are not written; end the output in {usual}"
+        message = (
+            f"{target}: writing {_NOT_WRITTEN[extension]} is not supported; use the "
+            f"extension {usual}"
+        )
         raise TableError(message)
     elif not form.extensions and extension not in _TAKEN:
         return
-    message = f"{source} comes back as what it is: give the output {target} the extension {usual}"
+    message = (
+        f"{source} is written in its own format: give the output {target} the extension {usual}"
+    )
     raise TableError(message)
 
 
@@ -163,7 +171,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def require_text_name(target: str) -> None:
-    """Refuse to write a table of text under a name that promises another kind of file.
+    """Refuse the extension of another format for a text table.
 
     Raises
     ------
@@ -174,7 +182,7 @@ def require_text_name(target: str) -> None:
 
 
 def require_page_name(target: str) -> None:
-    """Refuse to write a page of HTML under a name that promises another kind of file.
+    """Refuse the extension of another format for an HTML page.
 
     Raises
     ------
@@ -185,7 +193,7 @@ def require_page_name(target: str) -> None:
 
 
 def require_record_name(target: str) -> None:
-    """Refuse to write a record under a name that promises another kind of file.
+    """Refuse the extension of another format for a record.
 
     Raises
     ------
@@ -196,13 +204,15 @@ def require_record_name(target: str) -> None:
 
 
 def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
-    """Refuse - and the extension of another kind of file; a name without one is free."""
+    """Refuse standard output and extensions of other formats; a name without one is allowed."""
     if target == STANDARD and ".csv" not in own:
-        message = f"{what}, which goes to a file and not to standard output: name one in {own[0]}"
+        message = f"{what} to a file, not to standard output: name a file that ends in {own[0]}"
         raise TableError(message)
     place = Path(target)
     suffix = (place.with_suffix("") if place.suffix.lower() == ".gz" else place).suffix.lower()
     others = {*_NOT_WRITTEN, *_TAKEN, *(() if ".csv" in own else _TEXT)} - {*own}
     if suffix in others:
-        message = f"{target}: {what}, which {suffix} is not; end the output in {own[0]}"
+        message = (
+            f"{target}: {what}, and {suffix} is a different format; use the extension {own[0]}"
+        )
         raise TableError(message)

@@ -1,4 +1,4 @@
-"""Blocks in memory, and block models whose cells have a geometry, whatever format holds them."""
+"""Block models whose cells have their own geometry, such as VTK and OMF."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ROW_BYTES = 16
 
 
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
-    """Gather cells with their columns, the new ones last."""
+    """Collect the cells and their columns in memory, new columns last."""
     centroids, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         centroids[where], sizes[where] = centres, lengths
@@ -70,31 +70,31 @@ def _new_values(column: NewColumn, codes: NewCells, old: Values | None) -> Value
 
 
 def write_blocks(blocks: Blocks, target: Target, path: str) -> None:
-    """Write blocks in the format that the extension of a path names.
+    """Write blocks in the format named by the extension of a path.
 
     Raises
     ------
     TableError
-        If blocks are not written in such a format.
+        If blocks cannot be written in that format.
     """
     form = writer_of_blocks(Path(path).suffix.lower())
     if form is None:
-        message = f"{path}: end the output in {', '.join(block_outputs())}"
+        message = f"{path}: give the output one of the extensions {', '.join(block_outputs())}"
         raise TableError(message)
     for part in loaded(form.write_blocks)(blocks, path):
         target.write(memoryview(part))
 
 
-# --- Cells with others in the place of theirs.
+# --- Cells that are replaced by others, such as sub-blocks.
 
 _ROWS = 1 << 18  # cells at a time
 
 
 def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> None:
-    """Write cells; raise TableError for cells that are no boxes."""
+    """Replace cells by others and write them; raise TableError for cells that are not boxes."""
     path = task.destination.path
     if blocks.sizes is None or not (blocks.sizes > 0).all():
-        message = f"{name} has cells that are no boxes along its axes: they cannot be split"
+        message = f"{name} has cells that are not boxes along its axes, and only boxes can be split"
         raise TableError(message)
     parts = _CellRewriting(blocks, name, task)
     with open_rewritten(task, source) as target:
@@ -104,7 +104,7 @@ def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> 
 
 
 class _CellRewriting:
-    """One pass over cells."""
+    """One pass that replaces cells."""
 
     def __init__(self, blocks: Blocks, name: str, task: Rewriting) -> None:
         self._blocks, self._name, self._task = blocks, name, task
@@ -116,7 +116,7 @@ class _CellRewriting:
         self._sizes: Floats = np.empty((0, 3)) if blocks.sizes is None else blocks.sizes
 
     def gathered(self) -> Blocks:
-        """Make all the new cells."""
+        """Return all new cells."""
         made: list[tuple[int, NewRows]] = []
         begin, count = 0, len(self._local)
         while begin < count:
@@ -138,7 +138,7 @@ class _CellRewriting:
         return Blocks(self._space.to_world(places), sizes, self._blocks.axes, columns)
 
     def _end(self, begin: int, count: int) -> int:
-        """Return where the cells that are taken now end."""
+        """Return the end of the next group of cells."""
         end = min(begin + _ROWS, count)
         if self._task.together is None or end == count:
             return end
@@ -169,14 +169,14 @@ class _CellRewriting:
         return ArrayColumn(self._column(field)[where], self._names[field]).loose_numbers().copy()
 
     def _alike(self, where: slice) -> Ints:
-        """Code the cells by all arrays but those of amounts."""
+        """Give equal codes to cells that agree in all arrays except amounts."""
         others = [f for f in range(len(self._names)) if f not in self._task.amounts]
         columns = [_coded(self._column(field)[where]) for field in others]
         return combined(columns, where.stop - where.start)
 
 
 def _coded(values: Values) -> Ints:
-    """Give a code to each different value; NaN equals NaN."""
+    """Return a code for each distinct value; NaN equals NaN."""
     if values.dtype.kind == "O":
         values = values.astype(np.str_)
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
@@ -196,20 +196,20 @@ def _joined(parts: list[Floats] | list[Ints]) -> Floats | Ints:
 
 # --- A block model of cells in a file.
 
-# What is said of a table's columns has no meaning where cells have a geometry.
+# Table options that have no meaning if cells have a geometry.
 _NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "frame")
 
 
 class CellStore(Protocol):
-    """A file of cells that has been understood, and can be written with more columns."""
+    """An open file of cells that can be written with more columns."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name used in messages."""
 
     @property
     def status(self) -> os.stat_result:
-        """What the system says of the file."""
+        """The file's status as reported by the operating system."""
 
     @property
     def cells(self) -> Cells:
@@ -217,17 +217,17 @@ class CellStore(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the arrays of the cells."""
+        """The names of the cell arrays."""
 
     @property
     def memory(self) -> int:
-        """How many bytes the file takes while it is labelled, roughly."""
+        """The approximate memory in bytes while the file is labelled."""
 
     def facts(self) -> dict[str, str]:
-        """Say what the file is, in words."""
+        """Describe the file."""
 
     def values(self, column: int) -> Values:
-        """Give an array: numbers with NaN, or texts with None or "" where missing."""
+        """Return an array: numbers with NaN, or texts with None or "" where missing."""
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
         """Write the file with new arrays."""
@@ -256,17 +256,17 @@ class CellModel:
 
     @property
     def memory(self) -> int:
-        """The file, the labels and a chunk, beside the libraries."""
+        """Memory for the file, the labels, a chunk and the libraries."""
         return 200_000_000 + self._store.memory + 40 * self._store.cells.count
 
     @property
     def axes(self) -> Floats:
-        """The directions of the cells' edges."""
+        """The directions of the cell edges."""
         return self._store.cells.axes
 
     @property
     def lattice(self) -> LatticeCells | None:
-        """The cells of a lattice; None for others, and turned ones."""
+        """The cells, if they form an unrotated lattice; otherwise None."""
         cells = self._store.cells
         return cells if isinstance(cells, LatticeCells) and cells.matrix is None else None
 
@@ -276,11 +276,11 @@ class CellModel:
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:
-        """Say what kind of cells there are."""
+        """Describe the cells."""
         return self._store.facts()
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Give cells and the texts of an array."""
+        """Yield cells with the text of an array."""
         values = self._store.values(self.columns.index(column))
         for where, centres, sizes in self._store.cells.chunks():
             part = values[where]
@@ -318,20 +318,22 @@ class CellModel:
         return CellSpace(self._store.cells.axes)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write other cells in the place of these."""
+        """Write other cells in place of these."""
         rewrite_cells(self.gathered(), self.name, self, task)
 
     def _column(self, where: Where, column: int) -> Column:
-        """Give another array of some cells as conditions take it."""
+        """Return another array of some cells in the form that conditions need."""
         name = self.columns[column]
         first = (where.start or 0) if isinstance(where, slice) else where
         return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)
 
 
 def refuse_columns(path: str, options: TableOptions) -> None:
-    """Refuse what is said of coordinates and sizes where cells have a geometry."""
+    """Refuse options for coordinates and sizes if cells have their own geometry."""
     said_of = [name for name, value in options._asdict().items() if value is not None]
     wrong = [name for name in _NOT_OF_CELLS if name in said_of]
     if wrong:
-        message = f"{path} has cells with a geometry of their own; leave out --{wrong[0]}"
+        message = (
+            f"{path} stores the geometry of its cells, so --{wrong[0]} does not apply; leave it out"
+        )
         raise TableError(message)

@@ -1,7 +1,7 @@
-"""The corners of blocks in VTK's order, from centroids and sizes, and the way back.
+"""Cells of block models: corners in VTK's order, centroids and sizes, sub-blocks.
 
-Corners of a box along the axes have two values along each of them. Those of a turned box are
-rounded: they make a box if they are within that rounding of one.
+The corners of an axis-aligned box have two coordinates along each axis. The corners of a rotated
+box are rounded: they form a box if they deviate from one by no more than rounding.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from geodomain.tables.frames import refuse_far, turned
 from geodomain.tables.rotation import frame_of_azimuth
 from geodomain.tables.text import NewCells
 
-# In halves of a block's size.
+# Corner positions in half block sizes from the centroid.
 _VTK_CORNERS = np.array(
     [[x, y, z] for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))], np.float64
 )
 
 
 def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
-    """Give the corners of blocks, (n, 8, 3)."""
+    """Return the corners of blocks, (n, 8, 3)."""
     offsets = (_VTK_CORNERS * 0.5) * sizes[:, None, :]
     return centroids[:, None, :] + (offsets if (axes == np.eye(3)).all() else offsets @ axes)
 
 
 def measured(corners: Floats) -> tuple[Floats, Floats]:
-    """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
+    """Return centres and sizes from corners (n, 8, 3); sizes are NaN if not a box."""
     low, high = corners.min(axis=1), corners.max(axis=1)
     at_low, at_high = corners == low[:, None], corners == high[:, None]
-    # A box has half of its corners at either end of each axis.
+    # A box has four of its eight corners at either end of each axis.
     box = ((at_low | at_high).all(axis=1) & (at_low.sum(axis=1) == 4)).all(axis=1)[:, None]
     mean = corners[:, 0].copy()
-    for corner in range(1, 8):  # one after another: what a reduction rounds is its own affair
+    for corner in range(1, 8):  # in a fixed order, so that the rounding is always the same
         mean += corners[:, corner]
     return np.where(box, (low + high) / 2, mean / 8), np.where(box, high - low, np.nan)
 
 
 def rounding_of(points: Floats | NDArray[np.float32]) -> float:
-    """Return what coordinates may be off by: 8 units in the last place of the largest."""
+    """Return the rounding error of coordinates: 8 units in the last place of the largest."""
     largest = np.abs(points).max(initial=0)
     return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0
 
 
 def axes_of(corners: Floats, rounding: float) -> Floats:
-    """Return the directions of a turned box's edges, a row each; those of the world of no box.
+    """Return the edge directions of a rotated box, one row per axis; world axes if not a box.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def axes_of(corners: Floats, rounding: float) -> Floats:
     """
     ways = corners[1:] - corners[0]
     lengths = np.linalg.norm(ways, axis=1)
-    # The shortest way from a corner is an edge, and so is the shortest at right angles to edges.
+    # The nearest corner gives the first edge; the nearest perpendicular corners give the others.
     edges: list[Floats] = []
     for place in np.argsort(lengths, kind="stable"):
         near = 4 * rounding * lengths[place]
@@ -76,7 +76,7 @@ def axes_of(corners: Floats, rounding: float) -> Floats:
     if len(edges) < 3:
         return np.eye(3)
     rows = np.empty((3, 3))
-    for axis in range(3):  # each edge is for the axis of the world that it is nearest to
+    for axis in range(3):  # assign each edge to the nearest world axis
         best = max(range(len(edges)), key=lambda k: abs(edges[k][axis]))
         edge = edges.pop(best)
         rows[axis] = edge * math.copysign(1.0, edge[axis])
@@ -84,7 +84,7 @@ def axes_of(corners: Floats, rounding: float) -> Floats:
 
 
 def _plain(rows: Floats, off: float) -> Floats:
-    """Return the rotation nearest to three directions, by an azimuth of few digits if it can be."""
+    """Return the rotation nearest to three directions, preferring an azimuth with few digits."""
     left, _, right = np.linalg.svd(rows)
     axes: Floats = left @ right
     if abs(axes[2, 2]) >= 1 - off:
@@ -96,9 +96,9 @@ def _plain(rows: Floats, off: float) -> Floats:
 
 
 def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
-    """Return the sizes, (n, 3), of (n, 8, 3) corners of boxes along axes; NaN of what is no box.
+    """Return sizes (n, 3) from corners (n, 8, 3) of boxes along axes; NaN if not a box.
 
-    Sizes are rounded to the decimals that the corners leave.
+    Sizes are rounded to the decimals that are reliable at the corners' precision.
     """
     local = corners @ axes.T
     low, high = local.min(axis=1), local.max(axis=1)
@@ -113,14 +113,14 @@ def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
 
 # --- The cells of VTK data sets as blocks: centres and sizes, chunk by chunk.
 
-# Which cells a chunk holds, as an index into all of them; their centres (n, 3) and sizes (n, 3).
+# A chunk: indices of its cells among all cells, their centres (n, 3) and sizes (n, 3).
 Where = slice | NDArray[np.intp]
 Chunk = tuple[Where, Floats, Floats]
 
 _CHUNK = 1 << 20
-# Faces, centres and sizes along an axis, while they are made and compared.
+# Working memory per cell along an axis: faces, centres and sizes.
 _AXIS_BYTES = 80
-# How far from perpendicular unit vectors a turn's may be: some programs write five digits.
+# Tolerance for perpendicular unit vectors: some programs write five digits.
 _SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
 
@@ -130,22 +130,22 @@ class Cells(Protocol):
 
     @property
     def count(self) -> int:
-        """How many."""
+        """The number of cells."""
 
     @property
     def axes(self) -> Floats:
-        """The directions of their edges, a row each."""
+        """The directions of their edges, one row per axis."""
 
     def say(self) -> str:
-        """Say what they are."""
+        """Describe the cells, with their number."""
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give all of them, some at a time."""
+        """Yield all cells, chunk by chunk."""
 
 
 @dataclass(frozen=True)
 class LatticeCells:
-    """Cells between three axes of faces, in a frame that may be turned.
+    """Cells of a lattice, which may be rotated, given by face coordinates along three axes.
 
     Attributes
     ----------
@@ -154,11 +154,11 @@ class LatticeCells:
     faces : tuple of (n + 1,) float64
         The coordinates of the faces along each axis, in their order.
     origin, matrix : optional
-        What turns these coordinates into the world's, if they are not yet.
+        Rotation from these coordinates to world coordinates, if they differ.
     z_fastest : bool
         Whether the file runs through z first and x last; otherwise through x first.
     lengths : tuple of (n,) float64, optional
-        The sizes along each axis, where they are known better than by differences of faces.
+        Sizes along each axis, if known more exactly than from differences of faces.
     """
 
     kind: str
@@ -170,45 +170,45 @@ class LatticeCells:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Count the cells along z, y and x."""
+        """The number of cells along z, y and x."""
         return tuple(len(axis) - 1 for axis in reversed(self.faces))
 
     @property
     def count(self) -> int:
-        """Count the cells."""
+        """The number of cells."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def axes(self) -> Floats:
-        """Give the directions of the edges, a row each."""
+        """The directions of the edges, one row per axis."""
         return np.eye(3) if self.matrix is None else self.matrix.T
 
     @property
     def centres(self) -> tuple[Floats, Floats, Floats]:
-        """Give the coordinates of the centres along each axis, before any turn."""
+        """Return the coordinates of the centres along each axis, before rotation."""
         x, y, z = ((axis[:-1] + axis[1:]) / 2 for axis in self.faces)
         return x, y, z
 
     @property
     def sizes(self) -> tuple[Floats, Floats, Floats]:
-        """Give the sizes of the cells along each axis."""
+        """Return the sizes of the cells along each axis."""
         if self.lengths is not None:
             return self.lengths
         x, y, z = (np.abs(np.diff(axis)) for axis in self.faces)
         return x, y, z
 
     def say(self) -> str:
-        """Say how many there are along each axis."""
+        """Describe the lattice by its number of cells along each axis."""
         return f"{self.kind} of {' x '.join(map(str, reversed(self.shape)))} cells"
 
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
-        """Give slabs across y, so that each column of blocks is in one chunk, and found once."""
+        """Yield slabs across y, so that each column of blocks is in a single chunk."""
         x, y, z = self.centres
         lengths = self.sizes
         nz, ny, nx = self.shape
         across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
-        # A slab of one layer may be too large itself: then it is cut across x.
+        # If a slab of one layer is too large, it is also cut across x.
         width = max(1, _CHUNK // max(1, len(z)))
         for left in range(0, len(x), width):
             part = slice(left, left + width)
@@ -222,7 +222,7 @@ class LatticeCells:
                 if not len(sizes) or not np.array_equal(thick, lengths[1][slab]):
                     thick = lengths[1][slab]
                     sizes = product(lengths[0][part], thick, lengths[2])
-                    sizes.flags.writeable = False  # slabs share them
+                    sizes.flags.writeable = False  # shared by all slabs
                 rows: NDArray[np.intp] = along * np.arange(ny)[slab, None]
                 yield (layers + rows).ravel(), points, sizes
 
@@ -235,7 +235,7 @@ def lattice(
     *,
     z_fastest: bool = False,
 ) -> LatticeCells:
-    """Give cells by their sizes along three axes, whose directions are the rows of `axes`."""
+    """Return lattice cells from their sizes along three axes; `axes` holds directions in rows."""
     u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
     known = (steps[0], steps[1], steps[2])
     if (axes == np.eye(3)).all():
@@ -247,7 +247,7 @@ def lattice(
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Give every combination, (n, 3), x fastest."""
+    """Return every combination of x, y and z, (n, 3), x fastest."""
     shape = (len(z), len(y), len(x))
     out = np.empty((len(x) * len(y) * len(z), 3), order="F")
     axes = (x, y[:, None], z[:, None, None])
@@ -258,14 +258,14 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WithGhosts:
-    """Cells of which some are copies of others, refined or hidden: these have no centre.
+    """Cells with ghosts: copies, refined or hidden cells, which get no centre.
 
     Attributes
     ----------
     cells : Cells
         All of them.
     ghost : (n,) bool
-        Those that are no blocks.
+        Cells that do not count as blocks.
     """
 
     cells: Cells
@@ -273,20 +273,20 @@ class WithGhosts:
 
     @property
     def count(self) -> int:
-        """Count the cells, ghosts included."""
+        """The number of cells, ghosts included."""
         return self.cells.count
 
     @property
     def axes(self) -> Floats:
-        """The directions of the cells' edges."""
+        """The directions of the cell edges."""
         return self.cells.axes
 
     def say(self) -> str:
-        """Say how many there are."""
+        """Describe the cells, with the number of ghosts."""
         return f"{self.cells.say()}, {self.ghost.sum():,} of them ghosts"
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the cells; a ghost's centre is NaN."""
+        """Yield the cells; the centre of a ghost is NaN."""
         for where, centres, sizes in self.cells.chunks():
             lost = self.ghost[where][:, None]
             yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
@@ -294,7 +294,7 @@ class WithGhosts:
 
 @dataclass(frozen=True)
 class Corners:
-    """Cells of eight corners each.
+    """Cells given by eight corners each.
 
     Attributes
     ----------
@@ -303,9 +303,9 @@ class Corners:
     points : (v, 3) array
         Of float32 or float64.
     count : int
-        How many cells.
+        Number of cells.
     corners_of : callable
-        Gives the indices of corners, (n, 8), of the cells from one number to another.
+        Returns the corner indices, (n, 8), of a range of cells.
     """
 
     kind: str
@@ -315,7 +315,7 @@ class Corners:
 
     @cached_property
     def axes(self) -> Floats:
-        """Return the directions of the edges, as the first cell with a volume shows them."""
+        """The edge directions, taken from the first cell that has a volume."""
         for begin in range(0, self.count, _CHUNK):
             corners = self._corners(begin)
             thick = np.flatnonzero((np.ptp(corners, axis=1) > self._rounding).all(axis=1))
@@ -336,11 +336,11 @@ class Corners:
         return np.asarray(self.points[self.corners_of(begin, end)], np.float64)
 
     def say(self) -> str:
-        """Say how many there are."""
+        """Describe the cells, with their number."""
         return f"{self.kind} of {counted(self.count, 'cell')}"
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give the cells in their order."""
+        """Yield the cells in file order."""
         for begin in range(0, self.count, _CHUNK):
             corners = self._corners(begin)
             centres, sizes = measured(corners)
@@ -352,7 +352,7 @@ class Corners:
 def label_cells(
     cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
 ) -> list[NewCells]:
-    """Give what all cells get, (n,) for each new column; `column` gives those of a chunk."""
+    """Label all cells: return an array (n,) for each new column; `column` reads other columns."""
     codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
@@ -366,12 +366,12 @@ def label_cells(
 
 
 def cells_of(dataset: Any, name: str) -> Cells:
-    """Give the cells of a data set that PyVista has read.
+    """Return the cells of a data set that PyVista has read.
 
     Raises
     ------
     TableError
-        If it is not a block model: flat, a surface, or of cells of another kind.
+        If it is not a block model: it is flat, a surface, or has other kinds of cells.
     """
     import pyvista
 
@@ -386,25 +386,25 @@ def cells_of(dataset: Any, name: str) -> Cells:
             whole = cast("pyvista.DataSet", dataset)
             return _without_ghosts(maker(dataset, name), ghosts(whole), name)
     message = (
-        f"{name} holds {type(dataset).__name__}, which has no blocks: save the block model as "
+        f"{name} holds {type(dataset).__name__}, which holds no blocks: save the block model as "
         "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"
     )
     raise TableError(message)
 
 
 def _without_ghosts(cells: Cells, ghost: NDArray[np.bool_], name: str) -> Cells:
-    """Mark the cells that are no blocks, and say how many."""
+    """Mark the cells that do not count as blocks, and warn with their number."""
     if not ghost.any():
         return cells
     warn(
-        f"{name}: {counted(int(ghost.sum()), 'cell')} marked as ghosts (vtkGhostType), and taken"
-        " for no blocks"
+        f"{name}: {counted(int(ghost.sum()), 'cell')} are marked as ghosts (vtkGhostType) and "
+        "are ignored"
     )
     return WithGhosts(cells, ghost)
 
 
 def _image(image: Any, name: str) -> Cells:
-    """Take an ImageData, whose direction matrix turns it."""
+    """Return the cells of an ImageData, rotated by its direction matrix."""
     matrix = [[image.GetDirectionMatrix().GetElement(i, j) for j in range(3)] for i in range(3)]
     extent, spacing, origin = image.GetExtent(), image.GetSpacing(), image.GetOrigin()
     return image_cells(extent, spacing, origin, np.array(matrix), name)
@@ -417,12 +417,12 @@ def image_cells(
     matrix: NDArray[np.float64],
     name: str,
 ) -> Cells:
-    """Give the cells of an image, which a matrix turns about its origin.
+    """Return the cells of an image, rotated by a matrix about its origin.
 
     Raises
     ------
     TableError
-        If it is flat, or what turns it also stretches it.
+        If it is flat, or its matrix is not a pure rotation.
     """
     counts = [extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)]
     _require_thickness(counts, name)
@@ -434,8 +434,8 @@ def image_cells(
     if (matrix != np.eye(3)).any():
         if not np.allclose(matrix @ matrix.T, np.eye(3), rtol=0, atol=_SQUARE):
             message = (
-                f"{name} has a direction matrix that is no rotation ({matrix.tolist()}), so that "
-                "its cells are no blocks of its spacing: export it again"
+                f"{name} has a direction matrix that is not a rotation ({matrix.tolist()}), so "
+                "its cells do not have the size that its spacing states: export it again"
             )
             raise TableError(message)
         place = (origin[0], origin[1], origin[2])
@@ -445,7 +445,7 @@ def image_cells(
 
 
 def require_axes(counts: Sequence[int], name: str) -> None:
-    """Refuse a lattice whose axes, or a byte for each cell, take more memory than there is.
+    """Refuse a lattice whose axes or labels need more memory than there is.
 
     Raises
     ------
@@ -457,14 +457,14 @@ def require_axes(counts: Sequence[int], name: str) -> None:
 
 
 def _rectilinear(grid: Any, name: str) -> Cells:
-    """Take a RectilinearGrid."""
+    """Return the cells of a RectilinearGrid."""
     axes = [np.asarray(axis).astype(np.float64) for axis in (grid.x, grid.y, grid.z)]
     _require_thickness([len(axis) - 1 for axis in axes], name)
     return LatticeCells("RectilinearGrid", (axes[0], axes[1], axes[2]))
 
 
 def _structured(grid: Any, name: str) -> Cells:
-    """Take a StructuredGrid: points in the order of a lattice, wherever they are."""
+    """Return the cells of a StructuredGrid, whose points are in lattice order."""
     nx, ny, nz = grid.dimensions
     _require_thickness([nx - 1, ny - 1, nz - 1], name)
     steps = np.array([i + nx * (j + ny * k) for k in (0, 1) for j in (0, 1) for i in (0, 1)])
@@ -481,13 +481,13 @@ def _structured(grid: Any, name: str) -> Cells:
 
 
 def _unstructured(grid: Any, name: str) -> Cells:
-    """Take an UnstructuredGrid of hexahedra and voxels."""
+    """Return the cells of an UnstructuredGrid of hexahedra and voxels."""
     kinds = set(np.unique(grid.celltypes).tolist())
     if kinds - set(_CORNERS):
         message = (
-            f"{name} has cells that are no blocks (VTK's types "
-            f"{', '.join(str(kind) for kind in sorted(kinds - set(_CORNERS)))}): keep its voxels "
-            "(11) and hexahedra (12) only"
+            f"{name} has cells that are not blocks (VTK types "
+            f"{', '.join(str(kind) for kind in sorted(kinds - set(_CORNERS)))}): keep only "
+            "voxels (11) and hexahedra (12)"
         )
         raise TableError(message)
     corners = np.asarray(grid.cell_connectivity).reshape(-1, 8)
@@ -501,29 +501,29 @@ def _unstructured(grid: Any, name: str) -> Cells:
 
 
 def _require_thickness(counts: list[int], name: str) -> None:
-    """Refuse a grid that has no third dimension."""
+    """Require more than one layer of points along each axis."""
     if min(counts) < 1:
         message = f"{name} is flat: {' x '.join(map(str, counts))} cells along x, y and z"
         raise TableError(message)
 
 
-# --- Blocks that divide the cells of a lattice: centres and sizes, chunk by chunk.
+# --- Sub-blocks of lattice cells: centres and sizes, chunk by chunk.
 
 
 @dataclass(frozen=True)
 class SubBlocks:
-    """Blocks within parents.
+    """Sub-blocks within parent cells.
 
     Attributes
     ----------
     parents : LatticeCells
-        The lattice that is divided.
+        Lattice of the parent cells.
     index : (n, 3) integers
-        The parent's number along each axis.
+        Index of the parent along each axis.
     low, high : (n, 3) array
-        The corners, in parts of the parent's size.
+        Lower and upper corner, in parts of the parent.
     parts : (3,) float64
-        How many parts a parent has along each axis; 1 where corners are fractions.
+        Number of parts of a parent along each axis; 1 if corners are fractions.
     """
 
     parents: LatticeCells
@@ -534,28 +534,28 @@ class SubBlocks:
 
     @property
     def count(self) -> int:
-        """Count the blocks."""
+        """The number of sub-blocks."""
         return len(self.index)
 
     @property
     def axes(self) -> Floats:
-        """Give the directions of the edges, a row each."""
+        """The directions of the edges, one row per axis."""
         return self.parents.axes
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Give the number of each block's parent, u fastest."""
+        """Return the index of each block's parent, u fastest."""
         _, ny, nx = self.parents.shape
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + nx * (along[:, 1] + ny * along[:, 2])
         return rows
 
     def say(self) -> str:
-        """Say how many there are."""
+        """Describe the sub-blocks, with their number and parents."""
         return f"{counted(self.count, 'sub-block')} of {self.parents.say()}"
 
     def wrong(self) -> int | None:
-        """Give the first block that lies outside its parent or the lattice, None if all do not."""
+        """Return the first block outside its parent or the lattice, or None."""
         counts = np.array(self.parents.shape[::-1])
         fine = (self.index >= 0) & (self.index < counts)
         fine &= (self.low >= 0) & (self.low < self.high) & (self.high <= self.parts)
@@ -563,7 +563,7 @@ class SubBlocks:
         return int(bad.argmax()) if bad.any() else None
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give the blocks in their order."""
+        """Yield the blocks in file order."""
         for begin in range(0, self.count, _CHUNK):
             where = slice(begin, begin + _CHUNK)
             centres, sizes = self._measured(where)
@@ -572,7 +572,7 @@ class SubBlocks:
             yield where, centres, sizes
 
     def _measured(self, where: slice) -> tuple[Floats, Floats]:
-        """Give centres in the lattice's frame, and sizes."""
+        """Return centres in the frame of the lattice, and sizes."""
         centres, sizes = np.empty((2, len(self.index[where]), 3))
         for axis, faces in enumerate(self.parents.faces):
             parent = self.index[where, axis]

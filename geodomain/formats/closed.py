@@ -1,20 +1,20 @@
-"""Closed formats, which only their own programs read: their signs, and what to export instead."""
+"""Closed formats, which only their own programs can read: how to recognise and replace them."""
 
 from __future__ import annotations
 
 _EXPORT = "export the wireframe as DXF, OMF or .obj"
 
-# By extension: what it is and what to do.
+# Advice by extension: the format and what to do.
 _ADVICE = {
-    ".00t": f"Vulcan's .00t is packed in a way that only Vulcan reads: {_EXPORT}",
+    ".00t": f"Vulcan's .00t is a packed format that only Vulcan reads: {_EXPORT}",
     ".bmf": "Vulcan's .bmf is a block model that only Vulcan reads: export it as CSV",
     ".isis": f"Vulcan's .isis is a database that only Vulcan reads: {_EXPORT}",
-    ".duf": f"Deswik's .duf is read by the vendor's library alone: {_EXPORT}",
+    ".duf": f"Deswik's .duf can only be read with the vendor's library: {_EXPORT}",
     ".dmx": "Datamine's .dmx is compressed: save it as .dm, or export DXF",
     ".tridb": f"Micromine's .tridb is a database that only Micromine reads: {_EXPORT}",
     ".dhdb": "Micromine's .dhdb is a database of drillholes: export CSV",
     ".lfm": "Leapfrog's .lfm is a project: export the meshes as .msh, DXF or OMF",
-    ".lfview": "Leapfrog's .lfview is a scene to look at: export the meshes as .msh, DXF or OMF",
+    ".lfview": "Leapfrog's .lfview is a scene for viewing: export the meshes as .msh, DXF or OMF",
     ".geoh5": f"a .geoh5 file (HDF5) is not read: {_EXPORT}",
     ".xlsx": "it is an Excel workbook, not a wireframe: save a table as CSV",
     ".xls": "it is an Excel workbook, not a wireframe: save a table as CSV",
@@ -25,7 +25,7 @@ _ADVICE = {
     ".igs": "IGES holds curved surfaces: mesh it first, and export .obj or .stl",
     ".sat": "ACIS holds curved surfaces: mesh it first, and export .obj or .stl",
 }
-# By content: what a file begins with, and the extension that it has by custom.
+# First bytes of a file, and the usual extension of that format.
 _SIGNS = (
     (b"\xea\xfb\xa7\x8a", ".00t"),
     (b"\x89HDF\r\n\x1a\n", ".geoh5"),
@@ -37,7 +37,7 @@ _WORKBOOK = b"xl/workbook.xml"
 
 
 def advice(head: bytes, extension: str) -> str | None:
-    """Return what to do with a file of a closed format, None for any other."""
+    """Return what to do with a file of a closed format, or None for other files."""
     for sign, known in _SIGNS:
         if head.startswith(sign):
             return _ADVICE[known]

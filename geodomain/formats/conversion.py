@@ -1,4 +1,4 @@
-"""Write the block model of a file as another kind of file."""
+"""Convert block models between file formats."""
 
 from __future__ import annotations
 
@@ -41,23 +41,24 @@ def convert_blocks(
     overwrite: bool = False,
     **table: Unpack[TableKeywords],
 ) -> int:
-    r"""Write a block model as the kind of file that the output's extension names.
+    r"""Convert a block model to the format named by the output's extension.
 
-    All blocks are held in memory. A table keeps its columns in a table; other models get
-    columns x, y, z, dx, dy and dz there. In .vti, .vtu and .omf blocks are boxes, turned as
-    the model is.
+    All blocks are held in memory. A table that is written as a table keeps its columns; from other
+    models, a table gets columns x, y, z, dx, dy and dz. In .vti, .vtu and .omf the blocks are boxes
+    with the rotation of the model.
 
     Parameters
     ----------
     model : path
-        Any kind of model that `label_file` takes; ``FILE:NAME`` is one of several.
+        Model in any format that `label_file` takes; ``FILE:NAME`` is one of several.
     output : path
-        Ends in .csv, .parquet, .vtu (any blocks), .vti (blocks of one size that fill a lattice)
-        or .omf (version 2; blocks within cells of the largest size, or between planes).
+        A .csv, .parquet or .vtu file (any blocks), a .vti file (blocks of one size that fill a
+        lattice), or an .omf file (version 2; blocks that divide cells of the largest size, or that
+        lie between planes through the model).
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether an existing output may be replaced.
     **table
-        What the file does not say, or not clearly; as for `label_file`.
+        Options for reading the model, as for `label_file`.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def convert_blocks(
     Raises
     ------
     FileExistsError
-        If the output is there already; see ``overwrite``.
+        If the output exists; see ``overwrite``.
     TableError, OSError
         If the model cannot be read, or the output cannot hold it.
 
@@ -82,7 +83,7 @@ def convert_blocks(
     options, source, place = table_options(**table), os.fspath(model), Path(output)
     refuse_inputs([place], [file_of(source)])
     require_places([place], overwrite=overwrite)
-    with Unchanged(file_of(source)):  # it is opened again for columns of text
+    with Unchanged(file_of(source)):  # opened again to read columns of text
         blocks = _gathered(source, options)
         with open_target(place, overwrite=overwrite) as target:
             write_blocks(blocks, target, str(place))
@@ -90,15 +91,15 @@ def convert_blocks(
 
 
 def converts_blocks(source: str, output: Path) -> bool:
-    """Tell whether a conversion is one of blocks, by what the output or else the input holds.
+    """Return whether a conversion is of blocks, judged by the output and, if unclear, the input.
 
-    .omf holds wireframes and blocks, and so do .omf and .vtk as input: they are taken for
-    wireframes where they have some.
+    An .omf output, and an .omf or .vtk input, can hold wireframes and blocks. A file with both is
+    converted as wireframes.
 
     Warns
     -----
     GeodomainWarning
-        For block models beside wireframes, which are not written with them.
+        If the file also holds block models, which are left out.
     """
     extension = output.suffix.lower()
     if writer_of_meshes(extension) is None or writer_of_blocks(extension) is None:
@@ -113,14 +114,14 @@ def converts_blocks(source: str, output: Path) -> bool:
     looks = format_of_meshes(head)
     if looks is None:
         return True
-    # Tables may look like some formats.
+    # Tables may resemble some formats.
     return (
         looks.sure is not None and not looks.sure(head) and head.extension not in looks.extensions
     )
 
 
 def _gathered(source: str, options: TableOptions) -> Blocks:
-    """Read all blocks with all their columns."""
+    """Read all blocks with all columns into memory."""
     with open_model(source, options) as opened:
         if isinstance(opened, CellModel):
             return opened.gathered()
@@ -131,7 +132,7 @@ def _gathered(source: str, options: TableOptions) -> Blocks:
 
 
 def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str_]]:
-    """Return what reads a column as text, by opening the file once more."""
+    """Return a function that reads a column as text by opening the file again."""
 
     def read(column: str) -> NDArray[np.str_]:
         with open_model(source, options) as opened:
@@ -155,7 +156,7 @@ class _Chunks:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Take a chunk."""
+        """Add a chunk."""
         self._centroids.append(points.copy())
         if sizes is not None:
             self._sizes.append(sizes.copy())
@@ -171,7 +172,7 @@ class _Chunks:
         coordinates: set[str],
         texts: Callable[[str], NDArray[np.str_]],
     ) -> Blocks:
-        """Put the chunks together."""
+        """Join the chunks."""
         columns: dict[str, Values] = {}
         for name, held in zip(model.columns, self._numbers, strict=True):
             columns[name] = texts(name) if held is None else np.concatenate([*held, []])
@@ -179,7 +180,8 @@ class _Chunks:
         sizes = np.concatenate([*self._sizes, np.empty((0, 3))]) if model.sizes else None
         local = model.frame.lattice
         if local is None and sizes is not None and len(sizes):
-            # Coordinates of the world do not say that the model is turned; its rows of blocks do.
+            # World coordinates alone do not show a rotation, but the arrangement of the blocks
+            # does.
             turn = azimuth_of(centroids, sizes)
             local = frame_of_azimuth(turn) if turn else None
         return Blocks(
@@ -192,7 +194,7 @@ class _Chunks:
 
 
 def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
-    """Give a column of numbers, None where it has texts or what is neither."""
+    """Return a column as numbers, or None if a cell is not numeric."""
     try:
         asked = column(number)
     except TableError:

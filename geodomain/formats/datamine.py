@@ -1,4 +1,4 @@
-"""Datamine's .dm: tables, wireframes in pairs of them, and block models."""
+"""Reads and writes Datamine's .dm: tables, wireframes (a pair of tables) and block models."""
 
 from __future__ import annotations
 
@@ -30,25 +30,26 @@ from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
-# --- Tables of .dm: pages of fields and records, in either precision and byte order.
+# --- Tables of .dm: pages of fields and records, in single or extended precision, either byte
+# order.
 
 USED = WORDS - 4  # words of a page; the last four are reserved
-ENTRY = 7  # words of a field's entry
-LAST_PAGE, LAST_RECORDS = 26, 27  # the words of these counts
-MOST = 68  # entries in the one page of definitions
+ENTRY = 7  # words of a field entry
+LAST_PAGE, LAST_RECORDS = 26, 27  # number of words for these counts
+MOST = 68  # entries on the definition page
 MISSING = 0.9e30
 Words = NDArray[np.uint8]
 
 
 class Entry(NamedTuple):
-    """What the definition says of a number, or of four characters of a text.
+    """A field entry of the definition: a number, or four characters of a text.
 
     Attributes
     ----------
     word : int
-        Its place in the record, from 1; 0 where every record has the default.
+        Position in the record, from 1; 0 if every record has the default value.
     part : int
-        Which four characters of the text, from 1.
+        Index of the four characters within the text, from 1.
     """
 
     name: str
@@ -60,18 +61,18 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Definition:
-    """The form of a table.
+    """Layout of a table, read from its definition page.
 
     Attributes
     ----------
     width : int
-        Bytes of a word: 8 in extended precision, 4 in single.
+        Bytes per word: 8 in extended precision, 4 in single.
     order : str
         ``<`` or ``>``.
     entries : tuple of Entry
-        None where there are more than a page holds.
+        Empty if there are more than one page can hold.
     last_page, last_records : int
-        The number of the last page, the first being 1, and how many records it has.
+        Number of the last page, counted from 1, and its number of records.
     """
 
     width: int
@@ -82,74 +83,77 @@ class Definition:
 
     @property
     def page(self) -> int:
-        """Give the bytes of a page."""
+        """Bytes per page."""
         return self.width * WORDS
 
     @property
     def length(self) -> int:
-        """Give the words of a record."""
+        """Words per record."""
         return max((entry.word for entry in self.entries), default=0)
 
     @property
     def each(self) -> int:
-        """Give the records of a page."""
+        """Records per page."""
         return USED // self.length
 
     @property
     def count(self) -> int:
-        """Give the records in all."""
+        """Total number of records."""
         pages = self.last_page - 1
         return (pages - 1) * self.each + self.last_records if pages else 0
 
     @property
     def number(self) -> np.dtype[np.floating]:
-        """Give the type of a number."""
+        """NumPy type of a number."""
         return np.dtype(f"{self.order}f{self.width}")
 
     def names(self) -> tuple[str, ...]:
-        """Give the names of the fields, in their order."""
+        """Return the names of the fields, in their order."""
         return tuple(dict.fromkeys(entry.name for entry in self.entries))
 
     def parts(self, name: str) -> list[Entry]:
-        """Give the entries of a field, the first characters first."""
+        """Return the entries of a field, in the order of its characters."""
         found = [entry for entry in self.entries if entry.name == name]
         return sorted(found, key=lambda entry: entry.part)
 
     def require_whole(self, size: int, file: str, error: type[GeodomainError]) -> None:
-        """Refuse a definition that a file of that size cannot have.
+        """Refuse a definition that does not fit the size of the file.
 
         Raises
         ------
         GeodomainError
-            Of the kind that is given.
+            Of the type `error`.
         """
         for wrong in self._faults(size):
             message = f"{file} is damaged: {wrong}; copy or export the file again"
             raise error(message)
         if not self.entries:
-            message = f"{file} has more than {MOST} fields, which is not read: export fewer, or CSV"
+            message = (
+                f"{file} has more than {MOST} fields, which is not supported: export fewer "
+                "fields, or CSV"
+            )
             raise error(message)
 
     def _faults(self, size: int) -> Iterator[str]:
         if not self.entries:
             return
         if not self.length:
-            yield "none of its fields is stored"
+            yield "its records store none of its fields"
             return
         pages = self.last_page - 1
         if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
             yield f"its last page has {self.last_records} records of {self.each}"
         if (1 + pages) * self.page > size:
-            yield f"it promises {1 + pages:,} pages, and there are {size // self.page:,}"
+            yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
 
 
 def read_definition(data: bytes) -> Definition | None:
-    """Return what the first page says, None where it is no page of definitions."""
+    """Read the definition from the first page; None if it is not a definition."""
     form = datamine_form(data)
     if form is None:
         return None
     width, order = form
-    with np.errstate(invalid="ignore"):  # what is no number at all may be in any file
+    with np.errstate(invalid="ignore"):  # any file may contain bytes that are not numbers
         numbers = np.frombuffer(data, f"{order}f{width}", WORDS).astype(np.float64)
     return _definition(data, numbers, width, order, int(numbers[ENTRIES]))
 
@@ -168,7 +172,7 @@ def _definition(
 
 
 def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -> Entry | None:
-    """Return an entry, None where it cannot be one."""
+    """Return an entry, or None if the bytes cannot be one."""
     at = FIELDS + ENTRY * number
     words = [data[(at + i) * width : (at + i) * width + 4] for i in range(ENTRY)]
     extra = b""
@@ -184,7 +188,7 @@ def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -
 
 
 def numbers_of(found: Definition, name: str, words: Words) -> NDArray[np.float64]:
-    """Give a field of numbers of records (n, length, width), NaN where one is missing."""
+    """Return a numeric field of records (n, length, width), with NaN where a value is missing."""
     entry = found.parts(name)[0]
     if entry.word:
         raw = np.ascontiguousarray(words[:, entry.word - 1]).view(found.number)[:, 0]
@@ -197,7 +201,7 @@ def numbers_of(found: Definition, name: str, words: Words) -> NDArray[np.float64
 
 
 def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
-    """Give a field of texts of records (n, length, width), without the blanks at their ends."""
+    """Return a text field of records (n, length, width), without trailing blanks."""
     parts = found.parts(name)
     letters = np.empty((len(words), 4 * len(parts)), np.uint8)
     for number, entry in enumerate(parts):
@@ -217,7 +221,7 @@ class Table(NamedTuple):
     single: bool
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a column of numbers that must all be there."""
+        """Return a column of numbers; raise an error if one is missing."""
         values = self.columns[name]
         if values.dtype.kind != "f" or np.isnan(values.astype(np.float64)).any():
             message = f"{self.file}: the field {name} has missing values or text: export it again"
@@ -226,7 +230,7 @@ class Table(NamedTuple):
 
 
 def is_table(data: bytes) -> bool:
-    """Tell whether data begins like a .dm."""
+    """Return whether data begins like a .dm file."""
     return read_definition(data) is not None
 
 
@@ -236,12 +240,12 @@ def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) 
     Raises
     ------
     MeshError, or another `error`
-        If it is cut short, or no table.
+        If it is truncated or not a table.
     """
     found = read_definition(data)
     if found is None:
         message = (
-            f"{file} is damaged: its first page is no definition of a Datamine table; copy or "
+            f"{file} is damaged: its first page is not the definition of a Datamine table; copy or "
             "export the file again"
         )
         raise error(message)
@@ -257,14 +261,14 @@ def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) 
     return Table(file, columns, single=found.width == 4)
 
 
-# --- Wireframes: a pair of tables, triangles in one and points in the other.
+# --- Wireframes: a pair of tables, one for triangles and one for points.
 
 _CORNERS = ("PID1", "PID2", "PID3")
 _POINT = ("PID", "XP", "YP", "ZP")
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangles of each COLOUR, of a pair NAMEtr.dm and NAMEpt.dm."""
+    """Return the triangles of each COLOUR from a pair NAMEtr.dm and NAMEpt.dm."""
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
         points = _beside(path, "tr", "pt")
@@ -274,14 +278,14 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
     what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
     message = (
-        f"{path.name} is {what} of Datamine, not a wireframe: it has the fields"
-        f" {', '.join(list(table.columns)[:8])}, and no PID1; name NAMEtr.dm"
+        f"{path.name} is {what} from Datamine, not a wireframe: it has the fields"
+        f" {', '.join(list(table.columns)[:8])}, but not PID1; give NAMEtr.dm"
     )
     raise MeshError(message)
 
 
 def _beside(path: Path, here: str, there: str) -> Path:
-    """Return the other file of a pair: the same name with tr for pt, in any case."""
+    """Return the other file of a pair: the same name with tr and pt exchanged, in any case."""
     stem = path.stem
     at = stem.casefold().rfind(here)
     names = {one.name.casefold(): one for one in path.parent.iterdir()}
@@ -289,8 +293,8 @@ def _beside(path: Path, here: str, there: str) -> Path:
     found = names.get((wanted + path.suffix).casefold())
     if found is None:
         message = (
-            f"{path.name} is half of a wireframe, and the other half, {wanted}{path.suffix}, is"
-            " not beside it: copy it there"
+            f"{path.name} is half of a wireframe, but the other half, {wanted}{path.suffix}, is "
+            "not in the same folder: copy it there"
         )
         raise MeshError(message)
     return found
@@ -324,19 +328,21 @@ def _pair(triangles: Table, points: Table, file: str) -> list[NamedFaces]:
 
 
 def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> NDArray[np.int64]:
-    """Return the rows of the points that triangles refer to by id."""
+    """Return the point row for each id that triangles refer to."""
     order = np.argsort(ids, kind="stable")
     known = ids[order]
     if len(known) and (known[1:] == known[:-1]).any():
-        message = f"{file}: its points have one PID twice; export the wireframe again"
+        message = f"{file}: a PID occurs twice in its points; export the wireframe again"
         raise MeshError(message)
     place = np.searchsorted(known, corners).clip(max=max(len(known) - 1, 0))
     strange = known[place] != corners if len(known) else np.ones(corners.shape, dtype=bool)
     if strange.any():
         row = int(strange.any(axis=1).argmax())
         message = (
-            f"triangle {row + 1} of {file} refers to point {corners[row][strange[row]][0]:g}, which"
-            " is not in the table of points: the two are not a pair; export them together"
+            f"triangle {row + 1} of {file} refers to point {corners[row][strange[row]][0]:g}, "
+            "which "
+            "is not in the table of points: the two files do not belong together; export both "
+            "again"
         )
         raise MeshError(message)
     rows: NDArray[np.int64] = order[place]
@@ -344,7 +350,7 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
 
 
 def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Return which triangles have each COLOUR, in the order in which they come."""
+    """Return the rows of triangles for each COLOUR, in order of first appearance."""
     count = len(triangles.numbers(_CORNERS[0]))
     if "COLOUR" not in triangles.columns:
         return [("", np.ones(count, dtype=bool))]
@@ -356,34 +362,34 @@ def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
 
 
 def _shown(value: float | str) -> str:
-    """Return a COLOUR as a name: none where it is missing, a number in the digits that it needs."""
+    """Format a COLOUR as a name: empty if missing, and with no more digits than needed."""
     if not isinstance(value, float):
         return str(value)
     if np.isnan(value):
         return ""
     short = f"{value:g}"
-    single = value == np.float32(value) == np.float32(short)  # of a file of single precision
+    single = value == np.float32(value) == np.float32(short)  # of a single-precision file
     return short if single or float(short) == value else repr(float(value)).removesuffix(".0")
 
 
-# --- New fields of a Datamine table: what its first page says of them, and pages that have them.
+# --- New fields of a Datamine table: entries in the definition, and their values in the records.
 
 _MISSING = -1e30
 
 
 class NewFields:
-    """Fields that records get, or one that is rewritten.
+    """New fields of the records, or new values of one existing field.
 
     Parameters
     ----------
     found : Definition
-        The table as it is.
+        Definition of the input table.
     columns : sequence of NewColumn
         With names of up to 8 characters.
     rewritten : str, optional
-        The field that the one column is to be rewritten in.
+        Existing field that the column overwrites.
     file : str
-        What messages call the table.
+        Name of the table in messages.
     """
 
     def __init__(
@@ -393,7 +399,9 @@ class NewFields:
         self._old = [] if rewritten is None else found.parts(rewritten)
         text = bool(self._old) and self._old[0].kind == "A"
         if self._old and not text and not columns[0].numeric:
-            message = f"{file}: the field {rewritten} holds numbers, not text: name another column"
+            message = (
+                f"{file}: the field {rewritten} holds numbers, not text: choose another column"
+            )
             raise TableError(message)
         self._cells = [
             self._texts(column, 4 * len(self._old))
@@ -413,11 +421,11 @@ class NewFields:
 
     @property
     def each(self) -> int:
-        """Give the records of a page."""
+        """Records per page."""
         return USED // self.length
 
     def _placed(self) -> list[list[int]]:
-        """Give the words of each field in a record, from 1; those that are there stay."""
+        """Return the words of each field in a record, from 1; existing fields stay in place."""
         last, placed = self._found.length, []
         for cells in self._cells:
             words = [entry.word for entry in self._old]
@@ -431,12 +439,12 @@ class NewFields:
         return placed
 
     def _count(self) -> int:
-        """Count the entries of the table as it will be."""
+        """Count the entries of the new table."""
         new = sum(map(len, self._words)) - len(self._old)
         return len(self._found.entries) + new
 
     def _texts(self, column: NewColumn, least: int) -> Words:
-        """Give the words that each code stands for, (codes, words, width)."""
+        """Return the words for each code, (codes, words, width)."""
         try:
             texts = [cell.encode("latin-1") for cell in column.cells]
             column.name.encode("latin-1")
@@ -457,7 +465,7 @@ class NewFields:
         return np.array(values, self._found.number).view(np.uint8)
 
     def head(self, page: bytes) -> bytes:
-        """Give the first page with the new entries and counts."""
+        """Return the first page with the new entries and counts."""
         width = self._found.width
         words = np.frombuffer(page, np.uint8).reshape(WORDS, width).copy()
         places = [n for n, entry in enumerate(self._found.entries) if entry in self._old]
@@ -465,7 +473,7 @@ class NewFields:
         for column, text, stands in zip(self._columns, self._is_text, self._words, strict=True):
             for part, word in enumerate(stands, 1):
                 known = [n for n in places if self._found.entries[n].part == part]
-                if known:  # the entry is there: it may become one that is stored
+                if known:  # an existing entry, which may now be stored in the records
                     words[FIELDS + ENTRY * known[0] + 3] = self._raw([float(word)])
                     continue
                 name = self._old[0].name if self._old else column.name
@@ -480,7 +488,7 @@ class NewFields:
         return words.tobytes()
 
     def _entry(self, name: str, text: bool, word: int, part: int, default: str) -> Words:
-        """Give the words of an entry."""
+        """Return the words of an entry."""
         padded, fallback = name.encode("latin-1").ljust(8), default.encode("latin-1", "replace")
         letters = [padded[:4], padded[4:8], b"A   " if text else b"N   ", b"", b"", b"    "]
         entry = np.full((ENTRY, self._found.width), ord(" "), np.uint8)
@@ -495,11 +503,10 @@ class NewFields:
         return entry
 
     def pages(self, records: Words, codes: Sequence[NewCells]) -> bytes:
-        """Give pages of the records (n, length, width) with their new words.
+        """Return pages of the records (n, length, width) with their new words.
 
-        Numbers of the records' own have the precision of the table.
-
-        The code after the last leaves a record's words as they are.
+        Numbers are written in the precision of the table. The code after the last one leaves a
+        record unchanged.
         """
         width, count = self._found.width, len(records)
         pages = -(-count // self.each)
@@ -524,7 +531,7 @@ class NewFields:
         return out.tobytes()
 
     def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
-        """Give the words that a kept field has: its own, its default, or blanks beyond its end."""
+        """Return the words of a kept field: its own, its default, or blanks beyond its end."""
         if part >= len(self._old):
             return ord(" ")
         if self._old[part].word:
@@ -532,7 +539,7 @@ class NewFields:
         return np.frombuffer(self._old[part].default, np.uint8)
 
 
-# --- Block models of Datamine (.dm): page after page, labels as a field more in every record.
+# --- Block models of Datamine (.dm): copied page by page, with labels added to every record.
 
 _CHUNK_BYTES = 1 << 25
 _HEAD = 8 * WORDS
@@ -543,7 +550,7 @@ _ORIGIN, _COUNT, _SIZE = (
 
 
 def holds_blocks(path: str) -> bool:
-    """Tell whether a table is a block model, by the names of its fields."""
+    """Return whether a table is a block model, judged by its field names."""
     with Path(path).open("rb") as file:
         found = read_definition(file.read(_HEAD))
     return found is not None and bool({"XC", "IJK"} & set(found.names()))
@@ -592,20 +599,20 @@ class DatamineModel(TableModel[Words]):
         self._file.close()
 
     def facts(self) -> dict[str, str]:
-        """Say how the file is written."""
+        """Describe precision and byte order."""
         precision = "extended" if self._found.width == 8 else "single"
         order = "big-endian" if self._found.order == ">" else "little-endian"
         return {"format": f"Datamine, {precision} precision, {order}"}
 
     def rows(self, column: str) -> Iterator[Rows]:
-        """Give blocks and their texts."""
+        """Yield blocks with the text of a field."""
         number = self.columns.index(column)
         for words in self._chunks(self._found.each):
             texts = self._texts(words, number)
             yield *self._measured(words), texts
 
     def relabel(self, task: Relabelling) -> None:
-        """Copy the table, some pages at a time, with new fields."""
+        """Copy the table with the new fields, some pages at a time."""
         named = [replace(column, name=column.name.upper()[:8].strip()) for column in task.columns]
         at = place_columns(self.columns, self._taken, named, replace=task.replace, name=self.name)
         with task.open_target(self) as target:
@@ -622,12 +629,12 @@ class DatamineModel(TableModel[Words]):
             task.before_commit()
 
     def _pages(self, begin: int, end: int) -> bytes:
-        """Read pages, the first of which is number 0 and the definition."""
+        """Read pages; page 0 is the definition."""
         self._file.seek(begin * self._found.page)
         return self._file.read((end - begin) * self._found.page)
 
     def _chunks(self, each: int) -> Iterator[Words]:
-        """Give the records (n, length, width), as many as fill pages of `each` records."""
+        """Yield records (n, length, width), as many as fill pages of `each` records."""
         found = self._found
         step = max(1, _CHUNK_BYTES // (found.width * found.length * each)) * each
         for begin in range(0, found.count, step):
@@ -638,14 +645,14 @@ class DatamineModel(TableModel[Words]):
         first, last = begin // found.each, -(-end // found.each)
         raw = np.frombuffer(self._pages(1 + first, 1 + last), np.uint8)
         if len(raw) < (last - first) * found.page:
-            message = f"{self.name} has become shorter while it was read: try again"
+            message = f"{self.name} became shorter while it was read: try again"
             raise TableError(message)
         used = raw.reshape(-1, WORDS, found.width)[:, : found.each * found.length]
         records = used.reshape(-1, found.length, found.width)
         return records[begin - first * found.each : end - first * found.each]
 
     def _doubles(self, chunk: Words, column: int) -> Floats:
-        """Give a field of numbers, or a centroid's coordinate that the cell's number implies."""
+        """Return a numeric field, or a coordinate derived from the cell index."""
         name = self.columns[column]
         if column >= len(self._fields):
             return self._implied(chunk, _CENTROID.index(name))
@@ -655,7 +662,7 @@ class DatamineModel(TableModel[Words]):
         return numbers_of(self._found, name, chunk)
 
     def _implied(self, chunk: Words, axis: int) -> Floats:
-        """Give the centre of the cell of each record along an axis."""
+        """Return the cell centre of each record along an axis."""
         ijk, origin, size = (
             numbers_of(self._found, name, chunk) for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
         )
@@ -669,7 +676,7 @@ class DatamineModel(TableModel[Words]):
         return self._found.parts(name)[0].kind == "A"
 
     def _values(self, chunk: Words, column: int) -> Floats | NDArray[np.float32] | NDArray[np.str_]:
-        """Give a field as it is: numbers with NaN, or texts."""
+        """Return a field unchanged: numbers with NaN, or texts."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
             return texts_of(self._found, name, chunk)
@@ -684,7 +691,7 @@ class DatamineModel(TableModel[Words]):
         return np.array([said(value) for value in as_float64(values).tolist()], np.str_)
 
     def _sample(self) -> list[list[str]]:
-        """Give the first records as text, which is what heads of tables are understood by."""
+        """Return the first records as text, from which the header is interpreted."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         cells = [
             [""] * len(words)
@@ -695,20 +702,20 @@ class DatamineModel(TableModel[Words]):
         return [["" if cell == "nan" else cell for cell in row] for row in zip(*cells, strict=True)]
 
     def _warn_of_resolution(self) -> None:
-        """Say how coarse single precision is where the first blocks are, if it is coarse."""
+        """Warn if single precision is coarse at the coordinates of the first blocks."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         points = self._numbers(words, self._choice.xyz)
         resolution = single_resolution(points[np.isfinite(points).all(axis=1)])
         if resolution >= COARSE:
             message = (
-                f"{self.name} stores single precision, which at these coordinates is only good to "
-                f"{resolution:g} (in the unit of the file): export it in extended precision"
+                f"{self.name} stores single precision, which is only accurate to {resolution:g} "
+                "at these coordinates (in the unit of the file): export it in extended precision"
             )
             warn(message)
 
 
 def _refuse_wireframe(fields: tuple[str, ...], name: str) -> None:
-    """Refuse half of a wireframe, which is no block model."""
+    """Refuse half of a wireframe, because it is not a block model."""
     if {"PID1", "PID2", "PID3"} <= set(fields) or {"PID", "XP", "YP", "ZP"} <= set(fields):
         message = f"{name} is half of a Datamine wireframe, not a block model: give it as a solid"
         raise TableError(message)

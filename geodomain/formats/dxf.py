@@ -1,4 +1,4 @@
-"""DXF drawings: reads their faces, those of placed blocks too, and writes 3DFACEs of R12."""
+"""Reads faces from DXF drawings, including those of placed blocks; writes 3DFACEs of R12."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _CLOSED_M, _CLOSED_N = 1, 32
 _POINT, _RECORD = 64, 128  # flags of a VERTEX of a polyface mesh
 _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
-_THICK = 1 << 31  # in `seen` of a POLYLINE that has a thickness
-_WORK = 1 << 31  # bytes, some 2.8 million triangles in half a minute, whatever the file's size
+_THICK = 1 << 31  # in `seen`: the POLYLINE has a thickness
+_WORK = 1 << 31  # bytes: about 2.8 million triangles in half a minute, whatever the file size
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
-# Escapes of text: a number of UTF-16, or two bytes of one of five code pages.
+# Escape sequences: a UTF-16 number, or two bytes of one of five code pages.
 _ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})|\\[Mm]\+([1-5])([0-9A-Fa-f]{4})")
 _PAGES = {"1": "cp932", "2": "cp950", "3": "cp949", "4": "johab", "5": "cp936"}
-# Not of ASCII, or what would be read as an escape.
+# Characters outside ASCII, or text that would be read as an escape sequence.
 _SPECIAL = re.compile(r"[^ -~]|\\(?=[Uu]\+|[Mm]\+[1-5])")
 _CODE_PAGE = re.compile(
     rb"\$DWGCODEPAGE(?:\s+3\s+|\x00\x03\x00?)(?:ANSI_|DOS)(\d{2,5})\b", re.IGNORECASE
@@ -64,7 +64,7 @@ _CODE_PAGE = re.compile(
 
 @dataclass(frozen=True)
 class Drawing:
-    """Ints of a drawing in the order of the file: see kernels/text/dxf.h for each column."""
+    """Rows of a drawing in file order, as arrays; kernels/text/dxf.h describes each column."""
 
     names: list[str]
     types: dict[str, int]
@@ -81,13 +81,13 @@ class Drawing:
     mesh_faces: NDArray[np.int32]
 
     def rows(self, kind: int, rows: Ints) -> Ints:
-        """Return those rows that are of a kind."""
+        """Return the rows of the given kind."""
         chosen: Ints = rows[self.kind[rows] == kind]
         return chosen
 
     @cached_property
     def has_faces(self) -> NDArray[np.bool_]:
-        """Which rows are entities with faces."""
+        """Mask of the rows that are entities with faces."""
         meshes = self.integers[:, 0] & (_POLYFACE | _POLYGON_MESH) != 0
         kind = self.kind
         return np.asarray((kind == _FACE) | (kind == _MESH) | ((kind == _POLYLINE) & meshes))
@@ -99,7 +99,7 @@ class Drawing:
 
     @cached_property
     def vertex_ends(self) -> Ints:
-        """The rows that end a run of vertices, and the end of all."""
+        """The rows that end a run of vertices, and the end of all rows."""
         return np.append(np.flatnonzero(self.kind != _VERTEX), len(self.kind))
 
     @cached_property
@@ -109,17 +109,17 @@ class Drawing:
 
     @cached_property
     def mesh_ends(self) -> Ints:
-        """Where the coordinates and the face list of each MESH end among those of all."""
+        """End of each MESH's coordinates and face list in the arrays of all MESHes."""
         return np.cumsum(self.integers[self.meshes, 1:3], axis=0, dtype=np.int64)
 
 
 def scan(data: bytes, file: str) -> Drawing:
-    """Return what a drawing says of faces, layers and blocks.
+    """Scan a drawing for faces, layers and blocks.
 
     Raises
     ------
     MeshError
-        If the drawing is cut short, or a line is not what it must be.
+        If the drawing is truncated, or a line is invalid.
     """
     handle = ctypes.c_void_p()
     core().dxf_open(data, len(data), handle)
@@ -174,7 +174,7 @@ def _drawing(handle: ctypes.c_void_p, data: bytes, file: str) -> Drawing:
 
 
 def _code_page(data: bytes) -> str:
-    """Return the encoding that the header states for text that is no UTF-8, else cp1252."""
+    """Return the encoding for text that is not UTF-8: from the header, otherwise cp1252."""
     found = _CODE_PAGE.search(data, 0, 1 << 16)
     try:
         return codecs.lookup(f"cp{found[1].decode()}").name if found else "cp1252"
@@ -196,7 +196,7 @@ def _decoded(name: bytes, page: str) -> str:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    r"""Return the character of \U+XXXX or \M+nXXXX; an escape of no character stays."""
+    r"""Return the character of \U+XXXX or \M+nXXXX; keep an escape that is not a character."""
     if escape[1]:
         return chr(int(escape[1], 16))
     code = bytes.fromhex(escape[3]).lstrip(b"\0")
@@ -207,10 +207,11 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
-    """Return the error for what stopped the scanner."""
+    """Return the error for a fault that stopped the scanner."""
     if fault == _CUT:
         message = (
-            f"{file} is cut short: its section ENTITIES does not end; copy or export the drawing"
+            f"{file} is cut short: the end of its section ENTITIES is missing; copy or export the "
+            "drawing"
             " again"
         )
         return MeshError(message)
@@ -227,16 +228,16 @@ def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the faces of each layer in model space, those of placed blocks (INSERT) included.
+    """Return the faces of each layer in model space, including placed blocks (INSERT).
 
-    The faces are 3DFACEs, polyface meshes, polygon meshes and MESHes. A face on layer 0 of a
-    block is on the layer of what places it.
+    Faces come from 3DFACEs, polyface meshes, polygon meshes and MESHes. Faces on layer 0 of a block
+    get the layer of the INSERT that places it.
 
     Warns
     -----
     GeodomainWarning
         If the drawing has bodies, external references or surfaces in paper space, which are not
-        read, or layers that are frozen or off, which are.
+        read; or faces on layers that are frozen or off, which are read.
     """
     file = path.name
     drawing = scan(data, file)
@@ -256,7 +257,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 @dataclass
 class _Block:
-    """The faces that a block, or the model, holds itself, by layer, and what it places."""
+    """Faces of a block (or of the model) by layer, and the blocks that it places."""
 
     parts: list[tuple[int, Faces]]
     inserts: list[_Insert] = field(default_factory=list)
@@ -264,7 +265,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Insert:
-    """A row that places a block, once or as an array of columns and rows."""
+    """An INSERT: it places a block once, or as an array of columns and rows."""
 
     row: int
     block: str
@@ -273,17 +274,17 @@ class _Insert:
     rows: int
 
 
-_SPACE = "\0model"  # the key of the model among the blocks: no name holds a NUL
+_SPACE = "\0model"  # key of the model among the blocks; real names contain no NUL
 
 
 class _Model:
-    """The model space of a drawing, and the blocks that are placed in it."""
+    """The model space of a drawing, and the blocks placed in it."""
 
     def __init__(self, drawing: Drawing, file: str, size: int) -> None:
         self.drawing, self.file, self.size = drawing, file, size
         self.blocks: dict[str, _Block] = {}
         self.bodies: Counter[str] = Counter()  # by type
-        self.invisible = 0  # entities with faces, and blocks with some where they are placed
+        self.invisible = 0  # entities with faces, and INSERTs of blocks with faces
         self.references: dict[str, None] = {}
         self.missing: dict[str, None] = {}
         self._zero = {-1, *(i for i, name in enumerate(drawing.names) if name == "0")}
@@ -291,7 +292,7 @@ class _Model:
         self._order = self._outer_first()
 
     def _block_rows(self) -> dict[str, list[int]]:
-        """Return the BLOCK rows by name; names are alike whatever their case."""
+        """Return the BLOCK rows by name; upper and lower case are equal."""
         spans: dict[str, list[int]] = defaultdict(list)
         for row in np.flatnonzero(self.drawing.kind == _BLOCK).tolist():
             spans[self._name(row)].append(row)
@@ -302,7 +303,7 @@ class _Model:
         return self.drawing.names[number].casefold() if number >= 0 else ""
 
     def _outer_first(self) -> list[str]:
-        """Read the model and each block that is placed in it; blocks before those they place."""
+        """Read the model and all placed blocks; yield a block before those that it places."""
         space = ~self.drawing.in_block & ~self.drawing.paper & (self.drawing.kind != _LAYER)
         self.blocks[_SPACE] = self._read(np.flatnonzero(space))
         order: list[str] = []
@@ -316,7 +317,10 @@ class _Model:
                 open_blocks.remove(name)
                 order.append(name)
             elif child in open_blocks:
-                message = f"{self.file} has a block {child!r} that places itself: export 3DFACE"
+                message = (
+                    f"{self.file} has a block {child!r} that contains itself: export the solid as "
+                    "3DFACE"
+                )
                 raise MeshError(message)
             elif child not in self.blocks:
                 self.blocks[child] = self._read(self._rows_of(child))
@@ -328,12 +332,12 @@ class _Model:
         return iter(dict.fromkeys(insert.block for insert in self.blocks[name].inserts))
 
     def _rows_of(self, block: str) -> Ints:
-        """Return the rows of what a block holds."""
+        """Return the rows of a block's content."""
         starts = self._spans[block]
         if len(starts) > 1:
             message = (
-                f"{self.file} places the block {block!r}, and there are {len(starts)} of that"
-                " name: export the drawing again"
+                f"{self.file} places the block {block!r}, but has {len(starts)} blocks of that "
+                "name: export the drawing again"
             )
             raise MeshError(message)
         return self._held(starts[0])
@@ -355,7 +359,7 @@ class _Model:
         return block
 
     def _place(self, row: int, block: _Block) -> None:
-        """Add an INSERT to what a block places, or note why it places nothing that is read."""
+        """Add an INSERT to those of a block, or note why it is not read."""
         drawing = self.drawing
         name = self._name(row)
         if name not in self._spans:
@@ -366,7 +370,7 @@ class _Model:
             return
         layer = int(drawing.layer[row])
         numbers, seen = drawing.corners[row], int(drawing.seen[row])
-        # Copies at no distance from each other are one copy, as CAD programs draw them.
+        # Copies at distance 0 count as one copy, as in CAD programs.
         counts = [
             max(int(count), 1) if seen >> slot & 1 and numbers[slot] != 0 else 1
             for slot, count in zip((7, 8), drawing.integers[row, :2].tolist(), strict=True)
@@ -375,7 +379,9 @@ class _Model:
 
     def require_room(self) -> None:
         """Refuse a drawing whose placed blocks need more memory than there is."""
-        below = dict.fromkeys(self.blocks, 0)  # faces of a block and of what it places
+        below = dict.fromkeys(
+            self.blocks, 0
+        )  # number of faces of a block, including the blocks it places
         for name in reversed(self._order):
             block = self.blocks[name]
             block.inserts = [insert for insert in block.inserts if below[insert.block]]
@@ -394,13 +400,13 @@ class _Model:
         require_unpacked(
             _CORNER_BYTES * corners + _PLACEMENT_BYTES * (sum(placements.values()) - 1),
             self.size,
-            f"{self.file}, whose placed blocks (INSERT) make {faces:,} faces,",
+            f"{self.file}, whose placed blocks (INSERT) have {faces:,} faces,",
             MeshError,
             work=_WORK,
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
-        """Yield the faces of blocks where they are placed, by layer."""
+        """Yield the faces of placed blocks, by layer."""
         identity = np.eye(3, 4)[None]
         waiting: dict[str, list[tuple[Matrices, NDArray[np.int64]]]] = defaultdict(list)
         waiting[_SPACE].append((identity, np.array([-1])))
@@ -421,18 +427,19 @@ class _Model:
                 waiting[inner].append((_composed(matrices, own), np.repeat(on, len(own))))
 
     def _matrices(self, block: str, inserts: list[_Insert]) -> Matrices:
-        """Return where INSERTs put each copy of a block: base point, scale, turn, place."""
+        """Return the matrix of each copy of a block: base point, scale, rotation, position."""
         rows = np.array([insert.row for insert in inserts])
         columns, lines = np.array([(insert.columns, insert.rows) for insert in inserts]).T
         numbers, seen = self.drawing.corners[rows], self.drawing.seen[rows]
         if not np.isfinite(numbers).all():
             message = (
-                f"{self.file} places the block {block!r} by numbers that are not finite: export the"
+                f"{self.file} places the block {block!r} with numbers that are not finite: export "
+                "the"
                 " drawing again"
             )
             raise MeshError(message)
         there = (seen[:, None] >> np.arange(12) & 1).astype(bool)
-        # A scale of 0 is 1, as one that is not there: CAD programs accept no 0.
+        # A scale of 0 means 1, like a missing scale: CAD programs accept no 0.
         scales = np.where(there[:, 3:6] & (numbers[:, 3:6] != 0), numbers[:, 3:6], 1.0)
         axes = _axes(np.where(there[:, 9:].any(axis=1)[:, None], numbers[:, 9:], [0.0, 0.0, 1.0]))
         turned = _product(axes, _turns(numbers[:, 6]))
@@ -452,7 +459,7 @@ class _Model:
         return matrices
 
     def _bodies(self, rows: Ints) -> Counter[str]:
-        """Count what may be a surface and is not read, by type."""
+        """Count, by type, entities that may be surfaces but are not read."""
         drawing = self.drawing
         bodies = drawing.name[drawing.rows(_BODY, rows)].tolist()
         count = Counter(drawing.names[number] for number in bodies)
@@ -461,7 +468,7 @@ class _Model:
         return count + Counter({"POLYLINE with a thickness": int(thick.sum())})
 
     def _in_paper(self) -> Counter[str]:
-        """Count what is in paper space and may be a surface, by type."""
+        """Count, by type, entities in paper space that may be surfaces."""
         drawing = self.drawing
         sheets = [name for name in self._spans if name.startswith("*paper_space")]
         rows = np.concatenate(
@@ -486,7 +493,7 @@ class _Model:
         return np.arange(start + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
 
     def _shows(self, block: str, shows: dict[str, bool]) -> bool:
-        """Return whether a block, or what it places, may be a surface; `shows` has the answers."""
+        """Return whether a block, or a block in it, may show a surface; `shows` is a cache."""
         waiting, visited = [block], {block}
         while waiting and not shows.get(block):
             name = waiting.pop()
@@ -501,42 +508,43 @@ class _Model:
         return shows.setdefault(block, False)
 
     def left_out(self) -> list[str]:
-        """Say what of the drawing may be a surface and is not read."""
+        """Describe the parts of the drawing that may be surfaces but are not read."""
         said = []
         if self.bodies:
             said.append(f"has {_counts(self.bodies)}, which are not read: export them as 3DFACE")
         if self.references:
             said.append(
                 f"places other drawings (xref {listed(list(self.references))}), which are not"
-                " read: bind them before you export, or read their own files"
+                " read: bind them before you export, or read the referenced files"
             )
         if self.missing:
             said.append(
-                f"places blocks that it does not hold: {listed(list(self.missing))}; what they"
-                " show is not read"
+                f"places blocks that are not in the file: {listed(list(self.missing))}; their "
+                "content is not read"
             )
         if paper := self._in_paper():
             said.append(
-                f"has {_counts(paper)} in paper space, which is no part of the model and not read"
+                f"has {_counts(paper)} in paper space, which is not part of the model and is not "
+                "read"
             )
         return said
 
     def nothing(self) -> MeshError:
-        """Return the error for a drawing without faces, with what it has instead."""
+        """Return the error for a drawing without faces, listing what it contains."""
         types = self.drawing.types
         message = (
-            f"{self.file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model space:"
-            f" it holds {_counts(Counter(types)) or 'no entities'}"
+            f"{self.file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model "
+            f"space: it contains {_counts(Counter(types)) or 'no entities'}"
         )
         left_out = self.left_out()
         if left_out:
             return MeshError("; it ".join([message, *left_out]))
         if set(types) <= {"INSERT"}:
             return MeshError(f"{message}; export the solid as 3DFACE")
-        return MeshError(f"{message}; strings are no surface: export the solid as 3DFACE")
+        return MeshError(f"{message}; strings are not surfaces: export the solid as 3DFACE")
 
     def warn_of_hidden(self, names: Iterable[str]) -> None:
-        """Say which faces are read though the program that drew them does not show them."""
+        """Warn of faces that are read although the drawing hides them."""
         drawing, file = self.drawing, self.file
         states = np.flatnonzero(drawing.kind == _LAYER)
         flags, colours = drawing.integers[states, 0], drawing.integers[states, 1]
@@ -547,11 +555,12 @@ class _Model:
         layers = [name for name in names if name.casefold() in frozen | off]
         if layers:
             message = (
-                f"{file}: faces on layers that are frozen or off are read too: {listed(layers)}"
+                f"{file}: faces on layers that are frozen or off were read as well: "
+                f"{listed(layers)}"
             )
             warn(message)
-        # A frozen layer hides all of a block that is placed on it; one that is off hides what the
-        # block has on layer 0, which is on the layer of the INSERT here.
+        # A frozen layer hides all of a block placed on it. A layer that is off hides the block's
+        # faces on layer 0, which here are on the layer of the INSERT.
         placing = [
             drawing.names[insert.layer] if insert.layer >= 0 else "0"
             for name, block in self.blocks.items()
@@ -565,21 +574,22 @@ class _Model:
         ]
         if blocks:
             message = (
-                f"{file}: blocks that are placed on frozen layers are read too: {listed(blocks)}"
+                f"{file}: blocks that are placed on frozen layers were read as well: "
+                f"{listed(blocks)}"
             )
             warn(message)
         if self.invisible:
             marked = counted(
                 self.invisible,
-                "face, mesh or placed block that is marked invisible is",
-                "faces, meshes or placed blocks that are marked invisible are",
+                "face, mesh or placed block that is marked invisible was",
+                "faces, meshes or placed blocks that are marked invisible were",
             )
-            message = f"{file}: {marked} read too"
+            message = f"{file}: {marked} read as well"
             warn(message)
 
 
 def _counts(count: Counter[str]) -> str:
-    """Return counts by type as a list in a sentence, cut where there are many."""
+    """Return counts by type as text, shortened if there are many."""
     said = [f"{number:,} {kind}" for kind, number in count.items()]
     return ", ".join(said[:8]) + (f" and {len(said) - 8} other kinds" if said[8:] else "")
 
@@ -588,7 +598,7 @@ _QUARTERS = {0.0: (1.0, 0.0), 90.0: (0.0, 1.0), 180.0: (-1.0, 0.0), 270.0: (0.0,
 
 
 def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrices (n, 3, 3) that turn about z by degrees, exact at right angles."""
+    """Return rotation matrices (n, 3, 3) about z, in degrees; multiples of 90 are exact."""
     different, which = np.unique(angles % 360.0, return_inverse=True)
     made = np.zeros((len(different), 3, 3))
     for matrix, angle in zip(made, different.tolist(), strict=True):
@@ -600,9 +610,10 @@ def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the axes (n, 3, 3) of entities' own systems, as columns.
+    """Return the axes (n, 3, 3) of the entities' own coordinate systems, as columns.
 
-    This is the arbitrary axis algorithm of the DXF reference; a normal of no length is the z axis.
+    This is the arbitrary axis algorithm of the DXF reference; a normal of length 0 means the z
+    axis.
     """
     made = np.broadcast_to(np.eye(3), (len(normals), 3, 3)).copy()
     tilted = normals.any(axis=1) & ~((normals[:, :2] == 0).all(axis=1) & (normals[:, 2] > 0))
@@ -617,13 +628,13 @@ def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the products of matrices of 3 x 3, pair by pair; the same on every machine."""
+    """Multiply 3 x 3 matrices pair by pair, with the same bits on every machine."""
     return np.asarray((a[:, :, :, None] * b[:, None]).sum(axis=2))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _composed(outer: Matrices, inner: Matrices) -> Matrices:
-    """Return each outer matrix times each inner one, in that order."""
+    """Return the product of each outer matrix with each inner one, in that order."""
     a, b = outer[:, None], inner[None]
     made = np.empty((len(outer), len(inner), 3, 4))
     for i in range(3):
@@ -637,11 +648,11 @@ def _composed(outer: Matrices, inner: Matrices) -> Matrices:
 def _copies(
     parts: list[tuple[int, Faces]], matrices: Matrices, layers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Faces]]:
-    """Yield the faces of a block under each matrix; those without a layer take the matrix's."""
+    """Yield a block's faces under each matrix, on the INSERT's layer if on none."""
     together: dict[int, list[Faces]] = defaultdict(list)
     for layer, faces in parts:
         together[layer].append(faces)
-    mirrored = _mirrored(matrices)  # its faces would look inwards
+    mirrored = _mirrored(matrices)  # a mirrored copy's faces would point inwards
     for layer, several in together.items():
         faces = join(several)
         targets = layers if layer < 0 else np.full(len(layers), layer)
@@ -662,9 +673,9 @@ def _turned_over(faces: Faces) -> Faces:
     return faces._replace(corners=faces.corners[::-1], sizes=faces.sizes[::-1])
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a mesh refuses what is not finite
+@np.errstate(over="ignore", invalid="ignore")  # the mesh refuses coordinates that are not finite
 def _moved(faces: Faces, matrices: Matrices) -> Faces:
-    """Return a copy of some faces for each matrix."""
+    """Return a copy of the faces for each matrix."""
     count = len(matrices)
     x, y, z = faces.vertices.T
     vertices = np.empty((count, len(x), 3))
@@ -679,9 +690,9 @@ def _moved(faces: Faces, matrices: Matrices) -> Faces:
 
 
 def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the 3DFACEs of each layer, triangles where the fourth corner is the third or first."""
+    """Yield the 3DFACEs of each layer; triangles if corner 4 equals corner 3 or 1."""
     faces = drawing.rows(_FACE, rows)
-    whole = slice(None) if len(faces) == len(drawing.kind) else faces  # a slice makes no copy
+    whole = slice(None) if len(faces) == len(drawing.kind) else faces  # a slice avoids a copy
     lacking = drawing.seen[whole] & 0x1FF != 0x1FF
     if lacking.any():
         message = (
@@ -698,7 +709,7 @@ def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces
 
 
 def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
-    """Return faces of three or four corners, each with vertices of its own."""
+    """Return faces of three or four corners that share no vertices."""
     place = corners.reshape(-1, 4, 3)
     last = place[:, 3]
     same = (last == place[:, 2]).all(axis=1) | (last == place[:, 0]).all(axis=1)
@@ -732,7 +743,7 @@ def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, F
 
 
 def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
-    """Return a polyface mesh: points, then records of point numbers from 1, 0 for none."""
+    """Return a polyface mesh: points, then records of point numbers from 1 (0: no corner)."""
     flags = drawing.integers[rows, 0]
     points = flags & _POINT != 0
     records = (flags & _RECORD != 0) & ~points
@@ -746,18 +757,18 @@ def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
 
 
 def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
-    """Return the quads between M rows of N vertices."""
+    """Return the quads of a grid of M x N vertices."""
     flags, m, n = (int(value) for value in drawing.integers[start, :3])
     if drawing.integers[start, 5]:
         message = (
-            f"{file} has a polygon mesh that is a smoothed surface, whose faces are not in the"
-            " file: export it as 3DFACE"
+            f"{file} has a smoothed polygon mesh, whose faces are not stored in the file: export "
+            "it as 3DFACE"
         )
         raise MeshError(message)
     count = rows.stop - rows.start
     if m < 2 or n < 2 or m * n != count:
         message = (
-            f"{file} has a polygon mesh of {m} x {n} vertices with {count:,} of them: export the"
+            f"{file} has a polygon mesh of {m} x {n} vertices, but stores {count:,}: export the"
             " drawing again"
         )
         raise MeshError(message)
@@ -773,7 +784,7 @@ def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces
 
 
 def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield each MESH: its cage, whatever it is smoothed to."""
+    """Yield the control cage of each MESH, regardless of smoothing."""
     for row in drawing.rows(_MESH, rows).tolist():
         number = int(np.searchsorted(drawing.meshes, row))
         last_place, last_corner = drawing.mesh_ends[number].tolist()
@@ -782,8 +793,8 @@ def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Face
         if drawing.integers[row, 0]:
             name = drawing.names[layer] if layer >= 0 else "0"
             message = (
-                f"{file} has a MESH on layer {name!r} that is shown smoothed: its faces are read as"
-                " they are stored"
+                f"{file} has a MESH on layer {name!r} that is shown smoothed: its unsmoothed "
+                "faces are read"
             )
             warn(message)
         if drawing.integers[row, 3] or places % 3:
@@ -796,7 +807,7 @@ def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Face
 
 
 def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
-    """Return the corners and sizes of faces that are written as their size, then their corners."""
+    """Return corners and sizes of faces, each stored as its size followed by its corners."""
     width = int(numbers[0]) + 1
     if width > 1 and len(numbers) % width == 0 and (numbers[::width] == width - 1).all():
         return numbers.reshape(-1, width)[:, 1:].reshape(-1), numbers[::width]
@@ -805,7 +816,7 @@ def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
     while at < len(values):
         size = values[at]
         if size < 0 or at + size >= len(values):
-            message = f"{file} has a MESH whose list of faces is cut short: export it again"
+            message = f"{file} has a MESH whose list of faces is truncated: export it again"
             raise MeshError(message)
         kept[at] = False
         sizes.append(size)
@@ -817,7 +828,7 @@ def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write R12 text: a 3DFACE a triangle, a layer a solid, numbers that read back the same."""
+    """Write R12 text: a 3DFACE per triangle, a layer per solid, exact numbers."""
     file.write(b"0\nSECTION\n2\nENTITIES\n")
     for name, mesh in solids.items():
         layer = _SPECIAL.sub(_escaped, name)
@@ -838,6 +849,6 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
 
 
 def _escaped(character: re.Match[str]) -> str:
-    """Return a character as the numbers of its UTF-16, which every program reads alike."""
+    """Return a character as UTF-16 escapes, which every program reads the same way."""
     code = character[0].encode("utf-16-be", "surrogatepass").hex().upper()
     return "".join(f"\\U+{code[i : i + 4]}" for i in range(0, len(code), 4))

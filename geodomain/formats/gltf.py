@@ -1,4 +1,4 @@
-"""Reads the triangles of binary glTF 2.0 (.glb) where its nodes put them."""
+"""Reads binary glTF 2.0 (.glb): the triangles of its scene in scene coordinates."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126:
 _WIDTHS = {"SCALAR": 1, "VEC3": 3}
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _CORNER_BYTES = 100
-_WORK = 1 << 30  # bytes, some 10 million corners in ten seconds, whatever the file's size
-# Extensions that a file may require and that change no shape.
+_WORK = 1 << 30  # bytes: about 10 million corners in ten seconds, whatever the file size
+# Required extensions that do not change the shape.
 _HARMLESS = (
     "KHR_mesh_quantization",
     "KHR_materials_",
@@ -37,18 +37,18 @@ _BAD_TREE = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overfl
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the mesh of each node of the scene; y is up, so (x, -z, y) is (east, north, up).
+    """Return the mesh of each node; y is up, so (x, -z, y) becomes (east, north, up).
 
     Raises
     ------
     MeshError
-        If the file is damaged or asks for an extension that is not read, such as compression.
+        If the file is damaged, or requires an unsupported extension such as compression.
 
     Warns
     -----
     GeodomainWarning
-        If the file has what changes the shape and is not read: skins, morph targets, instances on
-        the GPU, nodes outside the scene; or positions in steps of a hundredth and more.
+        If the shape depends on features that are not read (skins, morph targets, GPU instances,
+        nodes outside the scene), or coordinates are quantized in steps of 0.01 or more.
     """
     file = path.name
     try:
@@ -59,7 +59,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         raise
     except _BAD_TREE as wrong:
         reason = " ".join(str(wrong).split())[:80]
-        found = f"its description is not what glTF asks for ({type(wrong).__name__}: {reason})"
+        found = f"its JSON description does not follow glTF ({type(wrong).__name__}: {reason})"
         raise damaged(file, found) from wrong
     if not parts:
         message = f"{file} has no triangles in its scene: export the wireframe as a mesh"
@@ -78,13 +78,15 @@ def _chunks(data: bytes, file: str) -> tuple[dict[str, Any], bytes]:
             file, f"{max(length, start + json_length):,} bytes", f"it has {len(data):,}"
         )
     if version != 2 or data[16:20] != b"JSON":
-        message = f"{file} is glTF of version {version}, and 2 is read: export it as glTF 2.0"
+        message = (
+            f"{file} is glTF version {version}, but only version 2 is read: export it as glTF 2.0"
+        )
         raise MeshError(message)
     memory.require_json(json_length, f"{file}: its description", MeshError)
     try:
         tree = json.loads(data[start : start + json_length])
     except (ValueError, RecursionError) as wrong:
-        raise damaged(file, f"its description is no JSON ({str(wrong)[:80]})") from wrong
+        raise damaged(file, f"its description is not valid JSON ({str(wrong)[:80]})") from wrong
     at = start + json_length
     size = int.from_bytes(data[at : at + 4], "little")
     binary = data[at + 4 : at + 8] == b"BIN\0"
@@ -98,8 +100,8 @@ def _require_extensions(tree: dict[str, Any], file: str) -> None:
     unread = [name for name in tree.get("extensionsRequired", ()) if not name.startswith(_HARMLESS)]
     if unread:
         message = (
-            f"{file} cannot be read without {listed(unread)}: export it without extensions of glTF,"
-            " that is without compression"
+            f"{file} requires the glTF extension {listed(unread)}, which is not supported: "
+            "export it without extensions, that is, without compression"
         )
         raise MeshError(message)
 
@@ -110,8 +112,10 @@ class _Scene:
     def __init__(self, tree: dict[str, Any], blob: bytes, file: str, size: int) -> None:
         self.tree, self.blob, self.file, self.size = tree, blob, file, size
         self.buffers: dict[int, bytes] = {}
-        self.meshes: dict[int, list[tuple[Faces, float]]] = {}  # with the step of their positions
-        self.step = 0.0  # the coarsest
+        self.meshes: dict[
+            int, list[tuple[Faces, float]]
+        ] = {}  # mesh faces with the quantization step of their coordinates
+        self.step = 0.0  # the coarsest step
 
     def parts(self) -> Iterator[NamedFaces]:
         """Yield the faces of each node that has a mesh."""
@@ -123,13 +127,13 @@ class _Scene:
                 yield name, faces
         if self.step >= COARSE:
             message = (
-                f"{self.file} stores positions as whole numbers of steps of up to {self.step:g} (in"
+                f"{self.file} stores coordinates rounded to steps of up to {self.step:g} (in"
                 " the unit of the file): export it in floating point"
             )
             warn(message)
 
     def _placed(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the mesh and the matrix of each node of the scene that has one, in its order."""
+        """Yield mesh and matrix of each node of the scene that has a mesh, in order."""
         nodes = self.tree.get("nodes", [])
         scenes = self.tree.get("scenes")
         children = {child for node in nodes for child in node.get("children", ())}
@@ -162,12 +166,13 @@ class _Scene:
             unread.add(f"{counted(outside, 'node')} outside its scene")
         if unread:
             message = (
-                f"{self.file} has {listed(sorted(unread))}, which are not read: look at its shape"
+                f"{self.file} has {listed(sorted(unread))}, which are not read: check the shape "
+                "of the mesh"
             )
             warn(message)
 
     def _not_read(self, node: dict[str, Any]) -> Iterator[str]:
-        """Yield what changes the shape of a node and is not read."""
+        """Yield the features of a node that change its shape and are not read."""
         if "skin" in node:
             yield "skins"
         if any("targets" in part for part in self.tree["meshes"][node["mesh"]]["primitives"]):
@@ -176,9 +181,9 @@ class _Scene:
             yield "instances on the GPU"
 
     def _require_room(self, meshes: list[int]) -> None:
-        """Refuse what would take more memory than there is: points without bytes, and copies."""
+        """Refuse a file whose accessors or repeated meshes need more memory than there is."""
         counts = [float(accessor["count"]) for accessor in self.tree.get("accessors", ())]
-        what = f"{self.file}, with accessors of so many numbers,"
+        what = f"{self.file}, with the number of values that its accessors declare,"
         memory.require(16 * sum(counts), what, MeshError)
         corners = 0.0
         for mesh in meshes:
@@ -193,7 +198,7 @@ class _Scene:
         memory.require_unpacked(_CORNER_BYTES * corners, self.size, what, MeshError, work=_WORK)
 
     def _mesh(self, number: int, matrix: NDArray[np.float64]) -> Iterator[Faces]:
-        """Yield the faces of a mesh under a matrix."""
+        """Yield the faces of a mesh, transformed by a matrix."""
         if number not in self.meshes:
             parts = (self._primitive(part) for part in self.tree["meshes"][number]["primitives"])
             self.meshes[number] = [part for part in parts if part is not None]
@@ -209,16 +214,17 @@ class _Scene:
             yield faces._replace(vertices=np.stack([x, -z, y], axis=1), corners=corners)
 
     def _primitive(self, part: dict[str, Any]) -> tuple[Faces, float] | None:
-        """Return the triangles of one part of a mesh and the step of its positions, 0 for floats.
+        """Return the triangles of one primitive and the quantization step of its coordinates.
 
-        Points and lines are None.
+        The step is 0 for floats. Primitives that are points or lines give None.
         """
         mode = part.get("mode", _TRIANGLES)
         if mode not in {_TRIANGLES, _STRIP, _FAN} or "POSITION" not in part["attributes"]:
             return None
         positions = self.tree["accessors"][part["attributes"]["POSITION"]]
         vertices = self._array(positions, 3)
-        # Floats near the origin of their node are good: its transform is of doubles.
+        # Floats near the origin of their node are accurate, because its transform is in double
+        # precision.
         kind = np.dtype(_TYPES[positions["componentType"]])
         single = kind.kind == "f" and single_resolution(vertices) >= COARSE
         step = 0.0
@@ -237,10 +243,10 @@ class _Scene:
         return faces, step
 
     def _array(self, accessor: dict[str, Any], width: int) -> NDArray[np.float64]:
-        """Return the rows of an accessor as float64, which holds all of its types."""
+        """Return the rows of an accessor as float64, which is exact for all of its types."""
         count, kind = int(accessor["count"]), np.dtype(_TYPES[accessor["componentType"]])
         if _WIDTHS.get(accessor["type"]) != width or count < 0:
-            raise damaged(self.file, f"an accessor is of {count} {accessor['type']}")
+            raise damaged(self.file, f"an accessor declares {count} {accessor['type']}")
         rows = np.zeros((count, width), dtype=kind)
         if "bufferView" in accessor:
             rows[:] = self._view(accessor, kind, count, width)
@@ -259,7 +265,7 @@ class _Scene:
     def _view(
         self, place: dict[str, Any], kind: np.dtype[Any], count: int, width: int
     ) -> NDArray[Any]:
-        """Return rows of numbers that stand in a buffer, side by side or at a stride."""
+        """Return rows of numbers from a buffer, contiguous or with a stride."""
         view = self.tree["bufferViews"][place["bufferView"]]
         data = self._buffer(view["buffer"])
         row = kind.itemsize * width
@@ -273,7 +279,7 @@ class _Scene:
             or needed > size
             or start + size > len(data)
         ):
-            raise damaged(self.file, "an accessor reaches beyond its buffer")
+            raise damaged(self.file, "an accessor extends beyond its buffer")
         if not count:
             return np.zeros((0, width), dtype=kind)
         found: NDArray[Any] = np.ndarray(
@@ -282,7 +288,7 @@ class _Scene:
         return found
 
     def _buffer(self, number: int) -> bytes:
-        """Return a buffer: the chunk of the file, or text in its description."""
+        """Return a buffer: the binary chunk, or data encoded in the description."""
         if number not in self.buffers:
             uri = self.tree["buffers"][number].get("uri")
             if uri is None:
@@ -291,14 +297,15 @@ class _Scene:
                 self.buffers[number] = base64.b64decode(uri.partition(",")[2], validate=True)
             else:
                 message = (
-                    f"{self.file} has its numbers in another file, {uri[:60]!r}: export one .glb"
+                    f"{self.file} stores its numbers in another file, {uri[:60]!r}: export a "
+                    "single .glb"
                 )
                 raise MeshError(message)
         return self.buffers[number]
 
 
 def _triangles(order: NDArray[np.int64], mode: int) -> NDArray[np.int64]:
-    """Return triangles (n, 3) of the vertices of a list, a strip or a fan, as glTF 2.0 has them."""
+    """Return triangles (n, 3) of a list, strip or fan of vertices, as defined by glTF 2.0."""
     if mode == _TRIANGLES:
         return order[: len(order) // 3 * 3].reshape(-1, 3)
     i = np.arange(max(len(order) - 2, 0))
@@ -307,16 +314,16 @@ def _triangles(order: NDArray[np.int64], mode: int) -> NDArray[np.int64]:
     else:
         made = np.stack([order[i], order[i + 1 + i % 2], order[i + 2 - i % 2]], axis=1)
     a, b, c = made.T
-    return np.asarray(made[(a != b) & (b != c) & (c != a)])  # a repeated vertex joins two strips
+    return np.asarray(made[(a != b) & (b != c) & (c != a)])  # repeated vertices join two strips
 
 
 def _times(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the product of two matrices, the same on every machine."""
+    """Multiply two matrices, with the same bits on every machine."""
     return np.asarray((a[:, :, None] * b[None]).sum(axis=1))
 
 
 def _matrix(node: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the matrix of 4 x 4 of a node: its columns, or scale, then turn, then shift."""
+    """Return the 4 x 4 matrix of a node: given directly, or as scale, rotation and translation."""
     if "matrix" in node:
         return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
     x, y, z, w = (float(value) for value in node.get("rotation", (0, 0, 0, 1)))

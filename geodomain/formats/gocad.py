@@ -1,7 +1,7 @@
-"""GOCAD's ASCII files: surfaces (TSurf), which are read and written, and block models (Voxet).
+"""GOCAD's ASCII files: reads and writes surfaces (TSurf), and reads block models (Voxet).
 
-A Voxet has a header as text and a file of numbers for each property. Its values sit on the nodes
-of a lattice, u fastest; each is taken for a block about its node. A Voxet is read alone: labels go
+A Voxet has a text header and one file of numbers per property. Its values lie at the nodes of a
+lattice, u fastest; each node is read as the centre of a block. Voxets are not written, so labels go
 to another format.
 """
 
@@ -40,7 +40,7 @@ from geodomain.tables.options import TableOptions
 # --- Surfaces.
 
 _VERTEX, _ATOM = {b"VRTX", b"PVRTX"}, {b"ATOM", b"PATOM"}
-_WORD = re.compile(r'"([^"]*)"|(\S+)')  # of a line, in quotes or not
+_WORD = re.compile(r'"([^"]*)"|(\S+)')  # in a header line, quoted or not
 _AXES = {
     **dict.fromkeys(("x", "e", "east", "easting", "eastings"), "x"),
     **dict.fromkeys(("y", "n", "north", "northing", "northings"), "y"),
@@ -50,12 +50,12 @@ _AXES = {
 
 @dataclass
 class _Object:
-    """One object on its way to faces: words as they stand, with the lines that they stand on."""
+    """One object being read: its words, and their line numbers for messages."""
 
     kind: str
     name: str = ""
     depth: bool = False
-    swapped: bool = False  # the axes are north, then east
+    swapped: bool = False  # set if the axes are north, then east
     ids: list[bytes] = field(default_factory=list)
     places: list[bytes] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -66,13 +66,16 @@ class _Object:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangles of each TSurf of a file; points, lines and grids are passed over."""
+    """Return the triangles of each TSurf in a file; skip points, lines and grids."""
     file = path.name
     objects = list(_objects(unify_lines(data), file))
     surfaces = [one for one in objects if one.kind == "tsurf"]
     if not surfaces:
         kinds = listed(list(dict.fromkeys(one.kind for one in objects)))
-        message = f"{file} is a GOCAD file of {kinds}, and only TSurf is a surface: export that"
+        message = (
+            f"{file} is a GOCAD file with {kinds}, but only TSurf objects are surfaces: "
+            "export a TSurf"
+        )
         raise MeshError(message)
     parts = [(one.name, _faces(one, file)) for one in surfaces if one.corners]
     if not parts:
@@ -83,7 +86,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _objects(text: bytes, file: str) -> Iterator[_Object]:
-    """Yield the objects of a file, each from its line GOCAD to its END."""
+    """Yield the objects of a file, each from its line GOCAD to its line END."""
     now: _Object | None = None
     braces = named = False
     for number, line in logical_lines(text):
@@ -112,9 +115,9 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
 
 
 def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
-    """Return what a line has between braces, and whether they are open after it.
+    """Return the text of a line inside header braces, and whether the braces stay open.
 
-    Braces within a value come in pairs: only the one that is over closes.
+    Braces within a value come in pairs; only an unpaired one closes the header.
     """
     text = decoded(line).strip()
     if opens:
@@ -124,7 +127,7 @@ def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
 
 
 def _read_header(now: _Object, text: str) -> None:
-    """Take the name out of `name:VALUE` or `name = VALUE`, the first one that there is."""
+    """Take the name from the first `name:VALUE` or `name = VALUE`."""
     key, colon, value = text.partition(":" if ":" in text else "=")
     if colon and key.strip().lower() == "name" and not now.name:
         value = value.strip()
@@ -133,13 +136,14 @@ def _read_header(now: _Object, text: str) -> None:
 
 
 def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
-    """Apply the order of axes, or refuse it, and refuse units that differ."""
+    """Read the order of the axes; refuse other orders and differing units."""
     key, *words = (a or b for a, b in _WORD.findall(decoded(line)))
     if key.upper() == "AXIS_UNIT":
         units = [word.casefold() for word in words[:3]]
         if len(units) == 3 and len(set(units)) > 1 and "none" not in units:
             message = (
-                f"{file}, line {number}: its axes are in {', '.join(words[:3])}: export the surface"
+                f"{file}, line {number}: its axes have the units {', '.join(words[:3])}: export "
+                "the surface"
                 " with one unit for all axes"
             )
             raise MeshError(message)
@@ -156,7 +160,7 @@ def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
 
 
 def _read_line(now: _Object, key: bytes, words: list[bytes], number: int, file: str) -> None:
-    """Sort one line of a TSurf."""
+    """Read one line of a TSurf."""
     if key in _VERTEX:
         _require_words(words, 5, number, file)
         now.ids.append(words[1])
@@ -191,7 +195,7 @@ def _cut(file: str, found: str) -> MeshError:
 
 
 def _faces(one: _Object, file: str) -> Faces:
-    """Return the triangles of one object; an atom is the point that it refers to."""
+    """Return the triangles of one object; an atom stands for the vertex that it refers to."""
     vertices = floats(one.places, file, lambda i: f"line {one.lines[i // 3]}").reshape(-1, 3)
     if one.depth:
         vertices[:, 2] *= -1
@@ -207,8 +211,8 @@ def _faces(one: _Object, file: str) -> Faces:
     if strange.any():
         first = int(strange.argmax())
         message = (
-            f"{file}, line {one.corner_lines[first // 3]}: a triangle has the corner"
-            f" {corners[first]}, and the object has no vertex of that number; export it again"
+            f"{file}, line {one.corner_lines[first // 3]}: a triangle refers to vertex "
+            f"{corners[first]}, which its object does not have; export it again"
         )
         raise MeshError(message)
     sizes = np.full(len(corners) // 3, 3, dtype=np.int64)
@@ -218,15 +222,15 @@ def _faces(one: _Object, file: str) -> Faces:
 def _points(
     ids: NDArray[np.int64], atoms: NDArray[np.int64], lines: NDArray[np.int64], file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of vertices and atoms, sorted, and the row of the vertex of each."""
+    """Return the sorted numbers of vertices and atoms, and the vertex row of each."""
     rows = np.arange(len(ids))
     if len(atoms):
         known = dict(zip(ids.tolist(), rows.tolist(), strict=True))
         for line, (name, other) in zip(lines[len(ids) :], atoms.tolist(), strict=True):
             if other not in known:
                 message = (
-                    f"{file}, line {line}: an ATOM refers to vertex {other}, which is not before"
-                    " it in its object; export the surface again"
+                    f"{file}, line {line}: an ATOM refers to vertex {other}, which must come "
+                    "before it in the same object; export the surface again"
                 )
                 raise MeshError(message)
             known.setdefault(name, known[other])
@@ -241,15 +245,15 @@ def _points(
     if twice.any():
         at = int(twice.argmax()) + 1
         message = (
-            f"{file}, line {lines[order[at]]}: vertex {names[at]} is there twice in one object;"
-            " export the surface again"
+            f"{file}, line {lines[order[at]]}: vertex {names[at]} occurs twice in one object; "
+            "export the surface again"
         )
         raise MeshError(message)
     return names, rows[order]
 
 
 def spelled(name: str) -> str:
-    """Return a name as a header can hold it: braces that are not in pairs become round ones."""
+    """Return the name as a header can hold it: unpaired braces become round brackets."""
     level = 0
     for character in name:
         level += (character == "{") - (character == "}")
@@ -259,9 +263,9 @@ def spelled(name: str) -> str:
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write a TSurf a solid, elevations upwards, numbers that read back the same."""
+    """Write one TSurf per solid, elevations upwards, with numbers that read back the same."""
     for name, mesh in solids.items():
-        # Quotes would be taken off, and a line that ends in \ goes on in the next one.
+        # Quotes would be removed, and a line that ends in \ would continue on the next line.
         value = f'"{name}"' if name[0] == name[-1] == '"' or name[-1] == "\\" else name
         file.write(f"GOCAD TSurf 1\nHEADER {{\nname:{value}\n}}\n".encode())
         file.write(b'GOCAD_ORIGINAL_COORDINATE_SYSTEM\nNAME Default\nAXIS_NAME "X" "Y" "Z"\n')
@@ -276,14 +280,14 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
 
 Lines = dict[str, list[str]]
 _WHOLE = {("IEEE", 4): ">f4", ("IEEE", 8): ">f8"}
-_LARGEST = 2.0**339  # as of a wireframe's coordinates: lengths of axes stay finite
+_LARGEST = 2.0**339  # as for a wireframe's coordinates: keeps lengths of axes finite
 _SKEW = 1e-9
-_NODE_BYTES = 64  # centroid and size of a block, while they are made
+_NODE_BYTES = 64  # working memory for the centroid and size of a block
 
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a header; FILE:NAME is one of several Voxets."""
+    """Open a Voxet header; FILE:NAME selects one of several Voxets."""
     place, wanted = split_name(path)
     refuse_columns(path, options)
     if digest is not None:
@@ -295,7 +299,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
-    """Give the words of each line of every Voxet, by its first word and number of a property."""
+    """Return the words of each line of every Voxet, by first word and property number."""
     now: Lines | None = None
     name, braces = "", False
     for _, row in logical_lines(text):
@@ -319,7 +323,10 @@ def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
                 key = f"{key} {rest.pop(0)}"
             now.setdefault(key, [word.strip('"') for word in rest])
     if now is not None:
-        message = f"{place.name} is cut short: its Voxet has no line END; copy or export it again"
+        message = (
+            f"{place.name} is cut short: the line END of its Voxet is missing; copy or "
+            "export it again"
+        )
         raise TableError(message)
 
 
@@ -341,7 +348,7 @@ class VoxetStore:
         except (TypeError, ValueError):
             values = np.empty(0)
         if values.shape != (3,) or not np.isfinite(values).all():
-            message = f"{self.name} has no three numbers {key}: export the Voxet again"
+            message = f"{self.name} needs three numbers for {key}: export the Voxet again"
             raise TableError(message)
         if (np.abs(values) > _LARGEST).any():
             message = f"{self.name} has a number in {key} beyond 2^339: export the Voxet again"
@@ -349,10 +356,12 @@ class VoxetStore:
         return values
 
     def _lattice(self) -> LatticeCells:
-        """Give a block about each node."""
+        """Return the cells: one block around each node."""
         counts = self._vector("AXIS_N")
         if (counts < 1).any() or (counts != np.round(counts)).any():
-            message = f"{self.name} has AXIS_N that is no count of nodes: export the Voxet again"
+            message = (
+                f"{self.name} has an AXIS_N that is not a number of nodes: export the Voxet again"
+            )
             raise TableError(message)
         origin = self._vector("AXIS_O", (0.0, 0.0, 0.0))
         axes = np.array([self._vector(f"AXIS_{axis}") for axis in "UVW"])
@@ -362,7 +371,7 @@ class VoxetStore:
         span = self._vector("AXIS_MAX", (1.0, 1.0, 1.0)) - low
         lengths = np.linalg.norm(axes, axis=1)
         if (lengths == 0).any() or ((span == 0) & (counts > 1)).any():
-            message = f"{self.name} has an axis without length: export the Voxet again"
+            message = f"{self.name} has an axis of length 0: export the Voxet again"
             raise TableError(message)
         self._require_square(axes, lengths)
         what = f"{self.name}, of {' x '.join(f'{n:,.0f}' for n in counts)} nodes,"
@@ -379,29 +388,31 @@ class VoxetStore:
             u, v, w = (part * length for part, length in zip(nodes, lengths, strict=True))
             place = (float(origin[0]), float(origin[1]), float(origin[2]))
             matrix = (axes / lengths[:, None]).T
-            return LatticeCells("a Voxet, turned,", (u, v, w), place, matrix, lengths=(du, dv, dw))
+            return LatticeCells("a rotated Voxet,", (u, v, w), place, matrix, lengths=(du, dv, dw))
         x, y, z = (origin[n] + axes[n, n] * nodes[n] for n in range(3))
         return LatticeCells("a Voxet", (x, y, z), lengths=(du, dv, dw))
 
     def _steps(self, counts: Floats, span: Floats, lengths: Floats) -> Floats:
-        """Give the distance of nodes, in lengths of the axes; that of a lone node is AXIS_D."""
+        """Return the node spacing as fractions of the axes; AXIS_D is used for a single node."""
         alone = self._vector("AXIS_D", tuple(lengths * np.where(span, span, 1.0))) / lengths
         with np.errstate(divide="ignore", invalid="ignore"):
             steps: Floats = np.where(counts > 1, span / (counts - 1), np.abs(alone))
         if (steps == 0).any():
-            message = f"{self.name} has nodes without a distance: export the Voxet again"
+            message = f"{self.name} has no distance between its nodes: export the Voxet again"
             raise TableError(message)
         return steps
 
     def _require_square(self, axes: Floats, lengths: Floats) -> None:
-        """Refuse skew axes: between them are no blocks."""
+        """Require perpendicular axes, because skew cells are not blocks."""
         unit = axes / lengths[:, None]
         if (np.abs(unit @ unit.T - np.eye(3)) > _SKEW).any():
-            message = f"{self.name} has axes that are not at right angles: its cells are no blocks"
+            message = (
+                f"{self.name} has axes that are not at right angles, so its cells are not blocks"
+            )
             raise TableError(message)
 
     def _bytes(self) -> int:
-        """Count the bytes of the header and of the files of its properties."""
+        """Count the bytes of the header and of the property files."""
         sizes = [len(words) and self._file_of(words) for words in self._files()]
         files = sum(one.stat().st_size for one in sizes if one and one.is_file())
         return self.status.st_size + files
@@ -410,36 +421,39 @@ class VoxetStore:
         return [words for key, words in self._lines.items() if key.startswith("PROP_FILE ")]
 
     def _file_of(self, words: list[str]) -> Path:
-        """Give the file of a property, beside the header."""
+        """Return the path of a property file, next to the header."""
         return self._place.parent / Path(" ".join(words).replace("\\", "/")).name
 
     def close(self) -> None:
-        """Have nothing to close: the header has been read."""
+        """Do nothing: the header has been read already."""
 
     @property
     def memory(self) -> int:
-        """What is written: centroids, sizes and all properties."""
+        """Memory for the output: centroids, sizes and all properties."""
         return (64 + 16 * len(self.columns)) * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Say what the file is."""
+        """Describe the file."""
         return {"format": f"GOCAD, {self.cells.say()}, blocks about its nodes"}
 
     def values(self, column: int) -> Values:
-        """Give a property, NaN where it has none."""
+        """Return the values of a property, with NaN where a value is missing."""
         return self._held(column)
 
     def _read(self, column: int) -> Values:
         number = self._numbers[column]
         file = self._file_of(self._lines[f"PROP_FILE {number}"])
         if not file.is_file():
-            message = f"{self.name}: {file.name}, with {self.columns[column]!r}, is not beside it"
+            message = (
+                f"{self.name}: the file {file.name} with the property "
+                f"{self.columns[column]!r} is not in the same folder"
+            )
             raise TableError(message)
         start, kind = self._whole(number, "PROP_OFFSET", 0), self._type(number)
         if start + self.cells.count * kind.itemsize > file.stat().st_size or start < 0:
             message = (
-                f"{file.name} is cut short: {self.name} promises {self.cells.count:,} numbers of "
-                f"{kind.itemsize} bytes; copy or export them again"
+                f"{file.name} is too short: {self.name} declares {self.cells.count:,} numbers of "
+                f"{kind.itemsize} bytes each; copy or export both files again"
             )
             raise TableError(message)
         with Unchanged(file), file.open("rb") as raw:
@@ -448,7 +462,7 @@ class VoxetStore:
         return self._present(values, number)
 
     def _present(self, values: NDArray[np.generic], number: str) -> NDArray[np.float64]:
-        """Give doubles with NaN for the value that stands for none."""
+        """Return doubles, with NaN in place of the no-data value."""
         with np.errstate(invalid="ignore"):
             doubles = as_float64(values)
         word = " ".join(self._lines.get(f"PROP_NO_DATA_VALUE {number}", []))
@@ -463,23 +477,29 @@ class VoxetStore:
     def _whole(self, number: str, key: str, default: int) -> int:
         word = " ".join(self._lines.get(f"{key} {number}", [str(default)]))
         if not (word.isascii() and word.isdigit() and len(word) < 19):
-            message = f"{self.name}: {key} is {word!r}, no whole number; export the Voxet again"
+            message = (
+                f"{self.name}: {key} is {word!r}, which is not a whole number; export the "
+                "Voxet again"
+            )
             raise TableError(message)
         return int(word)
 
     def _type(self, number: str) -> np.dtype[np.generic]:
-        """Give the type of a property's numbers."""
+        """Return the NumPy type of a property."""
         size = self._whole(number, "PROP_ESIZE", 4)
         kind = " ".join(self._lines.get(f"PROP_ETYPE {number}", ["IEEE"])).upper()
         if size in (1, 2) and kind in ("IEEE", "INTEGER"):
             signed = self._whole(number, "PROP_SIGNED", 1)
             return np.dtype(f">{'i' if signed else 'u'}{size}")
         if (kind, size) not in _WHOLE:
-            message = f"{self.name}: a property of {size} bytes of {kind} is not read: export IEEE"
+            message = (
+                f"{self.name}: properties stored as {kind} of {size} bytes are not supported: "
+                "export IEEE"
+            )
             raise TableError(message)
         return np.dtype(_WHOLE[kind, size])
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write blocks, properties and labels as the extension of the output says."""
+        """Write blocks, properties and labels in the format of the output's extension."""
         held = {name: self.values(number) for number, name in enumerate(self.columns)}
         write_blocks(blocks_of(self.cells, held, new), target, destination.path)

@@ -1,6 +1,7 @@
-"""Block models of GSLIB (GeoEAS): gridded values as text, x fastest; labels are codes.
+"""Block models of GSLIB (GeoEAS): text tables of gridded values, x fastest.
 
-Each row stays as it was, and gets its code at its end, because the format holds numbers alone.
+Rows are copied unchanged and get a code at their end; codes are used as labels because the format
+stores only numbers.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
 _HEAD = 1 << 16
-_LINES = 1 << 16  # bytes of lines that are read at a time, at least
+_LINES = 1 << 16  # minimum bytes of lines that are read at a time
 _NONE, _LOST = "0", "-999"
-# Of rows without a label where 0 is the code of the background.
+# Code of rows without a label if 0 is the code of the background.
 _UNASSIGNED = "-99"
 
 
-# --- The head: title, number of columns, perhaps a grid, and names.
+# --- The head: title, number of columns, an optional grid, and names.
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|[-+]?inf", re.IGNORECASE)
 _MOST = 1000  # columns
@@ -43,14 +44,14 @@ _OFF = re.compile(rb"(ST)?C?N?4?n?OFF$", re.IGNORECASE)
 
 
 class GslibHead(NamedTuple):
-    """What the head says.
+    """Content of the head.
 
     Attributes
     ----------
     names : tuple of str
     grid : Grid, optional
     realisations : int
-        How often the grid comes; 0 where the rows are to tell.
+        Number of realisations; 0 if it follows from the number of rows.
     lines : tuple of bytes
         The lines of the head, with their ends.
     """
@@ -62,14 +63,14 @@ class GslibHead(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Count the bytes before the first row."""
+        """The bytes before the first row."""
         return sum(map(len, self.lines))
 
 
 def read_head(data: bytes) -> GslibHead | None:
-    """Return the head of a table that begins with such bytes, None where it is none.
+    """Read the head of a table from its first bytes; None if it is not a GSLIB table.
 
-    The first row must be there, with a number for each name.
+    The bytes must include the first row, with a number for each name.
     """
     lines = data.split(b"\n", _MOST + 3)
     if len(lines) < 4:
@@ -95,13 +96,13 @@ def read_head(data: bytes) -> GslibHead | None:
 
 
 def is_table(data: bytes) -> bool:
-    """Tell whether data begins like a GSLIB table; a wireframe in OFF may do so, too."""
+    """Return whether data begins like a GSLIB table; a wireframe in OFF may look similar."""
     title = data.split(b"\n", 1)[0].strip()
     return read_head(data) is not None and not _OFF.match(title)
 
 
 def number_of(word: bytes) -> float:
-    """Return a number, whose exponent may be Fortran's, as in 1.0D0; ValueError for others."""
+    """Parse a number, including Fortran exponents such as 1.0D0; raise ValueError for others."""
     try:
         return float(word)
     except ValueError:
@@ -111,7 +112,7 @@ def number_of(word: bytes) -> float:
 
 
 def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
-    """Return the grid that stands after the count of columns, and its realisations."""
+    """Return the grid given after the number of columns, and its number of realisations."""
     if len(numbers) < 9:
         return None, 1
     try:
@@ -127,7 +128,7 @@ def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a table, whose grid is in its second line or is given."""
+    """Open a table whose grid is given by its second line or by the caller."""
     place = Path(path)
     refuse_columns(path, options)
     if digest is not None:
@@ -137,8 +138,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         status = os.fstat(file.fileno())
         if head is None:
             message = (
-                f"{place.name} is no GSLIB table: after a title and the number of columns, a name "
-                "a line and rows of numbers are expected"
+                f"{place.name} is not a GSLIB table: expected a title line, the number of "
+                "columns, one column name per line, then rows of numbers"
             )
             raise TableError(message)
         grid = options.gslib_grid or head.grid
@@ -148,7 +149,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
                 "gslib_grid='NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ', or export points as CSV with a header"
             )
             raise TableError(message)
-        if grid is not head.grid:  # as many realisations as there are rows for
+        if grid is not head.grid:  # the rows determine the number of realisations
             head = head._replace(realisations=0)
         store = GslibStore(file, head, grid, place.name, status)
         yield CellModel(store, options)
@@ -156,28 +157,28 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 @dataclass(frozen=True)
 class Repeated:
-    """A lattice of cells that comes several times, once for each realisation."""
+    """A lattice of cells that is repeated for each realisation."""
 
     lattice: LatticeCells
     times: int
 
     @property
     def count(self) -> int:
-        """Count the cells."""
+        """The number of cells in all realisations."""
         return self.lattice.count * self.times
 
     @property
     def axes(self) -> Floats:
-        """Give the directions of the edges, a row each."""
+        """The directions of the edges, one row per axis."""
         return self.lattice.axes
 
     def say(self) -> str:
-        """Say how many there are along each axis."""
+        """Describe the lattice by its number of cells along each axis."""
         repeats = f", {self.times} realisations" if self.times > 1 else ""
         return self.lattice.say() + repeats
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give the cells of each realisation."""
+        """Yield the cells of each realisation."""
         for number in range(self.times):
             start = number * self.lattice.count
             for where, centres, sizes in self.lattice.chunks():
@@ -193,7 +194,7 @@ class GslibStore:
         self.name, self.status, self.columns = name, status, head.names
         self._file, self._head = file, head
         rows = grid.count * max(head.realisations, 1)
-        if rows > status.st_size // 2:  # a row has a digit and a line end at least
+        if rows > status.st_size // 2:  # a row has at least a digit and a line end
             self._refuse_count(rows, "fewer")
         x, y, z = (
             first + (np.arange(count + 1, dtype=np.float64) - 0.5) * np.float64(size)
@@ -212,7 +213,7 @@ class GslibStore:
 
     def _refuse_count(self, rows: int, found: str) -> None:
         message = (
-            f"{self.name} has {found} rows, and its grid {rows:,} cells: correct the grid, or "
+            f"{self.name} has {found} rows, but its grid has {rows:,} cells: correct the grid, or "
             "export the file again"
         )
         raise TableError(message)
@@ -223,25 +224,25 @@ class GslibStore:
 
     @property
     def memory(self) -> int:
-        """The numbers of some columns."""
+        """Memory for the numbers of a few columns."""
         return 32 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Say what the file is."""
+        """Describe the file."""
         return {"format": f"GSLIB, {self.cells.say()}"}
 
     def _lines(self) -> Iterator[bytes]:
-        """Give the lines after the head, with their ends."""
+        """Yield the lines after the head, with their line ends."""
         self._file.seek(self._head.size)
         while lines := self._file.readlines(_LINES):
             yield from lines
 
     def _rows(self) -> Iterator[bytes]:
-        """Give the lines that are not blank."""
+        """Yield the lines that are not blank."""
         return (line for line in self._lines() if not line.isspace())
 
     def values(self, column: int) -> Values:
-        """Give a column of numbers."""
+        """Return a column of numbers."""
         return self._held(column)
 
     def _read(self, column: int) -> Values:
@@ -252,16 +253,19 @@ class GslibStore:
             raise
         except ValueError as error:
             reason = str(error).split(": ")[-1]
-            message = f"{self.name}: the column {self.columns[column]!r} holds {reason}, no number"
+            message = (
+                f"{self.name}: the column {self.columns[column]!r} contains {reason}, which "
+                "is not a number"
+            )
             raise TableError(message) from None
 
     def _words(self, number: int, line: bytes) -> list[bytes]:
-        """Give the cells of a row, one for each column."""
+        """Return the cells of a row, one for each column."""
         words = line.split()
         if len(words) != len(self.columns):
             message = (
                 f"{self.name}, row {number + 1:,} has {len(words)} numbers for "
-                f"{len(self.columns)} columns: write each cell of the grid on a line of its own"
+                f"{len(self.columns)} columns: write each cell of the grid on its own line"
             )
             raise TableError(message)
         return words
@@ -292,36 +296,42 @@ class GslibStore:
         target.write(memoryview(b"".join(block)))
 
     def _numbers_of(self, column: NewColumn, values: NewCells) -> list[bytes | None]:
-        """Give the number of each row."""
+        """Return the number to write in each row."""
         lost = int(np.isnan(values).sum())
         if lost:
-            warn(f"{self.name} holds numbers alone: {_LOST} is no {column.name}, of {lost:,} rows")
+            warn(
+                f"{self.name} can store only numbers: {lost:,} rows without {column.name} get "
+                f"{_LOST}"
+            )
         return [
             (_LOST if value != value else shortest(value)).encode() for value in values.tolist()
         ]
 
     def _codes_of(self, column: NewColumn) -> list[bytes | None]:
-        """Give the number of each code, None for a cell that is kept."""
+        """Return the number for each code; None for cells that keep their value."""
         cells = column.cells
         if not column.numeric:
             names = list(dict.fromkeys(cell for cell in cells if cell))
             numbers = {name: str(place) for place, name in enumerate(names, 1)}
             said = ", ".join(f"{name} is {number}" for name, number in numbers.items())
-            warn(f"{self.name} holds numbers alone: {said}, and {_NONE} is no label")
+            warn(
+                f"{self.name} can store only numbers: {said}, and {_NONE} for rows without a label"
+            )
             cells = tuple(numbers.get(cell, "") for cell in cells)
         none = _NONE
         if "" in cells and column.default == _NONE and _UNASSIGNED not in cells:
-            none = _UNASSIGNED  # the background is 0, by its code
+            none = _UNASSIGNED  # code 0 means background
         elif "" in cells and column.numeric and _NONE in cells:
             message = (
-                f"{self.name} holds numbers alone, and {_NONE}, for rows without a domain, is a "
-                "domain's code: give background_code and unassigned_code"
+                f"{self.name} can store only numbers, and the code for rows without a domain, "
+                f"{_NONE}, is already the code of a domain: give background_code and "
+                "unassigned_code"
             )
             raise TableError(message)
         return [*((cell or none).encode() for cell in cells), None]
 
     def _head_with(self, columns: Sequence[NewColumn]) -> list[bytes]:
-        """Give the lines of the head with more columns."""
+        """Return the lines of the head with the new column names."""
         title, second, *names = self._head.lines
         end = second[len(second.rstrip()) :]
         count = b"%d" % (len(names) + len(columns))
@@ -334,13 +344,13 @@ class GslibStore:
 
 
 def _added(line: bytes, cells: Sequence[bytes | None]) -> bytes:
-    """Give a row with more cells before its end."""
+    """Return a row with more cells at its end."""
     body = line.rstrip()
     return body + b"".join(b" " + cell for cell in cells if cell is not None) + line[len(body) :]
 
 
 def _put(line: bytes, at: int, cell: bytes | None) -> bytes:
-    """Give a row with another cell in a place."""
+    """Return a row with one cell replaced."""
     if cell is None:
         return line
     parts = re.split(rb"(\s+)", line)

@@ -1,4 +1,4 @@
-"""Reads the triangulated surfaces of LandXML; knows no other format."""
+"""Reads the triangulated surfaces of LandXML."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from geodomain.mesh.polygons import Faces
 
 _DEEPEST = 1000
 _CLIPS = {"outer", "void", "island"}
-# What LandXML calls the same unit of lengths and of elevations, which know of one foot only.
+# LandXML's names of one unit, for lengths and for elevations, which distinguish no kinds of foot.
 _FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
 
 
 class _Surface:
-    """One surface on its way to faces: ids and words as they stand."""
+    """One surface being read: ids and words as text."""
 
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, ""
@@ -29,15 +29,15 @@ class _Surface:
 
 
 class _Parser:
-    """What expat calls, element by element."""
+    """Handlers for expat's events."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.surfaces: list[_Surface] = []
         self._inside: list[str] = []
         self._text: list[str] = []
-        self._surface = 0  # how deep the surface is that is being read, 0 for none
-        self._point_or_face = 0  # how deep the one is that is being read, 0 for none
+        self._surface = 0  # nesting depth within the current surface, 0 outside
+        self._point_or_face = 0  # nesting depth of the current point or face, 0 outside
         self.clipped: str | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -46,8 +46,8 @@ class _Parser:
         self._inside.append(tag)
         if len(self._inside) > _DEEPEST:
             message = (
-                f"{self.file} has more than {_DEEPEST:,} elements inside each other, which no"
-                " LandXML has: export it again"
+                f"{self.file} nests more than {_DEEPEST:,} elements, which valid LandXML never "
+                "does: export it again"
             )
             raise MeshError(message)
         if tag in {"Metric", "Imperial"} and parent == "Units":
@@ -62,7 +62,7 @@ class _Parser:
             now.ids.append(attributes.get("id", ""))
             self._point_or_face = len(self._inside)
         elif tag == "F" and parent == "Faces":
-            if attributes.get("i") != "1":  # an invisible face is no part of it
+            if attributes.get("i") != "1":  # invisible faces are not part of the surface
                 self._point_or_face = len(self._inside)
         elif tag == "Definition":
             now.kind = attributes.get("surfType", "")
@@ -71,7 +71,7 @@ class _Parser:
         self._text = []
 
     def text(self, text: str) -> None:
-        if self._point_or_face == len(self._inside):  # and not of a Feature within it
+        if self._point_or_face == len(self._inside):  # unlike a name of a Feature within it
             self._text.append(text)
 
     def end(self, tag: str) -> None:
@@ -84,7 +84,7 @@ class _Parser:
         self._inside.pop()
 
     def _require_one_unit(self, attributes: dict[str, str]) -> None:
-        """Refuse elevations in another unit than the lengths: nobody says whose the points' are."""
+        """Require one unit for lengths and elevations; otherwise the unit of points is unknown."""
         across, up = (attributes.get(key, "") for key in ("linearUnit", "elevationUnit"))
         across, up = across or up, up or across
         if _FEET.get(across.casefold(), across) != _FEET.get(up.casefold(), up):
@@ -100,7 +100,7 @@ class _Parser:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangulated surfaces; boundaries, breaklines and contours are passed over."""
+    """Return the triangulated surfaces; skip boundaries, breaklines and contours."""
     found = _parse(data, path.name)
     parts = [(one.name, _faces(one, path.name)) for one in found.surfaces if one.faces]
     if not parts:
@@ -113,8 +113,8 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         raise MeshError(message)
     if found.clipped is not None:
         message = (
-            f"{path.name}: surface {found.clipped!r} has boundaries that clip it where it is drawn;"
-            " all of its triangles are read"
+            f"{path.name}: surface {found.clipped!r} has boundaries that clip it when it is "
+            "drawn; all of its triangles are read"
         )
         warn(message)
     warn_of_repeats([name for name, _ in parts], path.name)
@@ -133,7 +133,7 @@ def _parse(data: bytes, file: str) -> _Parser:
     except (expat.ExpatError, ValueError, LookupError) as wrong:
         if isinstance(wrong, MeshError):
             raise
-        message = f"{file} is cut short or no XML ({wrong}): copy or export the file again"
+        message = f"{file} is truncated or not XML ({wrong}): copy or export the file again"
         raise MeshError(message) from None
     return found
 
@@ -149,15 +149,15 @@ def _faces(one: _Surface, file: str) -> Faces:
     places = floats(tokens, file, lambda i: f"point {one.ids[i // 3]!r}").reshape(-1, 3)
     rows = {name: i for i, name in enumerate(one.ids)}
     if len(rows) < len(one.ids):
-        message = f"{file}: surface {one.name!r} has two points of one id: export it again"
+        message = f"{file}: surface {one.name!r} has two points with the same id: export it again"
         raise MeshError(message)
     faces = [face.split() for face in one.faces]
     try:
         corners = [rows[name] for face in faces for name in face]
     except KeyError as unknown:
         message = (
-            f"{file}: a face of surface {one.name!r} refers to point {unknown}, which is not"
-            " there: export it again"
+            f"{file}: a face of surface {one.name!r} refers to point {unknown}, which does not "
+            "exist: export it again"
         )
         raise MeshError(message) from None
     sizes = np.array([len(face) for face in faces], dtype=np.int64)

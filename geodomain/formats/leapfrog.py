@@ -1,4 +1,4 @@
-"""Reads and writes Leapfrog's .msh; knows no other format."""
+"""Reads and writes Leapfrog's .msh."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from geodomain.formats.solids import NamedFaces
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
-_MARK = bytes.fromhex("ff0ff0001bde8342cac0f33f")  # before the arrays, always the same
+_MARK = bytes.fromhex("ff0ff0001bde8342cac0f33f")  # bytes before the arrays, always the same
 _LINE = re.compile(rb"^[ \t]*([^\s\[]\S*)\s+(\w+)\s+(\d+)\s+(\d+)\s*;", re.MULTILINE)
 _TYPES = {b"double": "<f8", b"float": "<f4", b"integer": "<i4", b"short": "<i2", b"byte": "<u1"}
 _HEAD = 1 << 16
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the one mesh of a file; arrays other than Location and Tri are passed over."""
+    """Return the single mesh of a file; skip arrays other than Location and Tri."""
     arrays = _arrays(data, path.name)
     missing = [name for name in ("Location", "Tri") if name not in arrays]
     if missing:
-        message = f"{path.name} has no array {missing[0]!r}: it is no mesh of triangles"
+        message = f"{path.name} has no array {missing[0]!r}: it is not a triangle mesh"
         raise MeshError(message)
     vertices, corners = arrays["Location"], arrays["Tri"]
     if vertices.dtype.kind != "f" or corners.dtype.kind == "f":
@@ -43,7 +43,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]:
-    """Return the two arrays that a mesh needs, three numbers a row."""
+    """Return the two arrays of a mesh, with three numbers per row."""
     start = data.find(b"[binary]", 0, _HEAD)
     if start < 0:
         raise damaged(file, "it has no line [binary]")
@@ -53,7 +53,7 @@ def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]
     ]
     for name, kind, _, _ in index:
         if kind not in _TYPES:
-            raise damaged(file, f"the array {name!r} is of the unknown type {kind.decode()!r}")
+            raise damaged(file, f"the array {name!r} has the unknown type {kind.decode()!r}")
     sizes = [math.prod((np.dtype(_TYPES[kind]).itemsize, m, n)) for _, kind, m, n in index]
     at = len(data) - sum(sizes)  # the file ends with the last array
     before = data[start + 8 : at] if at > start else b""
@@ -72,7 +72,7 @@ def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:
-    """Write vertices in double precision and triangles as they are."""
+    """Write vertices in double precision, and triangles."""
     counts = len(mesh.vertices), len(mesh.triangles)
     file.write(b"%%ARANZ-1.0\n\n[index]\nLocation Double 3 %d;\nTri Integer 3 %d;\n\n" % counts)
     file.write(b"[binary]" + _MARK)

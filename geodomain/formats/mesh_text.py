@@ -1,4 +1,4 @@
-"""Merges vertices whose coordinates are equal as numbers; never vertices that are merely near."""
+"""Shared reading and writing of text meshes: numbers, lines, and merging of equal vertices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodomain.formats.registry import BYTE_ORDER_MARK, unify_lines
 
 
 def merge_equal(vertices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Merge the rows that are equal number by number.
+    """Merge vertices with equal coordinates; vertices that are only close stay separate.
 
     Parameters
     ----------
@@ -31,21 +31,21 @@ def merge_equal(vertices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     unique : ndarray of shape (m, 3), float64
         The distinct rows in the order in which they first appear; no -0.0.
     index : ndarray of shape (n,), int64
-        Where each row went: ``unique[index]`` equals ``vertices``.
+        Index of each row in `unique`: ``unique[index]`` equals ``vertices``.
     """
     first, group = meshes.group_equal(vertices)
     return vertices[first] + 0.0, group
 
 
-# --- Numbers and lines of text mesh files, with the place of what cannot be read; no format.
+# --- Numbers and lines of text mesh files, with the position of errors.
 
-_ROWS = 1 << 16  # written at a time
+_ROWS = 1 << 16  # rows written at a time
 
 
 def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
-    r"""Yield each line with its number, from 1; one that ends in \ goes on in the next one.
+    r"""Yield each logical line with its number, from 1; a trailing \ continues a line.
 
-    Comments do not go on.
+    Comments are not continued.
     """
     lines = enumerate(text.split(b"\n"), 1)
     if b"\\" not in text:
@@ -60,7 +60,7 @@ def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def decoded(text: bytes) -> str:
-    """Return a name as UTF-8, or as the Windows text that it is otherwise."""
+    """Decode a name as UTF-8, or otherwise as Windows text."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:
@@ -68,7 +68,7 @@ def decoded(text: bytes) -> str:
 
 
 def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
-    """Return the nearest float64 of each token; `place` says where token number i stands."""
+    """Return each token as the nearest float64; `place(i)` describes the position of token i."""
     try:
         _require_plain(tokens)
         return np.array(tokens, dtype=np.float64)
@@ -78,7 +78,7 @@ def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> N
 
 
 def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.int64]:
-    """Return the integer of each token; `place` says where token number i stands."""
+    """Return each token as an integer; `place(i)` describes the position of token i."""
     try:
         _require_plain(tokens)
         return np.array(tokens, dtype=np.int64)
@@ -88,7 +88,7 @@ def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) ->
 
 
 def _require_plain(tokens: Sequence[bytes]) -> None:
-    """Raise for what Python takes for a number and no other program does: 1_000, Arabic digits."""
+    """Raise for numbers that only Python accepts: 1_000, Arabic digits."""
     text = b"".join(tokens)
     if b"_" in text or not text.isascii():
         raise ValueError
@@ -102,7 +102,7 @@ def _refuse(
     *,
     whole: bool,
 ) -> None:
-    """Raise for the first token that does not parse."""
+    """Raise for the first token that cannot be parsed."""
     for i, token in enumerate(tokens):
         text = token.decode("utf-8", "replace")
         try:
@@ -114,7 +114,7 @@ def _refuse(
 
 
 def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
-    """Return the error for a word that stands where a number must."""
+    """Return the error for a word that should be a number."""
     message = (
         f"{place}: {word!r} is not a {'whole ' if whole else ''}number; correct it or export the"
         " wireframe again"
@@ -123,16 +123,16 @@ def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
 
 
 def truncated(name: str, promised: str, found: str) -> MeshError:
-    """Return the error for a file that is shorter than its header says."""
+    """Return the error for a file that is shorter than its header states."""
     message = (
-        f"{name} is cut short: its header promises {promised}, but {found};"
+        f"{name} is cut short: its header declares {promised}, but {found};"
         " copy or export the file again"
     )
     return MeshError(message)
 
 
 def damaged(name: str, found: str) -> MeshError:
-    """Return the error for a file that is not what its format asks for."""
+    """Return the error for a file that violates its format."""
     return MeshError(f"{name} is damaged: {found}; copy or export the file again")
 
 
@@ -141,7 +141,7 @@ def number_lines(
 ) -> Iterator[bytes]:
     """Yield blocks of lines: the key, then the shortest numbers that read back the same.
 
-    Where lines are numbered, from 1, the number of the line follows the key.
+    If lines are numbered, the number follows the key, from 1.
     """
     for start in range(0, len(rows), _ROWS):
         columns = [map(repr, column) for column in rows[start : start + _ROWS].T.tolist()]
@@ -151,16 +151,16 @@ def number_lines(
         yield (key + f"\n{key}".join(lines) + "\n").encode("ascii")
 
 
-# --- The compiled readers of wireframes written as text: a handle to each; no format, no message.
+# --- Compiled readers of wireframes written as text, each used through a handle.
 
 Integers: TypeAlias = NDArray[np.int64]
 
-_SMALL = 1 << 20  # bytes that are not worth a second thread
+_SMALL = 1 << 20  # bytes too few for several threads
 
 
 @dataclass(frozen=True)
 class TextReader:
-    """Hold one text that the core reads, and the bytes of it."""
+    """Handle of a text that the core has read, with its bytes."""
 
     kind: str
     address: ctypes.c_void_p
@@ -168,17 +168,17 @@ class TextReader:
     start: int
 
     def told(self, count: int) -> list[int]:
-        """Return the counts that the reader tells, then the fault and where it is."""
+        """Return the reader's counts, then the fault and its position."""
         out = np.zeros(count, dtype=np.int64)
         _function(f"{self.kind}_told")(self.address, out)
         return [int(value) for value in out]
 
     def take(self, *arrays: Floats | Integers) -> None:
-        """Fill the arrays with what was read."""
+        """Fill the arrays with the values that were read."""
         _function(f"{self.kind}_take")(self.address, *arrays)
 
     def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
-        """Round the numbers that need more than their first digits, by Python's arithmetic."""
+        """Round, with Python's arithmetic, the numbers that need more than their first digits."""
         cells = places.reshape(-1)
         for slot, begin, end in unsure.tolist():
             cells[slot] = float(self.data[self.start + begin : self.start + end])
@@ -188,18 +188,18 @@ class TextReader:
 def reading(
     kind: str, data: bytes, *options: int, start: int = 0, end: int | None = None
 ) -> Iterator[TextReader]:
-    """Read a text, or a stretch of it; what was read is gone when the context ends.
+    """Read a text, or part of it; the result is freed at the end of the context.
 
     Parameters
     ----------
     kind : {"obj", "stl", "words"}
-        Which of the readers of `kernels/launch/wireframe_text.cpp`.
+        Reader in `kernels/launch/wireframe_text.cpp`.
     data : bytes
         The file.
     *options : int
-        What else the reader is given.
+        Further arguments of the reader.
     start, end : int
-        Where the text starts and ends in the file.
+        Start and end of the text in the file.
     """
     size = (len(data) if end is None else end) - start
     first, address = np.frombuffer(data, dtype=np.uint8)[start:], ctypes.c_void_p()
@@ -212,7 +212,7 @@ def reading(
 
 @dataclass(frozen=True)
 class WordReader:
-    """Hold a text whose words are rows of tables, whatever lines they stand on."""
+    """Text whose words are rows of tables, regardless of line breaks."""
 
     reader: TextReader
     count: int
@@ -223,23 +223,23 @@ class WordReader:
         return self.reader.data
 
     def place(self, word: int) -> int:
-        """Return the byte of the file where a word starts."""
+        """Return the position of a word in the file, in bytes."""
         return self.reader.start + core().words_place(self.reader.address, word)
 
     def split(self, word: int) -> list[bytes]:
-        """Return the words from one on."""
+        """Return the words from the given one onwards."""
         return self.data[self.place(word) :].split()
 
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
     ) -> tuple[int, int, int, int]:
-        """Fill a table with the words from `first` on; `kinds` says what each column holds.
+        """Fill a table with words from `first` onwards; `kinds` gives the type of each column.
 
         Returns
         -------
         fault, row, begin, end : int
-            The first word that its column has no place for, and where it is in the file; fault 0
-            is none.
+            The first word that does not fit its column, and its position in the file; fault 0
+            means no fault.
         """
         told = np.zeros(5, dtype=np.int64)
         core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
@@ -253,13 +253,13 @@ class WordReader:
 
 @contextmanager
 def reading_words(data: bytes, start: int) -> Iterator[WordReader]:
-    """Read the words of a file from a byte on."""
+    """Read the words of a file from a byte position onwards."""
     with reading("words", data, start=start) as reader:
         yield WordReader(reader, core().words_count(reader.address))
 
 
 def _threads(size: int) -> int:
-    """Return the threads worth starting for this many bytes."""
+    """Return how many threads to use for this many bytes."""
     return 1 if size < _SMALL else thread_count(None)
 
 
@@ -269,7 +269,7 @@ def _function(name: str) -> CoreFunction:
 
 
 def plain_lines(data: bytes) -> bytes:
-    """Return the text with lines that end in LF or CR LF; a copy only where there are others."""
+    """Return the text with line ends LF or CR LF; copy it only if it has others."""
     has_one = ctypes.c_int32()
     core().text_has_lone_return(data, len(data), _threads(len(data)), has_one)
     if has_one:
@@ -278,10 +278,10 @@ def plain_lines(data: bytes) -> bytes:
 
 
 def line_of(data: bytes, place: int) -> int:
-    """Return the number of the line that a byte is in."""
+    """Return the line number of a byte position."""
     return data.count(b"\n", 0, place) + 1
 
 
 def word_at(data: bytes, begin: int, end: int) -> str:
-    """Return a word as messages show it."""
+    """Return a word as shown in messages."""
     return data[begin:end].decode("utf-8", "replace")[:40]

@@ -1,4 +1,4 @@
-"""Reads and writes Wavefront OBJ; knows no other format."""
+"""Reads and writes Wavefront OBJ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER, _WHOLE, _FINITE, _VERTEX, _FACE, _INDEX, _WEIGHT = range(1, 8)
 
 
 def read(data: bytes, path: Path) -> Faces:
-    """Return the vertices and faces of an OBJ file; everything else is passed over."""
+    """Return the vertices and faces of an OBJ file; skip everything else."""
     name = path.name
     text = plain_lines(data)
     with reading("obj", text) as reader:
@@ -40,7 +40,7 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshError:
-    """Return the error for what the reader tells: the fault, the word it is at, a count."""
+    """Return the error for a fault of the reader: its kind, word and count."""
     fault, begin, end, count = found
     place, word = f"{name}, line {line_of(text, begin)}", word_at(text, begin, end)
     if fault in (_NUMBER, _WHOLE):
@@ -49,10 +49,10 @@ def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshE
         _FINITE: "a vertex is not finite; repair or remove it and export the wireframe again",
         _VERTEX: f"a vertex needs x, y and z, but there are {count} numbers; correct it or export"
         " the wireframe again",
-        _FACE: f"a face of {count} corners, and three is the fewest; remove it and export the"
+        _FACE: f"a face has {count} corners, but needs at least three; remove it and export the"
         " wireframe again",
-        _INDEX: f"a face refers to vertex {word}, but there are {vertex_count:,} vertices, counted"
-        " from 1; the file is damaged, export it again",
+        _INDEX: f"a face refers to vertex {word}, but the vertices are 1 to {vertex_count:,}; "
+        "the file is damaged, export it again",
         _WEIGHT: f"a vertex has the fourth number {word}, by which some programs divide x, y and z"
         " and others do not; export the wireframe with three numbers a vertex",
     }

@@ -1,4 +1,4 @@
-"""Reads and writes OFF; knows no other format."""
+"""Reads and writes OFF."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
 Line = tuple[int, bytes]
-# ST, C and N announce texture, colour and normal after x, y, z; 4 and n other dimensions.
+# ST, C and N declare texture, colour and normal after x, y, z; 4 and n declare other dimensions.
 _KEYWORD = re.compile(rb"(ST)?C?N?(4?n?)OFF$", re.IGNORECASE)
 
 
 def read(data: bytes, path: Path) -> Faces:
-    """Return the vertices and faces of an OFF file; normals and colours are passed over."""
+    """Return the vertices and faces of an OFF file; skip normals and colours."""
     name = path.name
     lines = [
         (number, content)
@@ -42,12 +42,14 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
-    """Return the numbers of vertices and faces, and where the vertices start."""
+    """Return the numbers of vertices and faces, and the line where the vertices start."""
     words = lines[0][1].split()
     keyword = _KEYWORD.match(words[0])
     if keyword is None or keyword[2] or words[1:2] == [b"BINARY"]:
         form = b" ".join(words[:2]).decode("utf-8", "replace")
-        message = f"{name} is OFF of a kind that is not read ({form}): export plain OFF or PLY"
+        message = (
+            f"{name} is a variant of OFF that is not supported ({form}): export plain OFF or PLY"
+        )
         raise MeshError(message)
     start = 1
     if len(words) == 1:
@@ -65,14 +67,14 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
 
 
 def _is_free(lines: list[Line], vertex_count: int, face_count: int) -> bool:
-    """Tell whether vertices and faces do not stand on lines of their own, which is usual only."""
+    """Return whether vertices and faces are not on separate lines, as they usually are."""
     if vertex_count + face_count > len(lines):
         return True
     return any(len(line.split(None, 2)) < 3 for _, line in lines[:vertex_count])
 
 
 def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | None:
-    """Read numbers wherever lines end; None where they are not just what was promised."""
+    """Read numbers regardless of line breaks; None if they do not match the counts."""
     middle = 3 * vertex_count
     try:
         vertices = np.array(words[:middle], dtype=np.float64).reshape(-1, 3)
@@ -93,7 +95,7 @@ def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | Non
 
 
 def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
-    """Return x, y, z of each line; a normal or a colour after them is passed over."""
+    """Return x, y, z of each line; skip a normal or colour after them."""
     words = b" ".join(line for _, line in lines).split()
     if len(words) != 3 * len(lines):
         words = []
@@ -110,7 +112,7 @@ def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
 
 
 def _faces(lines: list[Line], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return corners and sizes; what follows a face's corners is its colour."""
+    """Return corners and sizes; skip the colour after a face's corners."""
     words = b" ".join(line for _, line in lines).split()
     if len(words) == 4 * len(lines) and words[::4].count(b"3") == len(lines):
         del words[::4]
@@ -134,7 +136,8 @@ def _polygons(lines: list[Line], name: str) -> tuple[list[bytes], NDArray[np.int
         words = line.split()
         if size < 3 or len(words) <= size:
             message = (
-                f"{name}, line {number}: a face of {size} corners with {len(words) - 1} numbers;"
+                f"{name}, line {number}: a face declares {size} corners but has {len(words) - 1} "
+                "numbers;"
                 " correct it or export the wireframe again"
             )
             raise MeshError(message)

@@ -1,4 +1,4 @@
-"""What a damaged OMF file ends in: one error, of the kind that the reader asks for."""
+"""Shared parts of the two versions of the Open Mining Format: errors, grids, block models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WRONG = (
 
 @contextmanager
 def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
-    """Raise the error for an index that is not what it must be, in whatever way."""
+    """Raise one error, of the reader's type, for any kind of invalid index."""
     try:
         yield
     except GeodomainError:
@@ -50,15 +50,15 @@ def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
 
 
 def damaged(file: str, found: str, error: type[GeodomainError]) -> GeodomainError:
-    """Return the error for a file that is not what its format asks for."""
+    """Return the error for a file that violates its format."""
     return error(f"{file} is damaged: {found}; copy or export the file again")
 
 
-# --- What the two versions of the Open Mining Format have in common; reads no file.
+# --- Surfaces of both versions.
 
 
 def no_surface(file: str, kinds: Sequence[str]) -> MeshError:
-    """Return the error for a project without surfaces, with what it has instead."""
+    """Return the error for a project without surfaces, listing what it contains."""
     held = listed(list(dict.fromkeys(kinds))) or "nothing"
     message = f"{file} has no surface: it holds {held}; export the wireframes as surfaces"
     return MeshError(message)
@@ -66,7 +66,7 @@ def no_surface(file: str, kinds: Sequence[str]) -> MeshError:
 
 @dataclass(frozen=True)
 class Grid:
-    """A surface over a grid: cell sizes along two axes, heights (u + 1, v + 1) of the nodes."""
+    """A surface over a grid: cell sizes along two axes, and node heights (u + 1, v + 1)."""
 
     origin: NDArray[np.float64]
     axis_u: NDArray[np.float64]
@@ -77,7 +77,7 @@ class Grid:
 
 
 def grid_faces(grid: Grid) -> Faces:
-    """Return two triangles a cell, divided from its low corner to its high one."""
+    """Return two triangles per cell, split from its low corner to its high corner."""
     u, v = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in (grid.sizes_u, grid.sizes_v))
     place = grid.origin + u[:, None, None] * grid.axis_u + v[None, :, None] * grid.axis_v
     if grid.heights is not None:
@@ -86,7 +86,7 @@ def grid_faces(grid: Grid) -> Faces:
     return lattice_faces(place)
 
 
-# --- What block models of both versions of OMF have in common; opens no file.
+# --- Block models of both versions.
 
 Element = TypeVar("Element")
 
@@ -99,7 +99,7 @@ def pick_model(
     Raises
     ------
     TableError
-        If there is none, none of that name, or more than one; with the names that there are.
+        If there is none, none of that name, or more than one; the message lists the names.
     """
     if not models:
         held = listed(list(dict.fromkeys(kinds))) or "nothing"
@@ -113,30 +113,30 @@ def pick_model(
         message = f"{file} holds {len(models)} block models: choose one, {file}:NAME, of {names}"
     else:
         count = f"{len(found)} block models" if found else "no block model"
-        message = f"{file} has {count} of the name {wanted!r}: it holds {names}"
+        message = f"{file} has {count} with the name {wanted!r}: it holds {names}"
     raise TableError(message)
 
 
 def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> None:
-    """Refuse a lattice that is nowhere, or whose cells have no size.
+    """Require a finite lattice whose cells have positive sizes.
 
     Raises
     ------
     ValueError
     """
     if origin.shape != (3,) or axes.shape != (3, 3) or any(one.ndim != 1 for one in steps):
-        message = "the lattice has not three axes"
+        message = "the lattice does not have three axes"
         raise ValueError(message)
     if not (np.isfinite(origin).all() and np.isfinite(axes).all()):
-        message = "the lattice's origin or axes are no numbers"
+        message = "the lattice's origin or axes are not finite numbers"
         raise ValueError(message)
     if not all((np.isfinite(one) & (one > 0)).all() for one in steps):
-        message = "the lattice has a cell whose size is not above zero"
+        message = "the lattice has a cell whose size is not above 0"
         raise ValueError(message)
 
 
 def require_room(steps: Sequence[Floats], file: str) -> None:
-    """Refuse more cells than memory holds numbers for: a file may well be small beside them.
+    """Refuse more cells than fit into memory: even a small file may declare them.
 
     Raises
     ------
@@ -154,21 +154,21 @@ _SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
 
 
 def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
-    """Tell whether a project, or the element of it that is named, is blocks and no surface.
+    """Return whether a project, or the named element of it, holds blocks and no surface.
 
     Parameters
     ----------
     told : iterable of (object, str)
-        The name and the type of each element.
+        Name and type of each element.
     place : Path
-        The file, whose name elements without a name have.
+        The file; elements without a name have its name.
     wanted : str, optional
-        The element that is meant.
+        Name of one element.
 
     Warns
     -----
     GeodomainWarning
-        For block models beside surfaces, which are not converted with them.
+        If block models exist besides surfaces, because only the surfaces are converted.
     """
     names = [(str(name or place.stem), kind) for name, kind in told]
     models = [name for name, kind in names if kind in _MODELS]

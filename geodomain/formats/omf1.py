@@ -1,4 +1,4 @@
-"""Files of OMF 1 (omf 0.9 to 1.0): arrays after a short head, then the objects as JSON."""
+"""OMF 1 (omf 0.9 to 1.0): a short head, then arrays, then the objects as JSON."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from geodomain.tables.text import NewCells
 
 MAGIC = b"\x84\x83\x82\x81"
 HEAD = 60
-START = slice(52, 60)  # where the head says where the JSON begins
+START = slice(52, 60)  # position of the JSON's start in the head
 _TYPES = {"<f8", "<i8"}
 Bytes = bytes | FileBytes
 
 
 class Project1:
-    """The bytes of a file and the objects of its JSON, by their ids."""
+    """The bytes of a file and the objects of its JSON, by id."""
 
     def __init__(self, data: Bytes, file: str, error: type[GeodomainError]) -> None:
         self.data, self.file, self._error = data, file, error
@@ -56,22 +56,22 @@ class Project1:
             self.refuse("its header is cut short")
         self.start = int.from_bytes(data[START], "little")
         if self.start > len(data):
-            self.refuse(f"its index starts at byte {self.start:,}, beyond its end")
+            self.refuse(f"its index starts at byte {self.start:,}, beyond the end of the file")
         memory.require_json(len(data) - self.start, f"{file}: its index", error)
         self.objects: dict[str, Any] = json.loads(bytes(data[self.start :]).decode("utf-8"))
         self.project: Any = self.objects[str(uuid.UUID(bytes=bytes(data[36:52])))]
 
     def refuse(self, found: str) -> NoReturn:
-        """Raise the error for a file that is not what it must be."""
+        """Raise the error for a file that violates its format."""
         raise damaged(self.file, found, self._error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if isinstance(self.data, FileBytes):
             self.data.close()
 
     def require_surface(self, nu: int, nv: int) -> None:
-        """Refuse a surface of more cells than memory holds triangles for."""
+        """Refuse a surface with more cells than memory can hold."""
         what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
         memory.require(200.0 * nu * nv, what, self._error)
 
@@ -81,7 +81,7 @@ class Project1:
             yield self.objects[name]
 
     def origin(self, geometry: Any) -> NDArray[np.float64]:
-        """Give what is added to a geometry's coordinates: its origin and the project's."""
+        """Return the offset of a geometry's coordinates: its origin plus the project's."""
         origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
         total: NDArray[np.float64] = origin + np.array(
             geometry.get("origin") or (0, 0, 0), dtype=np.float64
@@ -89,14 +89,14 @@ class Project1:
         return total
 
     def array(self, name: str, count: int | None = None) -> NDArray[np.float64 | np.int64]:
-        """Return the numbers of an array, which is compressed; exactly so many where that is known.
+        """Return the numbers of a compressed array; exactly `count` of them, if given.
 
-        No more is decompressed than what is known to be there.
+        At most the expected number of bytes is decompressed.
         """
         told = self.objects[name]["array"]
         start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
         if kind not in _TYPES or start < 0 or length < 0 or start + length > len(self.data):
-            self.refuse("an array lies beyond its end, or is of an unknown type")
+            self.refuse("an array extends beyond the end of the file, or has an unknown type")
         packed = bytes(self.data[start : start + length])
         if count is None:
             raw = memory.inflate(packed, f"{self.file}: an array", self._error)
@@ -105,15 +105,15 @@ class Project1:
             raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
         if len(raw) % 8 or (count is not None and len(raw) != 8 * count):
             wanted = "whole numbers" if count is None else f"{count:,} numbers"
-            self.refuse(f"an array does not hold {wanted}")
+            self.refuse(f"an array does not contain {wanted}")
         return np.frombuffer(raw, dtype=kind)
 
 
-# --- Reads the surfaces of the Open Mining Format, version 1 (files of omf 0.9 to 1.0).
+# --- Surfaces of OMF 1.
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each surface element by its name; points, lines and volumes are passed over."""
+    """Return each surface element by name; skip points, lines and volumes."""
     with refusing(path.name, MeshError):
         project = Project1(data, path.name, MeshError)
         elements = list(project.elements())
@@ -133,7 +133,7 @@ def _faces(project: Project1, element: Any) -> Faces:
     vertices = project.array(geometry["vertices"]).reshape(-1, 3) + origin
     corners = project.array(geometry["triangles"]).reshape(-1).astype(np.int64)
     if len(corners) % 3:
-        project.refuse("a surface has triangles that are not whole")
+        project.refuse("a surface has an incomplete triangle")
     return Faces(vertices, corners, np.full(len(corners) // 3, 3, dtype=np.int64))
 
 
@@ -144,18 +144,18 @@ def _grid(project: Project1, geometry: Any, origin: NDArray[np.float64]) -> Face
     heights = None
     if geometry.get("offset_w") is not None:
         shape = len(u) + 1, len(v) + 1
-        # v fastest, as cells of volumes
+        # v fastest, like the cells of volumes
         heights = project.array(geometry["offset_w"]).astype(np.float64).reshape(shape)
     return grid_faces(Grid(origin, axes[0], axes[1], u, v, heights))
 
 
-# --- Block models of OMF 1: labels become mapped data, and every byte of the other arrays stays.
+# --- Block models of OMF 1: labels become mapped data; all other arrays are copied byte for byte.
 
 _STEP = 1 << 24
 
 
 def holds_blocks(path: str) -> bool:
-    """Tell whether a file, or the element of FILE:NAME, is blocks and no surface."""
+    """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
     with refusing(place.name, TableError):
         project = Project1(read_whole(place), place.name, TableError)
@@ -165,7 +165,7 @@ def holds_blocks(path: str) -> bool:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a file, or FILE:NAME where it has several models."""
+    """Open a file, or FILE:NAME if it has several models."""
     place, wanted = split_name(path)
     refuse_columns(path, options)
     if digest is not None:
@@ -209,15 +209,15 @@ class Omf1Store:
 
     @property
     def memory(self) -> int:
-        """The index and an array."""
+        """Memory for the index and one array."""
         return 4 * (len(self._project.data) - self._project.start) + 16 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Say what the file is."""
+        """Describe the file."""
         return {"format": f"OMF 1, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Give the numbers or texts of some data."""
+        """Return the numbers or texts of a data element."""
         with refusing(self.name, TableError):
             return self._held(column)
 
@@ -231,13 +231,13 @@ class Omf1Store:
             case "StringData" | "DateTimeData":
                 return self._texts(self._project.objects[told["array"]]["array"])
         message = (
-            f"{self.name}: {self.columns[column]!r} holds {told['__class__']}, neither numbers "
-            "nor texts"
+            f"{self.name}: {self.columns[column]!r} holds {told['__class__']}, which is neither "
+            "numbers nor texts"
         )
         raise TableError(message)
 
     def _mapped(self, told: Any) -> Values:
-        """Give the texts of a legend; the indices where none has texts."""
+        """Return the texts of a legend, or the indices if it has no texts."""
         index = self._project.array(told["array"], self.cells.count).astype(np.int64)
         objects = self._project.objects
         for legend in told["legends"]:
@@ -253,7 +253,7 @@ class Omf1Store:
         return np.array(texts, dtype=object)
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the arrays as they are, then the new ones, then the objects."""
+        """Write the existing arrays unchanged, then the new ones, then the objects."""
         project, objects = self._project, dict(self._project.objects)
         element = dict(self._element)
         ids = list(element.get("data") or ())
@@ -281,7 +281,7 @@ class Omf1Store:
     def _made(
         self, column: NewColumn, codes: NewCells, old: Values | None, start: int, place: str | None
     ) -> tuple[dict[str, Any], bytes]:
-        """Give the objects of new data, the data last, and the bytes of their array."""
+        """Return the objects of a new data element, itself last, and the bytes of its array."""
         dates = {
             key: self._element[key]
             for key in ("date_created", "date_modified")
@@ -310,7 +310,7 @@ class Omf1Store:
         return made, raw
 
     def _new_id(self, what: str) -> str:
-        """Give an id that the file does not have, the same for the same file."""
+        """Return an id that is not in the file; the same file always gives the same id."""
         number = 0
         while True:
             found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))

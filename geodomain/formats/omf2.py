@@ -1,4 +1,4 @@
-"""Files of OMF 2: a ZIP with an index of the elements and a Parquet file for each array."""
+"""OMF 2: a ZIP with an index of the elements and a Parquet file for each array."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INDEX = "index.json.gz"
 
 
 def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
-    """Refuse to go on without the library that reads Parquet."""
+    """Refuse to go on if pyarrow, which reads Parquet, is missing."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -72,7 +72,7 @@ def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
 
 
 class Project2:
-    """The members of a file and what its index says of them."""
+    """The members of a file and the content of its index."""
 
     def __init__(
         self, members: zipfile.ZipFile, size: int, file: str, error: type[GeodomainError]
@@ -80,8 +80,8 @@ class Project2:
         self.members, self.size, self.file, self._error = members, size, file, error
         if not members.comment.startswith(COMMENT):
             message = (
-                f"{file} is an early form of OMF 2 (of the Python package 2.0.0a0) that no"
-                " other program reads: write it as OMF 1, or as Open Mining Format 2.0"
+                f"{file} is an early form of OMF 2 (of the Python package 2.0.0a0) that other "
+                "programs cannot read: save it as OMF 1, or as Open Mining Format 2.0"
             )
             raise error(message)
         index = f"{file}: its index"
@@ -89,20 +89,20 @@ class Project2:
         self.project: Any = json.loads(memory.inflate(packed, index, error, json=True))
 
     def refuse(self, found: str) -> NoReturn:
-        """Raise the error for a file that is not what it must be."""
+        """Raise the error for a file that violates its format."""
         raise damaged(self.file, found, self._error)
 
     def require_surface(self, nu: int, nv: int) -> None:
-        """Refuse a surface of more cells than memory holds triangles for."""
+        """Refuse a surface with more cells than memory can hold."""
         what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
         memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements in their order, those of composites in their place."""
+        """Yield the elements in order; those of a composite in its place."""
         return _flat(self.project["elements"], 0)
 
     def origin(self, placed: Any) -> NDArray[np.float64]:
-        """Give what is added to coordinates: the project's origin and that of what is placed."""
+        """Return the offset of coordinates: the project's origin plus that of the element."""
         origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
         total: NDArray[np.float64] = origin + np.array(
             placed.get("origin") or (0, 0, 0), dtype=np.float64
@@ -110,19 +110,19 @@ class Project2:
         return total
 
     def steps(self, grid: Any, axes: str) -> list[NDArray[np.float64]]:
-        """Give the sizes of cells along each axis of a grid, regular or tensor."""
+        """Return the sizes of cells along each axis of a regular or tensor grid."""
         if grid["type"] == "Tensor":
             return [self.numbers(grid[axis], ["scalar"])[:, 0] for axis in axes]
         counts = [int(count) for count in grid["count"]]
         if min(counts) < 0:
-            self.refuse("a grid has fewer than no cells")
+            self.refuse("a grid has a negative number of cells")
         memory.require(16 * sum(counts), f"{self.file}, with a grid of that size,", self._error)
         return [
             np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
         ]
 
     def table(self, told: Any) -> Any:
-        """Return a Parquet member as an Arrow table; it has as many rows as the index says."""
+        """Return a Parquet member as an Arrow table; its number of rows must match the index."""
         import pyarrow.parquet
 
         what = f"{self.file}: {told['filename']}"
@@ -137,7 +137,7 @@ class Project2:
         size = sum(group.column(n).total_uncompressed_size for group in groups for n in columns)
         needed = max(size, 8 * count * file.metadata.num_columns)
         memory.require(needed, what, self._error)
-        # A thread of Arrow that lets go of the bytes while Python ends would abort the process.
+        # If an Arrow thread released the bytes while Python ends, the process would abort.
         return file.read(use_threads=False)
 
     def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -146,14 +146,14 @@ class Project2:
 
 
 def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
-    """Give columns of an Arrow table as float64, (n, k)."""
+    """Return columns of an Arrow table as float64, (n, k)."""
     arrays = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
     return np.column_stack([array.astype(np.float64) for array in arrays])
 
 
 def _flat(elements: Any, depth: int) -> Iterator[Any]:
     if depth > 100:
-        message = "composites inside each other"
+        message = "composites that contain each other"
         raise ValueError(message)
     for one in elements:
         if one["geometry"]["type"] == "Composite":
@@ -163,17 +163,17 @@ def _flat(elements: Any, depth: int) -> Iterator[Any]:
 
 
 def member(name: str) -> zipfile.ZipInfo:
-    """Return a member without the time of writing, so that equal content is equal files."""
+    """Return a ZIP member with a fixed time, so that equal content gives equal files."""
     return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
 
 
 def packed_index(project: Any) -> bytes:
-    """Give the index as it is stored."""
+    """Return the index as it is stored."""
     return gzip.compress(json.dumps(project).encode(), mtime=0)
 
 
 def packed_table(table: Any) -> bytes:
-    """Give an Arrow table as it is stored."""
+    """Return an Arrow table as it is stored."""
     import pyarrow.parquet
 
     target = io.BytesIO()
@@ -181,11 +181,11 @@ def packed_table(table: Any) -> bytes:
     return target.getvalue()
 
 
-# --- Reads and writes the surfaces of the Open Mining Format, version 2: a ZIP of Parquet files.
+# --- Surfaces of OMF 2: read and written.
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each surface by its name; those of composites too."""
+    """Return each surface by name, including those of composites."""
     require_pyarrow(path.name, MeshError)
     with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
         project = Project2(members, len(data), path.name, MeshError)
@@ -208,7 +208,7 @@ def _faces(project: Project2, geometry: Any) -> Faces:
     place = project.table(geometry["vertices"])
     corners = project.numbers(geometry["triangles"], "abc")
     index = corners.astype(np.int64).reshape(-1)
-    # What was rounded to float32 is as coarse as that wherever the origin is.
+    # The origin does not make float32 coordinates any finer.
     single = any(str(place.schema.field(name).type) == "float" for name in "xyz")
     vertices = as_floats(place, "xyz") + project.origin(geometry)
     return Faces(vertices, index, np.full(len(index) // 3, 3), single)
@@ -221,13 +221,13 @@ def _grid(project: Project2, geometry: Any) -> Faces:
     heights = None
     if geometry.get("heights"):
         values = project.numbers(geometry["heights"], ["scalar"])[:, 0]
-        heights = values.reshape(len(v) + 1, len(u) + 1).T  # u fastest, as cells of blocks
+        heights = values.reshape(len(v) + 1, len(u) + 1).T  # u fastest, like the cells of blocks
     axis_u, axis_v = (np.array(orient[key], dtype=np.float64) for key in "uv")
     return grid_faces(Grid(project.origin(orient), axis_u, axis_v, u, v, heights))
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write a surface a solid, in double precision."""
+    """Write one surface per solid, in double precision."""
     require_pyarrow("the output", MeshError)
     elements = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members:
@@ -270,7 +270,7 @@ Put = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class _Division:
-    """Parents of one size, and where in them each block lies, in parts of a parent."""
+    """Parent cells of equal size, and the position of each block within its parent."""
 
     origin: Floats
     size: Floats
@@ -281,7 +281,7 @@ class _Division:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Give the number of each block's parent, u fastest."""
+        """Return the index of each block's parent, u fastest."""
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + self.counts[0] * (
             along[:, 1] + self.counts[1] * along[:, 2]
@@ -290,25 +290,25 @@ class _Division:
 
     @property
     def is_regular(self) -> bool:
-        """Tell whether each parent is one block."""
+        """Whether each parent is one block."""
         full = float(self.counts.astype(np.float64).prod()) == len(self.index)
         whole = (np.abs(self.low) < _EVEN).all() and (np.abs(self.high - 1) < _EVEN).all()
         return full and bool(whole) and len(np.unique(self.rows)) == len(self.index)
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Give blocks in memory as a new file.
+    """Return blocks in memory as the content of a new file.
 
     Raises
     ------
     TableError
-        Where centroids or sizes are missing, or blocks straddle cells of the largest size and fill
-        no grid of planes.
+        If centroids or sizes are missing; or if blocks neither fit into cells of the largest size
+        nor fill a grid of planes.
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)
     if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
-        message = f"{path}: some blocks have no centroid or no size: OMF cannot hold them"
+        message = f"{path}: some blocks have no centroid or no size, which OMF cannot store"
         raise TableError(message)
     local = centroids @ axes.T
     division = _divided(local, sizes)
@@ -339,8 +339,9 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
     else:
         message = (
-            f"{path}: some blocks straddle the cells of the largest size, and all of them fill no "
-            "grid of planes, which OMF cannot hold: end the output in .vtu"
+            f"{path}: some blocks cross the boundaries of cells of the largest size, and the "
+            "blocks do not fill a grid of planes either; OMF cannot store them: use the "
+            "extension .vtu"
         )
         raise TableError(message)
     geometry["orient"] = {
@@ -357,7 +358,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class _Tensor(NamedTuple):
-    """Blocks between planes: where they begin, the steps along u, v and w, and their order."""
+    """Blocks between planes: origin, steps along u, v and w, and the order of the blocks."""
 
     origin: Floats
     steps: list[Floats]
@@ -365,7 +366,7 @@ class _Tensor(NamedTuple):
 
 
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
-    """Return the grid of planes whose cells the blocks are, u fastest; None where there is none."""
+    """Return the grid of planes whose cells the blocks are, u fastest; None if there is none."""
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):
         values, near = local[:, axis], _EVEN * sizes[:, axis].min()
@@ -388,9 +389,9 @@ def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
-    """Put blocks into parents of the largest size, from the lowest corner on.
+    """Assign blocks to parents of the largest size, starting at the lowest corner.
 
-    None where some do not fit into one.
+    Return None if some blocks do not fit into one parent.
     """
     low, size = local - sizes / 2, sizes.max(axis=0)
     origin = low.min(axis=0)
@@ -404,7 +405,7 @@ def _divided(local: Floats, sizes: Floats) -> _Division | None:
 
 
 def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
-    """Give sub-blocks: on a grid of their parents where they lie on one, else free ones."""
+    """Return sub-blocks: on a regular grid within parents if possible, otherwise free ones."""
     parts = np.round(1 / (division.high - division.low).min(axis=0))
     low, high = division.low * parts, division.high * parts
     even = all((np.abs(one - np.round(one)) < _EVEN * parts).all() for one in (low, high))
@@ -425,7 +426,7 @@ def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
 
 
 def _data(values: Values, put: Put) -> dict[str, Any]:
-    """Give what the index says of values: numbers, or categories with their names."""
+    """Return the index entry for values: numbers, or categories with their names."""
     import pyarrow
 
     if values.dtype.kind in "fiub":
@@ -451,14 +452,14 @@ def _archive(members: Mapping[str, bytes], project: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-# --- Block models of OMF 2: labels become a category attribute, and every other member stays.
+# --- Block models of OMF 2: labels become a category attribute; all other members are copied.
 
 _STEP = 1 << 24
 _CELLS, _SUB_BLOCKS = "Primitives", "Subblocks"
 
 
 def holds_blocks(path: str) -> bool:
-    """Tell whether a file, or the element of FILE:NAME, is blocks and no surface."""
+    """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
     with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
         project = Project2(members, place.stat().st_size, place.name, TableError)
@@ -468,7 +469,7 @@ def holds_blocks(path: str) -> bool:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a file, or FILE:NAME where it has several models."""
+    """Open a file, or FILE:NAME if it has several models."""
     place, wanted = split_name(path)
     refuse_columns(path, options)
     require_pyarrow(place.name, TableError)
@@ -515,7 +516,7 @@ class Omf2Store:
         return lattice("blocks", steps, origin, axes)
 
     def _sub_blocks(self, told: Any) -> SubBlocks:
-        """Read the blocks that parents are divided into."""
+        """Read the sub-blocks of the parents."""
         table = self._project.table(told["subblocks"])
         index, low, high = (
             as_floats(table, [f"{what}_{axis}" for axis in "uvw"])
@@ -529,7 +530,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of the blocks, then those of parents under other names."""
+        """List the attributes of the blocks, then those of the parents under other names."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}
@@ -542,15 +543,15 @@ class Omf2Store:
 
     @property
     def memory(self) -> int:
-        """The arrays of sub-blocks, and one more."""
+        """Memory for the sub-block arrays and one more array."""
         return 100 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Say what the file is."""
+        """Describe the file."""
         return {"format": f"OMF 2, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Give the numbers or texts of an attribute, those of parents for each of their blocks."""
+        """Return the numbers or texts of an attribute; sub-blocks get their parent's."""
         with refusing(self.name, TableError):
             return self._held(column)
 
@@ -568,7 +569,7 @@ class Omf2Store:
     def _values(self, told: Any, name: str) -> Values:
         kind = told["type"]
         if kind not in ("Number", "Category", "Text", "Boolean"):
-            message = f"{self.name}: {name!r} holds {kind}, neither numbers nor texts"
+            message = f"{self.name}: {name!r} holds {kind}, which is neither numbers nor texts"
             raise TableError(message)
         column = self._project.table(told["values"]).column(0)
         if kind == "Category":
@@ -583,7 +584,7 @@ class Omf2Store:
         return values
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write every member as it is, the new arrays, and the index last."""
+        """Copy every member, then write the new arrays, and the index last."""
         arrays, project = self._indexed(new)
         with tempfile.TemporaryFile() as made:
             with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as out:
@@ -599,7 +600,7 @@ class Omf2Store:
                 target.write(memoryview(part))
 
     def _indexed(self, new: NewArrays) -> tuple[dict[str, Any], Any]:
-        """Give the new arrays by the names of their members, and an index that has them."""
+        """Return the new arrays by member name, and an index that lists them."""
         names = {info.filename for info in self._project.members.infolist()}
         arrays: dict[str, Any] = {}
 
@@ -620,7 +621,7 @@ class Omf2Store:
                 was = self._told[new.at]
                 at = next(n for n, one in enumerate(attributes) if one is was)
                 attributes[at] = {**was, "location": self._location, "data": data}
-        # The element may be inside composites: it is changed in a copy of the whole.
+        # The element may be inside composites, so it is changed in a copy of the whole index.
         copies: dict[int, Any] = {}
         project = copy.deepcopy(self._project.project, copies)
         copies[id(place)]["attributes"] = attributes
@@ -630,7 +631,7 @@ class Omf2Store:
 def _attribute_data(
     column: NewColumn, codes: NewCells, old: Values | None, put: Any
 ) -> dict[str, Any]:
-    """Give what the index says of new values: numbers, or categories with their names."""
+    """Return the index entry for new values: numbers, or categories with their names."""
     import pyarrow
 
     if column.numeric:
@@ -647,7 +648,7 @@ def _attribute_data(
 
 
 def _copy(members: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile) -> None:
-    """Copy a member, a part at a time."""
+    """Copy a member in pieces."""
     twin = zipfile.ZipInfo(info.filename, info.date_time)
     twin.compress_type, twin.external_attr = info.compress_type, info.external_attr
     large = info.file_size >= 1 << 31

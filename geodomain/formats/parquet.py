@@ -1,4 +1,4 @@
-"""Parquet with other rows in the place of its own, row group by row group, in float64."""
+"""Parquet block models: labels are added row group by row group; other columns are copied."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ from geodomain.tables.numbers import Doubles
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
-# So many rows are taken at a time.
+# Rows taken at a time.
 _ROWS = 1 << 18
 
 
 class ParquetRewriting:
-    """One pass over a Parquet file.
+    """One pass that replaces the rows of a Parquet file.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-        Of the file.
+        Schema of the file.
     geometry : sequence of int
-        The columns of coordinates and sizes.
+        The coordinate and size columns.
     frame : Frame
-        What they stand for.
+        How they are to be interpreted.
     doubles, column : callable
-        Give a column of some rows, as float64 with NaN and as conditions take it.
+        Return a column of some rows: as float64 with NaN, and in the form that conditions need.
     task : Rewriting
     name : str
         What messages call the file.
@@ -94,7 +94,7 @@ class ParquetRewriting:
         total: int,
         writer: AbstractContextManager[Any],
     ) -> None:
-        """Write what takes the place of the rows of all groups."""
+        """Write the new rows of all row groups."""
         import pyarrow
 
         try:
@@ -102,8 +102,8 @@ class ParquetRewriting:
         except pyarrow.ArrowNotImplementedError as error:
             reason = " ".join(str(error).split())[:120]
             message = (
-                f"{self._name} has a column of a kind whose rows cannot be copied or compared "
-                f"({reason}): leave it out, or write it as text or numbers"
+                f"{self._name} has a column of a type that cannot be copied or compared "
+                f"({reason}): leave the column out, or store it as text or numbers"
             )
             raise TableError(message) from error
 
@@ -128,14 +128,14 @@ class ParquetRewriting:
             self._task.before_commit()
 
     def _kept(self, table: Any) -> int:
-        """Count the rows that are taken now."""
+        """Count the rows of the next group."""
         together = self._task.together
         if together is None or not len(table):
             return len(table)
         return last_group(self._doubles(table, together))
 
     def _write(self, table: Any, out: Any) -> None:
-        """Write what takes the place of some rows, not too many at a time."""
+        """Write the new rows in batches."""
         begin = 0
         while begin < len(table):
             part = table.slice(begin, _ROWS)
@@ -148,7 +148,7 @@ class ParquetRewriting:
             self._rows += len(part)
 
     def _block_rows(self, table: Any) -> BlockRows:
-        """Understand some rows."""
+        """Interpret some rows as blocks."""
         numbers = {field: self._doubles(table, field) for field in self._numeric}
         known = np.column_stack([numbers[field] for field in self._geometry])
         if self._fixed is not None:
@@ -171,7 +171,7 @@ class ParquetRewriting:
         )
 
     def _alike(self, table: Any) -> Ints:
-        """Code the rows by all columns but those of numbers that change."""
+        """Give equal codes to rows that agree in all columns except changed numbers."""
         import pyarrow
 
         codes = []
@@ -179,12 +179,12 @@ class ParquetRewriting:
             if field not in self._numeric:
                 column = table.column(field).combine_chunks()
                 index = column.dictionary_encode() if not _is_dictionary(column) else column
-                signed = index.indices.cast(pyarrow.int64())  # those of polars have no -1
+                signed = index.indices.cast(pyarrow.int64())  # polars' indices contain no -1
                 codes.append(signed.fill_null(-1).to_numpy(zero_copy_only=False))
         return combined(codes, len(table))
 
     def _new_table(self, table: Any, made: NewRows) -> Any:
-        """Give the new rows with all columns."""
+        """Return the new rows with all columns."""
         import pyarrow
         from pyarrow import compute
 
@@ -207,7 +207,7 @@ class ParquetRewriting:
         return pyarrow.Table.from_arrays(arrays, schema=self.schema)
 
     def _new_schema(self, schema: Any) -> Any:
-        """Give the schema of what is written: numbers that change are float64."""
+        """Return the schema of the output: changed numbers become float64."""
         import pyarrow
 
         schema = schema.with_metadata(without_range(schema.metadata, self._name))
@@ -219,8 +219,8 @@ class ParquetRewriting:
                 schema = with_column(schema, old.with_type(pyarrow.float64()), field)
         if widened:
             warn(
-                f"{self._name}: {', '.join(widened)} written as float64, so that parts of a block "
-                "have their places and sizes"
+                f"{self._name}: {', '.join(widened)} are written as float64, so that the "
+                "positions and sizes of sub-blocks are exact"
             )
         for name in SIZE_COLUMNS if self._fixed else ():
             schema = with_column(schema, pyarrow.field(name, pyarrow.float64()))
@@ -236,11 +236,11 @@ def _is_dictionary(column: Any) -> bool:
     return bool(types.is_dictionary(column.type))
 
 
-# --- Block models as Parquet: row group after row group, with every other column as it was.
+# --- Parquet block models that are read and labelled.
 
-# So many rows are labelled at a time.
+# Rows labelled at a time.
 _CHUNK_ROWS = 1 << 20
-# So many bytes of a column are read at a time where only the first rows are wanted.
+# Bytes of a column read at a time if only the first rows are needed.
 _PAGES = 1 << 16
 
 
@@ -264,9 +264,9 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 @contextmanager
 def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[ParquetModel]:
-    """Open Parquet that can be read here and there, to look at its schema and first rows.
+    """Open a random-access Parquet stream, to read its schema and first rows.
 
-    Columns are read a few pages at a time, for a file that is far away.
+    Columns are read a few pages at a time, because the file may be remote.
     """
     _require_pyarrow(name)
     from pyarrow import parquet
@@ -277,21 +277,21 @@ def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[Pa
 
 
 def _require_pyarrow(name: str) -> None:
-    """Refuse Parquet without the library that reads it."""
+    """Refuse Parquet if pyarrow, which reads it, is missing."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        message = f"{name} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        message = f"{name} can only be read with pyarrow: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Give blocks in memory as a new file."""
+    """Return blocks in memory as the content of a new file."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        message = f"{path} needs pyarrow to be written: pip install 'geodomain[parquet]'"
+        message = f"{path} can only be written with pyarrow: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
     arrays = {
         name: pyarrow.array(
@@ -306,7 +306,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class Sink:
-    """A target as pyarrow wants it: a binary file that only grows."""
+    """A target as pyarrow expects it: a binary file that only grows."""
 
     closed = False
 
@@ -314,16 +314,16 @@ class Sink:
         self._target = target
 
     def write(self, data: Any) -> int:
-        """Write all of it."""
+        """Write all bytes."""
         view = memoryview(data)
         self._target.write(view)
         return view.nbytes
 
     def flush(self) -> None:
-        """Leave it to the target, which is flushed at the end."""
+        """Do nothing: the target is flushed at the end."""
 
     def close(self) -> None:
-        """Leave the target open, which has its own end."""
+        """Do nothing: the target is closed by its owner."""
 
 
 class ParquetModel(TableModel[Any]):
@@ -351,7 +351,7 @@ class ParquetModel(TableModel[Any]):
 
     @property
     def memory(self) -> int:
-        """The largest row group, as it is and on its way out, beside the libraries and a chunk."""
+        """Memory for the largest row group, read and written, the libraries and a chunk."""
         metadata = self._file.metadata
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         rows = max((int(group.num_rows) for group in groups), default=0)
@@ -363,7 +363,7 @@ class ParquetModel(TableModel[Any]):
         return tuple(f"{field.name}: {field.type}" for field in self._schema)
 
     def facts(self) -> dict[str, str]:
-        """Say how the file is written."""
+        """Describe the Parquet version and the writer."""
         metadata = self._file.metadata
         with readable(self.name):
             writer = metadata.created_by
@@ -373,7 +373,7 @@ class ParquetModel(TableModel[Any]):
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Give blocks and their texts; what is no text is written as one."""
+        """Yield blocks with the text of a column; other types are formatted as text."""
         import pyarrow
 
         for group in range(self._file.num_row_groups):
@@ -385,7 +385,7 @@ class ParquetModel(TableModel[Any]):
             yield centroids, sizes, np.asarray(found, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
-        """Copy the file with new columns, byte for byte where that can be, else group by group."""
+        """Copy the file with new columns: byte for byte if possible, otherwise by row group."""
         columns = task.columns
         at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
         schema = new_schema(self._schema, columns, at)
@@ -430,12 +430,12 @@ class ParquetModel(TableModel[Any]):
         made.run(groups, self._file.metadata.num_rows, writer)
 
     def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
-        """Give a column as float64, NaN where a value is missing or stands for that."""
+        """Return a column as float64, with NaN where a value is missing or marked as missing."""
         return self._numbers(chunk, [column])[:, 0]
 
     @contextmanager
     def _writer(self, task: Relabelling, schema: Any, kept: Original | None) -> Iterator[Any]:
-        """Open what is written; nothing without a destination."""
+        """Open the output; do nothing if there is no destination."""
         names = [column.name for column in task.columns]
         with task.open_target(self) as target:
             if kept is None or target is None:
@@ -449,7 +449,7 @@ class ParquetModel(TableModel[Any]):
     def _open_writer(
         self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
     ) -> Iterator[Any]:
-        """Write as the file that is read was written."""
+        """Return a writer with the settings of the input file."""
         with opened as target:
             if target is None:
                 yield None
@@ -465,7 +465,7 @@ class ParquetModel(TableModel[Any]):
     def _codes(
         self, table: Any, label: LabelChunk, columns: Sequence[NewColumn], first: int
     ) -> list[NewCells]:
-        """Label a row group, some rows at a time, and put the codes together."""
+        """Label a row group in batches and join the codes."""
         parts = [
             self._label(table.slice(start, _CHUNK_ROWS), label, first + start)
             for start in range(0, len(table), _CHUNK_ROWS)
@@ -474,7 +474,7 @@ class ParquetModel(TableModel[Any]):
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
     def _values(self, chunk: Any, column: int) -> ArrayLike:
-        """Give a column as it is: numbers with NaN, or texts with None where missing."""
+        """Return a column unchanged: numbers with NaN, or texts with None where missing."""
         from pyarrow import types
 
         name = self.columns[column]
@@ -488,12 +488,12 @@ class ParquetModel(TableModel[Any]):
         return doubles.astype(np.float32) if single else doubles
 
     def _doubles(self, chunk: Any, column: int) -> Floats:
-        """Give a column as float64, NaN where a value is null."""
+        """Return a column as float64, with NaN for null."""
         name = self.columns[column]
         return as_doubles(chunk.column(name), name, self.name)
 
     def _sample(self) -> list[list[str]]:
-        """Give the first rows as text, which is what heads of tables are understood by."""
+        """Return the first rows as text, from which the header is interpreted."""
         from pyarrow import types
 
         with readable(self.name):
@@ -515,7 +515,7 @@ def _with(
     codes: Sequence[NewCells],
     at: int | None,
 ) -> Any:
-    """Give a row group, or none of its columns, the new ones."""
+    """Return the new columns after those of a row group."""
     import pyarrow
 
     arrays = list(others)

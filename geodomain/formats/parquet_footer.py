@@ -1,7 +1,8 @@
-"""Thrift's compact protocol, in which Parquet keeps its footer: bytes to a tree and back.
+"""Footers of Parquet files (Thrift's compact protocol): read, extended and written again.
 
-https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. Fields keep their
-numbers and order, known or not, so that what was read is written again as it was.
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. All fields keep
+their numbers and order, including unknown ones, so an unchanged footer is written with the same
+bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Value = Union[int, bytes, "Items", "Fields"]
 
 @dataclass
 class Field:
-    """A value and its kind."""
+    """A value and its type."""
 
     kind: int
     value: Value
@@ -33,20 +34,20 @@ Fields = dict[int, Field]
 
 @dataclass
 class Items:
-    """A list of values of one kind."""
+    """A list of values of one type."""
 
     kind: int
     values: list[Value]
 
 
 class Reader:
-    """What is read from bytes; ValueError or IndexError where they are no such tree."""
+    """Decoder of a tree; raises ValueError or IndexError for invalid bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def struct(self) -> Fields:
-        """Read fields up to their end."""
+        """Read fields up to the end of the struct."""
         fields: Fields = {}
         number = 0
         while head := self._byte():
@@ -64,11 +65,11 @@ class Reader:
             return self.struct()
         if kind in (LIST, SET):
             return self._items()
-        if kind in (TRUE, FALSE, BYTE):  # the former in lists alone
+        if kind in (TRUE, FALSE, BYTE):  # the first of these in lists only
             return self._byte()
         if kind == DOUBLE:
             return self._bytes(8)
-        message = f"kind {kind} is none of Parquet's"
+        message = f"kind {kind} is not used by Parquet"
         raise ValueError(message)
 
     def _items(self) -> Items:
@@ -85,7 +86,7 @@ class Reader:
     def _bytes(self, count: int) -> bytes:
         self._at += count
         if self._at > len(self._data):
-            message = "the bytes end before the tree"
+            message = "the bytes end within the tree"
             raise ValueError(message)
         return self._data[self._at - count : self._at]
 
@@ -102,7 +103,7 @@ class Reader:
 
 
 def encoded(fields: Fields) -> bytes:
-    """Give the bytes of a tree."""
+    """Encode a tree."""
     out = bytearray()
     _write_struct(out, fields)
     return bytes(out)
@@ -153,30 +154,30 @@ def _write_signed(out: bytearray, number: int) -> None:
     _write_unsigned(out, number << 1 ^ number >> 63)
 
 
-# --- Footers of Parquet: which can be extended, and one with the columns of another after its own.
+# --- Footers that can be extended, and the columns of one footer appended to another.
 
 MAGIC = b"PAR1"
 Held = TypeVar("Held")
-# Of FileMetaData. Those of encryption come after them.
+# Field numbers of FileMetaData; encryption fields come after these.
 _SCHEMA, _ROWS, _GROUPS, _KEYS, _ORDERS = 2, 3, 4, 5, 7
 _FILE_FIELDS = range(1, 8)
-# Of KeyValue, and which of them tell what columns there are.
+# Field numbers of KeyValue, and the keys that describe the columns.
 _KEY, _OF_COLUMNS = 1, (b"ARROW:schema", b"pandas")
-# Of SchemaElement and of RowGroup.
+# Field numbers of SchemaElement and RowGroup.
 _CHILDREN, _COLUMNS, _BYTES, _GROUP_ROWS, _COMPRESSED = 5, 1, 2, 3, 6
-# Of ColumnChunk: the file it is in, if that is another, its places and its metadata; of
-# ColumnMetaData: its places.
+# Field numbers of ColumnChunk: file path, if it is another file, offsets and metadata. Field
+# numbers of ColumnMetaData: offsets.
 _ELSEWHERE, _METADATA, _CHUNK_PLACES, _ENCRYPTION = 1, 3, (2, 4, 6), (8, 9)
 _METADATA_PLACES = (9, 10, 11, 14)
-# A writer of pyarrow's splits groups of more rows.
+# pyarrow's writer splits row groups larger than this.
 _MOST_ROWS = 1 << 26
 
 
 def known(data: bytes) -> Fields | None:
-    """Give a footer that can be extended; None for what is unusual.
+    """Read a footer; None if it cannot be extended.
 
-    That is one which is not written again as it was read, which is encrypted, keeps columns in
-    other files, or has groups that are empty or very large.
+    That is the case if it would not be written again byte for byte, if it is encrypted, if columns
+    are in other files, or if row groups are empty or very large.
     """
     with suppress(ValueError, IndexError, RecursionError):
         footer = Reader(data).struct()
@@ -199,16 +200,17 @@ def _is_usual(footer: Fields) -> bool:
 
 
 def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> None:
-    """Put the columns of another file after those of a footer.
+    """Append the columns of another file to a footer.
 
     Parameters
     ----------
     footer, other : dict
-        Of the file and of one that has other columns of the same rows in the same groups.
+        Footer of the file, and of a file with other columns for the same rows and groups.
     shift : int
-        By how much the other file's bytes have moved.
+        Offset added to the positions in the other file.
     keys : Field, optional
-        What a file of all the columns has: what it says of them takes the place of the file's own.
+        Key-value metadata of a file with all columns; its entries about columns replace those of
+        the file.
     """
     groups, others = list(_structs(footer, _GROUPS)), list(_structs(other, _GROUPS))
     for group, added in zip(groups, others, strict=True):
@@ -236,7 +238,7 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
 
 
 def _merged(old: Fields, new: Field) -> Field:
-    """Give the keys of a footer, those of its columns renewed, and others after them."""
+    """Return a footer's keys with the entries about columns replaced or added."""
     renewed = dict(_keys({_KEYS: new}))
     kept = _keys(old)
     values = [renewed.get(key, each) if key in _OF_COLUMNS else each for key, each in kept]
@@ -247,24 +249,24 @@ def _merged(old: Fields, new: Field) -> Field:
 
 
 def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
-    """Give the keys of a footer, and each with its value."""
+    """Return the keys field of a footer, and its entries by key."""
     given = _structs(footer, _KEYS) if _KEYS in footer else ()
     return [(_held(each, _KEY, bytes), each) for each in given]
 
 
 def keys_of(footer: Fields) -> Field | None:
-    """Give the keys and values of a footer."""
+    """Return the keys and values of a footer."""
     return footer.get(_KEYS)
 
 
 def tail(footer: Fields) -> bytes:
-    """Give the last bytes of a file."""
+    """Return the bytes at the end of the file: footer, length and magic number."""
     data = encoded(footer)
     return data + len(data).to_bytes(4, "little") + MAGIC
 
 
 def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
-    """Move places in the file; 0 stands for none."""
+    """Shift offsets in the file; 0 means no offset."""
     for place in places:
         if place in fields and _number(fields, place):
             fields[place].value = _number(fields, place) + shift
@@ -285,45 +287,45 @@ def _struct(fields: Fields, number: int) -> Fields:
 def _structs(fields: Fields, number: int) -> Iterator[Fields]:
     for value in _items(fields, number).values:
         if not isinstance(value, dict):
-            message = f"field {number} is no list of structs"
+            message = f"field {number} is not a list of structs"
             raise ValueError(message)
         yield value
 
 
 def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
-    """Give a field's value, which has to be there and of a kind."""
+    """Return a field's value; it must exist and have the given type."""
     value = fields[number].value if number in fields else None
     if not isinstance(value, kind):
-        message = f"field {number} is no {kind.__name__}"
+        message = f"field {number} is not a {kind.__name__}"
         raise ValueError(message)
     return value
 
 
-# --- Parquet with new columns: its own bytes, then new column chunks, then a new footer.
+# --- Parquet with new columns: the original bytes, then new column chunks, then a new footer.
 
-# So many bytes are copied at a time.
+# Bytes copied at a time.
 _PIECE = 1 << 22
-# The length of the footer, and a magic number.
+# Length of the footer, and magic number.
 _END = 8
-# A larger footer takes longer to extend than is saved.
+# Extending a larger footer takes longer than copying saves.
 _LARGEST_FOOTER = 1 << 22
 
 
 class Original:
-    """A Parquet file that is open, whose bytes can be kept.
+    """An open Parquet file whose bytes can be copied.
 
     Parameters
     ----------
     raw : pyarrow.NativeFile
         The file.
     footer : dict
-        What its footer says.
+        Its decoded footer.
     end : int
-        Where that begins.
+        Position where the footer begins.
     name : str
         What messages call it.
     columns : int
-        How many it has.
+        Number of its columns.
     """
 
     def __init__(self, raw: Any, footer: Fields, end: int, name: str, columns: int) -> None:
@@ -332,16 +334,16 @@ class Original:
 
     @contextmanager
     def appended(self, schema: Any, target: Target, options: dict[str, Any]) -> Iterator[Any]:
-        """Write the file with columns more, and give what writes those.
+        """Write the file with more columns; yield the writer of those.
 
         Parameters
         ----------
         schema : pyarrow.Schema
-            Of the file with its new columns, which come last.
+            Schema of the output, new columns last.
         target : Target
-            Where it goes.
+            The output.
         options : dict
-            Of the writer.
+            Options of the writer.
         """
         import pyarrow
         from pyarrow import parquet
@@ -371,7 +373,7 @@ class Original:
 
 
 def original(raw: Any, name: str, columns: int) -> Original | None:
-    """Give a file of some columns whose bytes can be kept; None for one that is unusual."""
+    """Return a file whose bytes can be copied, or None for an unusual file."""
     size = raw.size()
     end = raw.read_at(_END, size - _END)
     length = int.from_bytes(end[:4], "little")
@@ -382,7 +384,7 @@ def original(raw: Any, name: str, columns: int) -> Original | None:
 
 
 class _Sink:
-    """A target as pyarrow wants it, for what a writer says between a file's head and its footer."""
+    """A target for pyarrow's writer that keeps only the bytes between head and footer."""
 
     closed = False
 
@@ -391,7 +393,7 @@ class _Sink:
         self._held: bytearray | None = None
 
     def write(self, data: Any) -> int:
-        """Write all of it, or keep it."""
+        """Write all bytes, or hold them."""
         view = memoryview(data).cast("B")
         size, skipped = view.nbytes, min(self._head, view.nbytes)
         self._head -= skipped
@@ -402,24 +404,24 @@ class _Sink:
         return size
 
     def hold(self) -> None:
-        """Keep what comes from now on."""
+        """Hold all bytes from now on."""
         self._held = bytearray()
 
     def held_back(self) -> tuple[bytes, Fields]:
-        """Give what was kept of the columns, and the footer."""
+        """Return the held bytes: last columns and footer."""
         held = bytes(self._held or b"")
         length = int.from_bytes(held[-_END:-4], "little")
         return held[: -_END - length], Reader(held[-_END - length : -_END]).struct()
 
     def flush(self) -> None:
-        """Leave it to the target, which is flushed at the end."""
+        """Do nothing: the target is flushed at the end."""
 
     def close(self) -> None:
-        """Leave the target open, which has its own end."""
+        """Do nothing: the target is closed by its owner."""
 
 
 def _schema_keys(schema: Any, options: dict[str, Any]) -> Any:
-    """Give the keys and values that a file of a schema has."""
+    """Return the keys and values of a file with the given schema."""
     from pyarrow import BufferOutputStream, parquet
 
     stream = BufferOutputStream()
@@ -430,7 +432,7 @@ def _schema_keys(schema: Any, options: dict[str, Any]) -> Any:
 
 
 def _require_sound(data: bytes, schema: Any) -> None:
-    """Have pyarrow read the end of the file, before it is put in place."""
+    """Check the end of the new file with pyarrow, before the file is put in place."""
     from pyarrow import BufferReader, parquet
 
     found = parquet.ParquetFile(BufferReader(MAGIC + data)).schema_arrow

@@ -1,6 +1,7 @@
-"""Arrow arrays from NumPy's and back, through their bytes.
+"""Arrow arrays and Parquet tables: conversion to and from NumPy, row groups, and writing.
 
-pyarrow's own conversions import pandas, where it is installed, which takes 0.3 s.
+Conversion works on the arrays' bytes: pyarrow's own conversion imports pandas, if installed, which
+takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
-    """Give the cells of a new column that codes stand for, or its numbers, as an Arrow array.
+    """Return a new column as an Arrow array, from its codes or measured numbers.
 
-    The code after the last is the cell of the `old` column, which is replaced.
+    The code after the last one stands for the cell of the `old` column, which is replaced.
     """
     import pyarrow
     from pyarrow import compute
@@ -48,7 +49,7 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
 
 
 def _as_texts(values: Any, kind: Any) -> Any:
-    """Give values of another type; as texts, whole numbers have no point, as everywhere."""
+    """Convert values to another type; as texts, whole numbers have no decimal point."""
     from pyarrow import types
 
     if not types.is_floating(values.type) or not types.is_string(kind):
@@ -59,7 +60,7 @@ def _as_texts(values: Any, kind: Any) -> Any:
 
 
 def vocabulary(column: NewColumn) -> Any:
-    """Give what codes stand for: text, or 32-bit integers, null where there is none."""
+    """Return the values for the codes: text or 32-bit integers, null for an empty cell."""
     if column.measured:
         return _numbers(np.empty(0), np.empty(0, np.bool_))
     if column.numeric:
@@ -69,7 +70,7 @@ def vocabulary(column: NewColumn) -> Any:
 
 
 def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
-    """Give numbers as an Arrow array, from their bytes: pyarrow.array imports pandas, 0.3 s."""
+    """Convert numbers to an Arrow array through their bytes."""
     import pyarrow
 
     valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
@@ -79,7 +80,7 @@ def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
 
 
 def _texts(texts: Sequence[bytes]) -> Any:
-    """Give texts as an Arrow array, from their bytes too."""
+    """Convert texts to an Arrow array through their bytes."""
     import pyarrow
 
     ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
@@ -88,12 +89,12 @@ def _texts(texts: Sequence[bytes]) -> Any:
 
 
 def as_doubles(column: Any, name: str, table: str) -> Floats:
-    """Give an Arrow column as float64, exactly, NaN where it is null.
+    """Return an Arrow column as exact float64, with NaN for null.
 
     Raises
     ------
     TableError
-        If it does not hold numbers, or one that float64 cannot hold.
+        If it does not hold numbers, or float64 cannot represent one of them exactly.
     """
     import pyarrow
     from pyarrow import types
@@ -109,7 +110,10 @@ def as_doubles(column: Any, name: str, table: str) -> Floats:
     try:
         doubles = column.cast(pyarrow.float64())
     except pyarrow.ArrowInvalid as error:
-        message = f"{table}: the column {name!r} holds what float64 cannot hold exactly ({error})"
+        message = (
+            f"{table}: the column {name!r} holds a number that float64 cannot represent "
+            f"exactly ({error})"
+        )
         raise TableError(message) from None
     return _joined(doubles.chunks)
 
@@ -129,12 +133,12 @@ def _doubles(array: Any) -> Floats:
     return np.where(bits[begin:end], values, np.nan)
 
 
-# --- Row groups of Parquet that hold as many rows as they say; what is read is for other files.
+# --- Reading of row groups, with a check of their number of rows.
 
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
+    """Turn errors of pyarrow into one sentence; it raises OSError for damaged data."""
     import pyarrow
 
     try:
@@ -146,7 +150,7 @@ def readable(name: str) -> Iterator[None]:
 
 
 class RowGroups:
-    """The row groups of a file that is open.
+    """The row groups of an open file.
 
     Parameters
     ----------
@@ -158,17 +162,17 @@ class RowGroups:
     def __init__(self, file: parquet.ParquetFile, name: str) -> None:
         self._file, self._name = file, name
         columns = enumerate(map(file.schema.column, range(len(file.schema))))
-        # Those with one value to a row, missing ones counted.
+        # Columns with one value per row, including nulls.
         self._leaves = {each.path: at for at, each in columns if not each.max_repetition_level}
 
     def read(self, group: int, columns: Sequence[str] | None) -> pyarrow.Table:
-        """Read one of them, or some of its columns.
+        """Read a row group, or some of its columns.
 
         Raises
         ------
         TableError
-            For what pyarrow cannot read, and for columns that have other rows than it says: of
-            such it leaves rows out, or takes memory for as many as are said.
+            If pyarrow cannot read it, or the columns do not have the stated number of rows;
+            pyarrow would drop rows or allocate memory for the stated number.
         """
         with readable(self._name):
             said = self._file.metadata.row_group(group)
@@ -179,14 +183,14 @@ class RowGroups:
                 table = self._file.read_row_group(group, columns=columns)
         if table is None or len(table) != said.num_rows:
             message = (
-                f"{self._name} says that there are {said.num_rows:,} rows in row group {group + 1},"
-                " and its columns have others: it is damaged, export it again"
+                f"{self._name} states {said.num_rows:,} rows in row group {group + 1}, but its "
+                "columns have another number: the file is damaged, export it again"
             )
             raise TableError(message)
         return table
 
 
-# --- What the schema of a Parquet file says of new columns, and how a file like another is written.
+# --- Schema with new columns, and options to write a file like an existing one.
 
 _DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
@@ -194,7 +198,7 @@ _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
 
 
 def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any:
-    """Give a schema new columns at its end, or one in the place of another."""
+    """Add new columns to the end of a schema, or replace one column."""
     import pyarrow
 
     for column in columns:
@@ -205,13 +209,13 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
 
 
 def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
-    """Give a schema one more column, or one in the place of another."""
+    """Add a column to a schema, or replace one."""
     schema = schema.append(field) if at is None else schema.set(at, field)
     return schema.with_metadata(_with_pandas(schema.metadata, field))
 
 
 def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
-    """Tell pandas of a column, where it is pandas that wrote the file."""
+    """Add a column to pandas' metadata, if the file was written by pandas."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
@@ -228,19 +232,19 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     if places:
         known[places[0]] = entry
     else:
-        # Its list ends in the columns of the index, as a file does.
+        # The list ends with the index columns, as the file does.
         known.insert(len(known) - _index_columns(pandas), entry)
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
 def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
-    """Give the keys and values of a file that is open which its schema does not tell."""
+    """Return the keys and values of an open file that are not in its schema."""
     known = {b"ARROW:schema", *(schema.metadata or ())}
     return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
 
 
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
-    """Leave out an index of pandas that is a range and no column: other rows have another one."""
+    """Drop a pandas index that is a range instead of a column: new rows need a different one."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
@@ -250,23 +254,23 @@ def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
     for one in ranges:
         if one.get("name") or one.get("start") or one.get("step", 1) != 1:
             warn(
-                f"{name}: the index of pandas is a range, and no column of the file: it is left "
-                "out; keep it as a column with reset_index()"
+                f"{name}: the pandas index is a range, not a column of the file, and is left "
+                "out; to keep it, store it as a column with reset_index()"
             )
     pandas["index_columns"] = [one for one in pandas["index_columns"] if one not in ranges]
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
 def _index_columns(pandas: dict[str, Any]) -> int:
-    """Count the columns that pandas takes for the index; a range is none."""
+    """Count the columns of the pandas index; a range has none."""
     return sum(isinstance(index, str) for index in pandas.get("index_columns", []))
 
 
 def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
-    """Say how to write a file like one that is open: compression, encodings, statistics.
+    """Return options to write a file like an open one: compression, encodings, statistics.
 
-    They are those of its first row group, column by column; the new columns are compressed as
-    most of the others are.
+    They are taken from the first row group, column by column; new columns are compressed like most
+    of the others.
     """
     metadata = file.metadata
     shared = {
@@ -276,7 +280,7 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
     if not metadata.num_row_groups:
         return shared
     group = metadata.row_group(0)
-    # A chunk says its path too, which nothing checks.
+    # Each chunk also states its path, which is not checked.
     places = range(metadata.num_columns)
     chunks = {metadata.schema.column(place).path: group.column(place) for place in places}
     codecs = {path: _CODECS.get(c.compression, c.compression) for path, c in chunks.items()}
@@ -294,7 +298,7 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
 
 
 def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, str]:
-    """Give the encodings that a writer would not choose by itself."""
+    """Return the encodings that the writer would not choose by default."""
     found = {}
     for path, chunk in chunks.items():
         special = [encoding for encoding in chunk.encodings if encoding not in _ORDINARY]
@@ -303,12 +307,12 @@ def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, s
     return found
 
 
-# --- A whole Parquet file in memory, and written again with other rows, numbers and columns.
+# --- A whole Parquet file in memory, written again with other rows, numbers and columns.
 
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """What a Parquet file holds, and how it is written.
+    """The content of a Parquet file, and how to write it.
 
     Attributes
     ----------
@@ -316,7 +320,7 @@ class ParquetTable:
         What messages call it.
     arrow : pyarrow.Table
     file : pyarrow.parquet.ParquetFile
-        Closed; its metadata stay.
+        Closed; its metadata is still available.
     """
 
     name: str
@@ -330,16 +334,16 @@ class ParquetTable:
         labels: Sequence[tuple[NewColumn, NDArray[np.int32]]],
         measures: Mapping[str, Floats],
     ) -> memoryview:
-        """Return the file with its rows again, and columns more.
+        """Return the content of a new file, with rows repeated and columns added.
 
         Parameters
         ----------
         rows : (m,) intp, optional
-            Which rows, in their order; a row may come again. All of them, if not given.
+            Rows to write, in order; a row may be repeated. Default: all.
         numbers : mapping of int to mapping of int to float
-            By place of a column, new numbers by new row. Such a column is of float64 then.
+            By column index, new numbers by new row. Such a column becomes float64.
         labels : sequence of (NewColumn, (m,) int32)
-            New columns, and the code of each row.
+            New columns with the code of each row.
         measures : mapping of str to (m,) float64
             New columns of numbers, null where NaN.
         """
@@ -371,7 +375,7 @@ class ParquetTable:
         return memoryview(sink.getvalue())
 
     def _group_rows(self) -> int:
-        """Return how many rows the first row group has."""
+        """Return the number of rows of the first row group."""
         metadata = self.file.metadata
         return metadata.row_group(0).num_rows if metadata.num_row_groups else 1
 
@@ -382,14 +386,14 @@ def read_parquet(path: Path) -> ParquetTable:
     Raises
     ------
     TableError
-        If it is none, or pyarrow is not installed.
+        If it is not Parquet, or pyarrow is not installed.
     OSError
         If it cannot be opened.
     """
     try:
         from pyarrow import parquet
     except ImportError:
-        message = f"{path} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        message = f"{path} can only be read with pyarrow: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
     path.stat()
     with readable(path.name), parquet.ParquetFile(path) as file:
@@ -399,7 +403,7 @@ def read_parquet(path: Path) -> ParquetTable:
 def _changed(
     column: pyarrow.ChunkedArray, name: str, table: str, changed: Mapping[int, float]
 ) -> pyarrow.Array:
-    """Return a column as float64 with some other values."""
+    """Return a column as float64 with some values replaced."""
     import pyarrow
 
     values = as_doubles(column, name, table).copy()

@@ -49,11 +49,11 @@ _TYPES = {
 }
 
 
-# No file holds more rows than 18 digits can count, and Python parses no number of 5,000 digits.
+# No file holds more rows than 18 digits can count, and Python limits the digits it parses.
 _COUNT = re.compile("[0-9]{1,18}")
 _FACE_LISTS = ("vertex_indices", "vertex_index")
 _WORD = re.compile(rb"\S+")
-_REAL, _WHOLE, _SAME = range(3)  # kinds of words in kernels/text/word_table.h
+_REAL, _WHOLE, _SAME = range(3)  # types of words in kernels/text/word_table.h
 
 
 def read(data: bytes, path: Path) -> Faces:
@@ -76,12 +76,12 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _element(header: PlyHeader, title: str, name: str) -> Element:
-    """Return an element by name, once its properties are those of a mesh."""
+    """Return an element by name, after checking that it has the properties of a mesh."""
     for element in header.elements:
         if element.name == title:
             _require_properties(element, name)
             return element
-    message = f"{name} has no element '{title}', so it is no wireframe: export it with its faces"
+    message = f"{name} has no element '{title}', so it is not a wireframe: export it with its faces"
     raise MeshError(message)
 
 
@@ -95,7 +95,9 @@ def _require_properties(element: Element, name: str) -> None:
         message = f"the faces of {name} have no list vertex_indices: export it with its faces"
         raise MeshError(message)
     if any(p.kind[0] == "f" for p in element.properties if p.name in _FACE_LISTS):
-        message = f"the faces of {name} number their vertices in floating point: export it again"
+        message = (
+            f"the faces of {name} refer to vertices by floating-point numbers: export it again"
+        )
         raise MeshError(message)
 
 
@@ -103,7 +105,7 @@ def _require_properties(element: Element, name: str) -> None:
 
 
 class Property(NamedTuple):
-    """A property: the NumPy type of its values, and of its length if it is a list."""
+    """A property: the NumPy type of its values and, for a list, of its length."""
 
     name: str
     kind: str
@@ -112,7 +114,7 @@ class Property(NamedTuple):
 
 @dataclass(frozen=True)
 class Element:
-    """An element: the number of its rows and the properties of each."""
+    """An element: its number of rows and the properties of each row."""
 
     name: str
     count: int
@@ -138,7 +140,7 @@ def _read_header(data: bytes, name: str) -> PlyHeader:
     Raises
     ------
     MeshError
-        If a line cannot be understood, or the header does not end.
+        If a line is invalid, or the header does not end.
     """
     order: str | None = None
     elements: list[tuple[str, int, list[Property]]] = []
@@ -159,8 +161,8 @@ def _read_header(data: bytes, name: str) -> PlyHeader:
                 pass
             case _:
                 message = (
-                    f"{name}, line {number}: {' '.join(words)[:60]!r} is no PLY declaration;"
-                    " export the file again"
+                    f"{name}, line {number}: {' '.join(words)[:60]!r} is not a PLY declaration; "
+                    "export the file again"
                 )
                 raise MeshError(message)
     message = f"{name} has no end_header in 10,000 lines: export the file again"
@@ -168,7 +170,7 @@ def _read_header(data: bytes, name: str) -> PlyHeader:
 
 
 def _next_line(data: bytes, start: int, name: str) -> tuple[bytes, int]:
-    """Return the line at an offset, without its LF, CR LF or CR, and the offset of the next."""
+    """Return the line at an offset, without its line end, and the offset of the next line."""
     feed, carriage = data.find(b"\n", start), data.find(b"\r", start, start + 4096)
     if carriage >= 0 and (feed < 0 or carriage < feed):
         return data[start:carriage], carriage + 1 + (feed == carriage + 1)
@@ -179,7 +181,7 @@ def _next_line(data: bytes, start: int, name: str) -> tuple[bytes, int]:
 
 
 def _property(words: list[str]) -> Property | None:
-    """Parse the words of a property line; None if they are not one."""
+    """Parse the words of a property line; None if they are invalid."""
     lowered = [word.lower() for word in words]
     if len(words) == 3 and lowered[1] in _TYPES:
         return Property(lowered[2], _TYPES[lowered[1]])
@@ -195,7 +197,7 @@ def _checked_header(
     order: str | None, elements: list[tuple[str, int, list[Property]]], start: int, name: str
 ) -> PlyHeader:
     if order is None:
-        message = f"{name} does not declare a format that is known: {', '.join(_ORDERS)}"
+        message = f"{name} does not declare a known format: {', '.join(_ORDERS)}"
         raise MeshError(message)
     titles = [title for title, *_ in elements]
     if len({*titles}) < len(titles):
@@ -215,7 +217,7 @@ def _checked_header(
 
 
 class Lists(NamedTuple):
-    """The values of a list property, row after row, and the length of each row."""
+    """The values of a list property, row after row, and the length of each row's list."""
 
     values: NDArray[Any]
     sizes: NDArray[np.int64]
@@ -258,8 +260,8 @@ def _binary_element(
 ) -> tuple[Columns, int]:
     """Return the columns of an element and the offset after it.
 
-    Rows whose lists are as long as the first row's are one array; only where
-    lengths differ is the element walked row by row.
+    Rows whose lists are as long as those of the first row are read as one array; an element is read
+    row by row only if list lengths differ.
     """
     if element.count == 0 or element.smallest_row == 0:
         return _no_rows(element), offset
@@ -274,7 +276,7 @@ def _binary_element(
 
 
 def _row_type(element: Element, order: str, lengths: dict[str, int]) -> np.dtype[Any]:
-    """Return the type of a row whose lists have these lengths."""
+    """Return the type of a row with these list lengths."""
     fields: list[tuple[Any, ...]] = []
     for p in element.properties:
         if p.length_kind:
@@ -300,7 +302,7 @@ def _regular_columns(rows: NDArray[Any], element: Element) -> Columns:
 def _binary_row(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return the list lengths of a row, the offset of each property's values, and the row's end."""
+    """Return the list lengths of a row, the offset of each property, and the row's end."""
     lengths: dict[str, int] = {}
     starts: dict[str, int] = {}
     byte_order: Literal["big", "little"] = "big" if order == ">" else "little"
@@ -323,7 +325,7 @@ def _binary_row(
 def _walk_binary(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[Columns, int]:
-    """Read an element whose lists vary in length, row by row; return the offset after it too."""
+    """Read an element row by row, because its list lengths vary; return the offset after it too."""
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}
     starts: dict[str, list[int]] = {p.name: [] for p in element.properties}
     for _ in range(element.count):
@@ -342,7 +344,7 @@ def _walk_binary(
 def _gathered(
     data: bytes, starts: NDArray[np.int64], counts: NDArray[np.int64], kind: str
 ) -> NDArray[Any]:
-    """Return the numbers of several runs, each of which may start at any byte."""
+    """Return the numbers of several byte runs, each at any offset."""
     width = np.dtype(kind).itemsize
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     places = np.repeat(starts, counts) + within * width
@@ -410,7 +412,7 @@ def _first_lengths(words: WordReader, start: int, element: Element, name: str) -
 
 
 class _Column(NamedTuple):
-    """A property as words of a row, if all its lists are as long as the first."""
+    """The words of a property whose lists are all as long as in the first row."""
 
     of: Property
     length: int
@@ -445,7 +447,7 @@ def _numbers(
 
 
 def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
-    """Return the row of a word, for a message."""
+    """Return the position of a word for a message: element and row."""
     return f"{title} {rows[number] + 1}"
 
 
@@ -469,7 +471,7 @@ def _text_row(
 
 
 def _walk_text(words: list[bytes], element: Element, name: str, first: int) -> tuple[Columns, int]:
-    """Read a text element whose lists vary in length; return the word after it too."""
+    """Read a text element row by row, because its list lengths vary; return the next word too."""
     start = 0
     found: dict[str, list[bytes]] = {p.name: [] for p in element.properties}
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}

@@ -1,4 +1,4 @@
-"""Makes triangles between the nodes of a grid; reads no file."""
+"""Reads topography from grids of heights: ESRI ASCII grids, and GeoTIFF through tifffile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodomain.mesh.polygons import Faces
 
 
 def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
-    """Return two triangles for each four neighbours of nodes (m, n, 3) of which none is missing."""
+    """Return two triangles for each cell of nodes (m, n, 3) that has no missing corner."""
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
@@ -34,7 +34,7 @@ def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None 
     return Faces(place.reshape(-1, 3), triangles, np.full(len(triangles) // 3, 3, dtype=np.int64))
 
 
-# --- Reads topography from an ESRI ASCII grid, and from GeoTIFF through tifffile.
+# --- ESRI ASCII grids and GeoTIFF.
 
 _CORNER_KEYS = ("xllcorner", "xllcenter", "yllcorner", "yllcenter")
 _KEYS = ("ncols", "nrows", *_CORNER_KEYS, "cellsize", "dx", "dy", "nodata_value")
@@ -44,12 +44,12 @@ _KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
 _MODEL_TYPE, _GEOGRAPHIC = 1024, 2
 _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
 _GDAL_METADATA = 42112
-_GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
-_PIXEL_BYTES = 200  # at the peak, of a pixel as two triangles
-_WORK = 1 << 30  # bytes, some 5 million pixels in ten seconds, whatever the file's size
+_GREY = {0, 1}  # PhotometricInterpretation of a single band that is not a colour
+_PIXEL_BYTES = 200  # at the peak, per pixel, which becomes two triangles
+_WORK = 1 << 30  # bytes: about 5 million pixels in ten seconds, whatever the file size
 _POINT = 2  # GTRasterTypeGeoKey 1025
 _ACROSS_UNIT, _UP_UNIT = 3076, 4099  # ProjLinearUnitsGeoKey, VerticalUnitsGeoKey
-# Names and metres of EPSG's units of length.
+# Names of EPSG's length units, and their size in metres.
 _UNITS = {
     9001: ("metres", 1.0),
     9002: ("feet", 0.3048),
@@ -60,24 +60,24 @@ _UNITS = {
     9036: ("kilometres", 1000.0),
 }
 _TIE_APART = 0.01  # pixels
-_SAME_UNIT = 1e-5  # relative: one foot and another
-# No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
+_SAME_UNIT = 1e-5  # relative difference between two kinds of foot
+# Above this a value is a no-data mark, such as -3.4028234663852886e38, often rounded in headers.
 _NO_HEIGHT = 1e30
-# What stands for no data where nobody says so, if it is far from all other values.
+# Usual no-data values, if the file declares none and they are far from all other values.
 _MARKS = {
     sign * mark
     for mark in (999.0, 9999.0, 99999.0, 999999.0, 32767.0, 32768.0, 1e10, 1e20, 2147483648.0)
     for sign in (1, -1)
 } | {65535.0, float(np.float32(1e20)), -float(np.float32(1e20))}
-_APART = 0.25  # of the mark itself
-_ROUNDING = 1e-6  # relative: what a mark that was written with fewer digits may differ by
+_APART = 0.25  # of the no-data value itself
+_ROUNDING = 1e-6  # relative tolerance for a no-data value written with fewer digits
 
 
 def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     """Return a grid as triangles between the centres of its cells.
 
-    Four centres make two triangles, divided from low x, low y to high x, high y; those of a
-    cell without data are left out.
+    Four centres make two triangles, split from low x, low y to high x, high y. Triangles with a
+    corner in a no-data cell are left out.
     """
     text = unify_lines(data)
     header, start = _header(text, path.name)
@@ -85,7 +85,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     words = text[start:].split()
     if len(words) > columns * rows:
         promised = f"{rows:,} rows of {columns:,} values"
-        raise damaged(path.name, f"it promises {promised}, and there are {len(words):,} numbers")
+        raise damaged(path.name, f"it declares {promised}, but has {len(words):,} numbers")
     if len(words) < columns * rows:
         found = f"there are {len(words):,} numbers"
         raise truncated(path.name, f"{rows:,} rows of {columns:,} values", found)
@@ -108,7 +108,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
-    """Return the keys, in whatever order and case, and where the numbers start."""
+    """Return the header's keys, in any order and case, and the position of the numbers."""
     found: dict[str, bytes] = {}
     at = 0
     while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
@@ -129,19 +129,19 @@ def _number(header: dict[str, bytes], key: str, file: str) -> float:
 def _count(header: dict[str, bytes], key: str, file: str) -> int:
     value = _number(header, key, file)
     if not (2 <= value < 2**31 and value == int(value)):
-        raise damaged(file, f"{key} is {value:g}, and a surface needs two or more")
+        raise damaged(file, f"{key} is {value:g}, but a surface needs at least 2")
     return int(value)
 
 
 def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> float:
-    """Return the lowest centre along an axis."""
+    """Return the lowest cell centre along an axis."""
     if f"{axis}llcenter" in header:
         return _number(header, f"{axis}llcenter", file)
     return _number(header, f"{axis}llcorner", file) + size / 2
 
 
 def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
-    """Tell which values are no data: the mark itself, or what 32 bits make of it, or no height."""
+    """Return the mask of no data: the no-data value, exact or in float32, or no valid height."""
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
         with np.errstate(over="ignore"):
@@ -152,7 +152,7 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
 def _warn_of_rounded_mark(
     values: NDArray[np.float64], missing: NDArray[np.bool_], none: float | None, file: str
 ) -> None:
-    """Warn of heights that are the mark of no data within rounding, and not the mark."""
+    """Warn of heights that are almost equal to the no-data value."""
     if none is None or not np.isfinite(none):
         return
     with np.errstate(over="ignore"):
@@ -161,15 +161,15 @@ def _warn_of_rounded_mark(
     heights = values[close & ~missing]
     if heights.size:
         warn(
-            f"{file} has {counted(heights.size, 'cell')} of {values.size:,} within rounding of its"
-            f" mark for no data, {none:.17g}, such as {heights[0]:.17g}: the mark is compared by"
-            " its value, so they count as ground. If they stand for no data, declare the value"
-            " that the cells have"
+            f"{file} has {counted(heights.size, 'cell')} of {values.size:,} almost equal to its "
+            f"no-data value {none:.17g}, such as {heights[0]:.17g}. Only exact matches are no "
+            "data, so these cells are used as heights. If they are no data, declare exactly "
+            "that value in the file"
         )
 
 
 def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> None:
-    """Warn of the lowest or highest value where it is a usual mark, far from all others."""
+    """Warn if the lowest or highest value is a usual no-data value, far from all others."""
     heights = values[~missing]
     for value in (heights.min(initial=np.inf), heights.max(initial=-np.inf)):
         if value not in _MARKS or not (others := heights[heights != value]).size:
@@ -179,19 +179,19 @@ def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file:
             count = len(heights) - len(others)
             warn(
                 f"{file} has the height {value:g} in {count:,} of {heights.size:,} cells, far from "
-                f"all others ({others.min():g} to {others.max():g}), and does not say that it "
-                "stands for no data: it counts as ground. If it stands for no data, declare it in "
-                "the file (NODATA_value of an ASCII grid, GDAL_NODATA of a GeoTIFF)"
+                f"all others ({others.min():g} to {others.max():g}), and does not declare it as "
+                "no data, so it is used as a height. If it is no data, declare it in the file "
+                "(NODATA_value of an ASCII grid, GDAL_NODATA of a GeoTIFF)"
             )
 
 
 def _surface(place: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> Faces:
-    """Return the triangles between nodes (m, n, 3) none of which is missing."""
+    """Return the triangles between nodes (m, n, 3), leaving out triangles with a missing corner."""
     place = np.ascontiguousarray(place)
-    place[missing] = 0.0  # no triangle has it
+    place[missing] = 0.0  # not in any triangle
     faces = lattice_faces(place, missing)
     if not len(faces.sizes):
-        message = f"{file} has no four neighbouring cells with data: it is no surface"
+        message = f"{file} has no four neighbouring cells with data, so it contains no surface"
         raise MeshError(message)
     used = np.zeros(len(faces.vertices), dtype=bool)
     used[faces.corners] = True
@@ -205,7 +205,7 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
     Raises
     ------
     MeshError
-        If tifffile is not installed, or the file says nothing of where it is.
+        If tifffile is not installed, or the file has no georeference.
     """
     try:
         import tifffile
@@ -223,7 +223,7 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
             if int(page.photometric) not in _GREY:
                 raise _colours(path.name, page.photometric)
             if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
-                raise damaged(path.name, "it promises more pixels than it can hold")
+                raise damaged(path.name, "it declares more pixels than it can hold")
             require_unpacked(
                 _PIXEL_BYTES * page.size,
                 len(data),
@@ -232,18 +232,18 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
                 work=_WORK,
             )
             values = page.asarray()
-            if "S" in page.axes and values.ndim == len(page.axes):  # where the bands are
+            if "S" in page.axes and values.ndim == len(page.axes):  # position of the bands
                 values = values.take(0, axis=page.axes.index("S"))
     except MeshError:
         raise
-    except Exception as wrong:  # of any kind, from a library that reads any file
+    except Exception as wrong:  # of any type, from a library that reads any file
         reason = " ".join(str(wrong).split())[:100]
         raise damaged(path.name, f"tifffile cannot read it ({reason})") from wrong
     return [("", _georeferenced(values, tags, path.name))]
 
 
 def _colours(file: str, kind: Any) -> MeshError:
-    """Return the error for a picture: its first band is red, or a number of a palette."""
+    """Return the error for a picture, whose first band is a colour or palette index."""
     name = getattr(kind, "name", str(int(kind)))
     message = (
         f"{file} is a picture in colours ({name}), not a grid of heights: export the elevations"
@@ -253,7 +253,7 @@ def _colours(file: str, kind: Any) -> MeshError:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Tell whether a log record is more than a remark about a tag."""
+    """Return whether a log record is more than a remark about a tag."""
     return record.levelno > logging.ERROR
 
 
@@ -286,19 +286,19 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
 
 
 def _short_keys(tags: dict[int, Any]) -> dict[int, int]:
-    """Return the GeoKeys whose values are in the directory itself."""
+    """Return the GeoKeys whose values are stored in the directory itself."""
     entries = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
     entries = entries[4 : len(entries) // 4 * 4].reshape(-1, 4)
     return {key: value for key, place, _, value in entries.tolist() if place == 0}
 
 
 def _unit_of_heights(keys: dict[int, int], file: str) -> float:
-    """Return the unit of heights in units of x and y.
+    """Return the factor that converts heights to the unit of x and y.
 
     Raises
     ------
     MeshError
-        If the units differ by a factor that is not known.
+        If the units differ by an unknown factor.
     """
     across, up = keys.get(_ACROSS_UNIT, 0), keys.get(_UP_UNIT, 0)
     if up in {0, across} or (not across and up == 9001):
@@ -314,8 +314,8 @@ def _unit_of_heights(keys: dict[int, int], file: str) -> float:
     if abs(factor - 1.0) <= _SAME_UNIT:
         return 1.0
     warn(
-        f"{file} has x and y in {_UNITS[across][0]} and heights in {_UNITS[up][0]}: heights are"
-        f" multiplied by {factor:.9g}, to {_UNITS[across][0]}"
+        f"{file} has x and y in {_UNITS[across][0]} and heights in {_UNITS[up][0]}: heights are "
+        f"multiplied by {factor:.9g} to convert them to {_UNITS[across][0]}"
     )
     return factor
 
@@ -323,9 +323,9 @@ def _unit_of_heights(keys: dict[int, int], file: str) -> float:
 def _heights(
     raw: NDArray[np.float64], tags: dict[int, Any], slope: NDArray[np.float64], file: str
 ) -> NDArray[np.float64]:
-    """Return the heights that values stand for: scale and offset of GDAL, or those of the tags.
+    """Return the heights for the stored values, using GDAL's scale and offset or those of the tags.
 
-    The z of the pixel scale, of tie points and of the matrix is 0 in most files: values are
+    The z of the pixel scale, the tie points and the matrix is 0 in most files; then the values are
     heights.
     """
     own = _gdal_scale(tags, file)
@@ -337,8 +337,8 @@ def _heights(
         offset = float(tags[_TIES][5]) - scale * float(tags[_TIES][2])
     if scale == 0.0 and offset != 0.0 and own is None:
         message = (
-            f"{file} has a tie point at the height {offset:g} and says nothing of the scale of its"
-            " values: they are taken as heights"
+            f"{file} has a tie point at height {offset:g} but no height scale: its values are "
+            "used as heights"
         )
         warn(message)
     if own is None:
@@ -353,7 +353,7 @@ def _heights(
 
 
 def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
-    """Return the scale and offset of band 1 in GDAL's metadata, None where there are none."""
+    """Return the scale and offset of band 1 from GDAL's metadata, or None."""
     found = {}
     for item in _ITEM.finditer(str(tags.get(_GDAL_METADATA, ""))):
         settings = dict(_SETTING.findall(item[1]))
@@ -364,7 +364,7 @@ def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
-    """Return the rows (a, b, c) of x = a column + b row + c, of y, and of what z has of these."""
+    """Return the coefficients (a, b, c) of x = a column + b row + c, and of y and z."""
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
         return full[:3, [0, 1, 3]]
@@ -379,11 +379,11 @@ def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
             return matrix
     if len(ties) > 1:
         message = (
-            f"{file} is placed by {len(ties)} tie points, which may bend it, and not by an origin"
-            " and a size of its pixels: make an even grid of it, with gdalwarp for example"
+            f"{file} is placed by {len(ties)} tie points, which may distort it, instead of an "
+            "origin and a pixel size: resample it to a regular grid, for example with gdalwarp"
         )
         raise MeshError(message)
-    message = f"{file} is a TIFF that does not say where it is: save it as a GeoTIFF"
+    message = f"{file} is a TIFF without a georeference: save it as a GeoTIFF"
     raise MeshError(message)
 
 

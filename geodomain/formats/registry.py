@@ -1,8 +1,8 @@
-"""Every file format: how a file of it is recognised, and which functions read and write it.
+"""List of all file formats: how each is recognised, and which functions read and write it.
 
-To add a format, write its module and one entry of `FORMATS`. A function is named by its module,
-which is imported when a file of the format comes, so that a command loads no other. Another
-package adds a `Format` by an entry point of the group `geodomain.formats`.
+To add a format, write its module and one entry in `FORMATS`. An entry names its functions by
+module; the module is imported only when a file of the format occurs. Another package can add a
+`Format` by an entry point of the group `geodomain.formats`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from geodomain.mesh.polygons import Faces
     from geodomain.tables.options import TableOptions
 
-HEAD = 1 << 16  # bytes by which formats are recognised
+HEAD = 1 << 16  # bytes used to recognise formats
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GROUP = "geodomain.formats"  # of entry points
 
@@ -41,11 +41,11 @@ class Head:
     Parameters
     ----------
     data : bytes
-        The whole file, or as much of it as has been read.
+        The whole file, or its beginning.
     extension : str
-        In lower case, with its point.
+        In lower case, with the dot.
     size : int, optional
-        Bytes of the whole file; `data` is all of it, if not given.
+        Bytes of the whole file; default: the length of `data`.
     """
 
     def __init__(self, data: bytes, extension: str = "", size: int | None = None) -> None:
@@ -59,7 +59,7 @@ class Head:
 
     @cached_property
     def text(self) -> bytes:
-        """The same text without the blanks before it."""
+        """The same text without leading blanks."""
         return self.lines.lstrip()
 
     @property
@@ -69,7 +69,7 @@ class Head:
 
 
 def unify_lines(data: bytes) -> bytes:
-    """Return the text with plain line ends and without a byte-order mark."""
+    """Decode the text, with plain line ends and without a byte-order mark."""
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -80,51 +80,51 @@ def unify_lines(data: bytes) -> bytes:
 class Format:
     """A file format.
 
-    Functions are given as `"module:name"`, where a built-in module begins with a point, or as
-    they are. "" stands for what the format does not offer.
+    A function is given as `"module:name"` (a built-in module begins with a dot) or as a callable.
+    "" means that the format does not offer the function.
 
     Attributes
     ----------
     name : str
-        As messages call it.
+        Name used in messages.
     extensions : tuple of str
-        Those that its files have, the usual one first; none where any will do.
+        Extensions of its files, the usual one first; empty if any extension is allowed.
     sign : callable
-        Tells by the head of a file whether it has this format. The first format of the list whose
-        sign fits is taken.
+        Recognises the format by the head of a file. The first match in the list is used.
     sure : callable, optional
-        A stricter sign, where `sign` may fit tables of text as well.
+        A stricter `sign`, if `sign` may also match text tables.
     last : callable, optional
-        A sign of damaged files, for those that no sign fits.
+        Recognises damaged files of the format; used if no `sign` matches.
     wireframe : bool
-        Whether its files hold wireframes and nothing else.
+        Whether its files hold only wireframes.
     read_meshes : str or callable
-        `(data, path)`: the bytes of a file, and its path. Returns the `Faces` of its one solid,
-        which stay as they are, or `(name, Faces)` for each solid, whose equal vertices are merged.
+        `(data, path)`, the bytes of a file and its path. Returns the `Faces` of a single solid,
+        which are used unchanged, or `(name, Faces)` for each solid; equal vertices of a solid are
+        then merged.
     read_file : str or callable
-        `(path, extension)`: in the place of `read_meshes` where a library opens the file.
+        `(path, extension)`; replaces `read_meshes` if a library opens the file.
     write_mesh : str or callable
-        `(mesh, file)`: writes one solid.
+        `(mesh, file)`; writes one solid.
     write_solids : str or callable
-        `(solids, file)`: writes several by their names.
+        `(solids, file)`; writes several named solids.
     write_pair : str or callable
-        `(solids, stem, first, second)`: writes them to the two files of `pair`.
+        `(solids, stem, first, second)`; writes solids to the two files of `pair`.
     spell : str or callable
-        Turns the name of a solid into one that the format can hold.
+        Converts the name of a solid to one that the format can store.
     pair : tuple of str
-        The extensions of two files that are written together; the second appears first.
+        Extensions of two files that are written together; the second is put in place first.
     open_blocks : str or callable
-        `(path, options, digest)`: a context manager that gives a `BlockFile`.
+        `(path, options, digest)`; a context manager that yields a `BlockFile`.
     blocks_by : {"content", "extension", "either"}
-        What tells that a file holds blocks of this format.
+        How a block model of this format is recognised.
     holds_blocks : str or callable
-        `(path)`: tells whether a file, or FILE:NAME, of a format of both holds blocks.
+        `(path)`; for formats of wireframes and blocks: whether a file, or FILE:NAME, holds blocks.
     write_blocks : str or callable
-        `(blocks, path)`: gives the file's bytes, part by part.
+        `(blocks, path)`; yields the bytes of a new file.
     keeps_blocks : bool
-        Whether labelled blocks are written in the format that they came in.
+        Whether labelled blocks are written in the format of the input.
     written : tuple of str
-        The extensions that outputs may have; the first of `extensions`, if not given.
+        Extensions allowed for outputs; default: the first of `extensions`.
     """
 
     name: str
@@ -152,28 +152,28 @@ class Format:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The extensions that outputs may have."""
+        """The extensions allowed for outputs."""
         return self.written or self.extensions[:1]
 
     @property
     def reads_meshes(self) -> bool:
-        """Whether wireframes are read."""
+        """Whether wireframes can be read."""
         return bool(self.read_meshes or self.read_file)
 
     @property
     def writes_meshes(self) -> bool:
-        """Whether wireframes are written."""
+        """Whether wireframes can be written."""
         return bool(self.write_mesh or self.write_solids or self.write_pair)
 
     @property
     def kind(self) -> str:
-        """What its block models are called: one word for all formats that one module opens."""
+        """The kind of its block models; formats opened by one module share one kind."""
         opener = self.open_blocks
         return opener.partition(":")[0].lstrip(".") if isinstance(opener, str) else self.name
 
 
 def loaded(function: str | Function) -> Function:
-    """Return a function of a format, and import its module if it is given by name."""
+    """Return a function of a format, importing its module if it is given by name."""
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")
@@ -181,26 +181,26 @@ def loaded(function: str | Function) -> Function:
     return found
 
 
-# --- Signs: what the head of a file must have. A pattern is compiled when it is first looked for.
+# --- Signs: functions that recognise a format by a file's head. Patterns are compiled when needed.
 
 
 def begins(*marks: bytes) -> Sign:
-    """Return a sign: the file begins with one of some bytes."""
+    """Return a sign that matches if the file begins with one of the given bytes."""
     return lambda head: head.data.startswith(marks)
 
 
 def matches(pattern: bytes, flags: int = 0) -> Sign:
-    """Return a sign: the text, without the blanks before it, matches from its start."""
+    """Return a sign that matches a pattern at the start of the text, after blanks."""
     return lambda head: re.match(pattern, head.text, flags) is not None
 
 
 def archives(*members: bytes) -> Sign:
-    """Return a sign: a ZIP that has one of some members."""
+    """Return a sign that matches a ZIP with one of the given members."""
     return lambda head: head.data.startswith(b"PK\3\4") and any(m in head.data for m in members)
 
 
 def _never(head: Head) -> bool:
-    """Tell that nothing shows the format: it is taken where no other is."""
+    """Match no file: the format is chosen only if no other matches."""
     return False
 
 
@@ -208,7 +208,7 @@ _VTK_XML = rb"<VTKFile\s(?:[^>]*?\s)?type\s*=\s*[\"'](\w+)[\"']"
 
 
 def _vtk(kind: bytes) -> Sign:
-    """Return a sign: VTK's XML of a type of data set."""
+    """Return a sign that matches VTK's XML with the given type of data set."""
 
     def sign(head: Head) -> bool:
         found = re.search(_VTK_XML, head.text)
@@ -221,12 +221,12 @@ def _legacy_vtk(head: Head) -> bool:
     return head.text[:14].lower() == b"# vtk datafile"
 
 
-# Datamine's number of fields, in words from the start, and the first of its fields.
+# Datamine's definition: the number of fields and the first field, in words from the start.
 DATAMINE_COUNT, DATAMINE_FIELDS, DATAMINE_WORDS = 25, 28, 512
 
 
 def datamine_form(data: bytes) -> tuple[int, Literal["<", ">"]] | None:
-    """Return the bytes of a word and their order, where data may be Datamine's first page."""
+    """Return the word size and byte order if data may be a Datamine definition page."""
     forms: tuple[tuple[int, Literal["<", ">"], str], ...] = (
         (8, "<", "<d"), (8, ">", ">d"), (4, "<", "<f"), (4, ">", ">f")
     )  # fmt: skip
@@ -241,19 +241,19 @@ def datamine_form(data: bytes) -> tuple[int, Literal["<", ">"]] | None:
 
 
 def _datamine(head: Head) -> bool:
-    """Tell by the definition of the fields, which the format's module reads."""
+    """Match a valid Datamine definition, which the format's module parses."""
     if datamine_form(head.data) is None:
         return False
     is_table: Callable[[bytes], bool] = loaded(".datamine:is_table")
     return is_table(head.data)
 
 
-# The second line of a GSLIB table is the number of columns, perhaps with a grid after it.
+# The second line of a GSLIB table is the number of columns, optionally followed by a grid.
 _GSLIB = rb"[^\n]*\n[ \t]*\d{1,4}(?:[ \t][^\n]*)?\r?\n"
 
 
 def _gslib(head: Head) -> bool:
-    """Tell by the names of the columns and the first row, which the format's module reads."""
+    """Match column names and a first row of GSLIB, which the format's module parses."""
     if not re.match(_GSLIB, head.data):
         return False
     is_table: Callable[[bytes], bool] = loaded(".gslib:is_table")
@@ -265,12 +265,12 @@ _STL_LINE = rb"(?mi)^\s*(facet|endsolid)\b"
 
 
 def stl_facets(head: bytes) -> int:
-    """Return the number of facets that a binary STL's header promises."""
+    """Return the number of facets in a binary STL's header."""
     return int.from_bytes(head[80:84], "little")
 
 
 def _binary_stl(head: Head) -> bool:
-    """Tell by the size, because the header may begin with 'solid' as a text one does."""
+    """Match by the file size, because a binary STL's header may also begin with 'solid'."""
     return head.size >= STL_HEADER and head.size == STL_HEADER + STL_FACET * stl_facets(head.data)
 
 
@@ -302,7 +302,7 @@ def _obj(head: Head) -> bool:
     return bool(re.search(_OBJ, content) or re.search(_OBJ_OTHER, content))
 
 
-# --- The formats, in the order in which their signs are looked for.
+# --- The formats, in the order in which they are tried.
 
 _SURPAC = (".dtm", ".str")
 _GRID_KEYS = rb"(?i:ncols|nrows|[xy]ll(?:corner|center)|cellsize|d[xy])[ \t]+[-+.\d]"
@@ -340,7 +340,7 @@ FORMATS = (
     Format("Surpac triangles", (".dtm",), matches(rb"[^\n]*\.str *,[^\n]*\n", re.IGNORECASE),
            wireframe=True, read_meshes=".surpac:read_triangles",
            write_pair=".surpac:write", pair=_SURPAC),
-    # A table of collars may look like strings.
+    # A collar table may resemble a string file.
     Format("Surpac strings", (".str",),
            matches(rb"[^\n,]+,[^\n,]*,[^\n]*\n *0 *,(?: *[-+.\dEe]+ *,){2}"),
            sure=lambda head: head.extension == ".str", read_meshes=".surpac:read_strings",
@@ -377,7 +377,7 @@ FORMATS = (
            read_meshes=".obj:read", write_mesh=".obj:write"),
 )  # fmt: skip
 TEXT_TABLES = FORMATS[0]
-# Extensions of tables of text, which no other package is asked about.
+# Extensions of text tables; formats of other packages are not tried for these.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
 
@@ -385,13 +385,13 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 def plugged_in() -> tuple[Format, ...]:
     """Return the formats of other packages.
 
-    They are read where no format of our own fits, or all are listed, and not before:
+    They are loaded only if no built-in format matches or all formats are listed, because
     `importlib.metadata` takes 0.1 s.
 
     Warns
     -----
     GeodomainWarning
-        For a package whose format cannot be used.
+        If the format of a package cannot be used.
     """
     from importlib.metadata import entry_points
 
@@ -399,13 +399,13 @@ def plugged_in() -> tuple[Format, ...]:
     for point in entry_points(group=GROUP):
         try:
             form = point.load()
-        except Exception as error:  # of any kind, from the code of others
+        except Exception as error:  # of any type, from another package's code
             _leave_out(point.name, f"{point.value} raises {type(error).__name__}: {error}")
             continue
         if not isinstance(form, Format):
-            _leave_out(point.name, f"{point.value} is no geodomain.formats.registry.Format")
+            _leave_out(point.name, f"{point.value} is not a geodomain.formats.registry.Format")
         elif form.name in found:
-            _leave_out(point.name, f"there is a format {form.name!r} already")
+            _leave_out(point.name, f"a format named {form.name!r} already exists")
         else:
             found[form.name] = form
     return tuple(found.values())[len(FORMATS) :]
@@ -415,7 +415,7 @@ def plugged_in() -> tuple[Format, ...]:
 
 
 def format_of_meshes(head: Head) -> Format | None:
-    """Return the format of a file that may hold wireframes, None where nobody reads it."""
+    """Return the format of a file that may hold wireframes, or None if it is unknown."""
     reading = [each for each in FORMATS if each.reads_meshes]
     found = next((each for each in reading if each.sign(head)), None)
     found = found or next((each for each in reading if each.last and each.last(head)), None)
@@ -423,10 +423,10 @@ def format_of_meshes(head: Head) -> Format | None:
 
 
 def format_of_blocks(path: str) -> Format:
-    """Return the format of a file of blocks that is there, or is to be written.
+    """Return the format of an existing or new file of blocks.
 
-    Content decides, and the extension where content is silent; what nothing shows is text. A path
-    may be FILE:NAME.
+    The content decides; if it is not recognised, the extension does; everything else is text. The
+    path may be FILE:NAME.
     """
     place = split_name(path)[0]
     extension = place.suffix.lower()
@@ -438,7 +438,7 @@ def format_of_blocks(path: str) -> Format:
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
-    """Return the first format of blocks that the content shows, or else the extension."""
+    """Return the first block format that matches the content, otherwise the extension."""
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
         by_content = (each for each in opening if each.blocks_by != "extension")
@@ -449,24 +449,24 @@ def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -
 
 
 def _signed(form: Format, head: Head) -> bool:
-    """Tell whether a head has the sign of a format; one of another package may fail at it."""
+    """Return whether a head matches a format; a plug-in's sign may raise."""
     if form in FORMATS:
         return form.sign(head)
     try:
         return bool(form.sign(head))
-    except Exception as error:  # of any kind, from the code of others
-        _leave_out(form.name, f"its sign raises {type(error).__name__}: {error}")
+    except Exception as error:  # of any type, from another package's code
+        _leave_out(form.name, f"its `sign` raises {type(error).__name__}: {error}")
         return False
 
 
 @cache
 def _leave_out(name: str, why: str) -> None:
-    """Warn of a format of another package, once."""
-    warn(f"the format {name!r} of another package is left out ({why}): update that package")
+    """Warn once that a plug-in's format is not used."""
+    warn(f"the format {name!r} of another package is not used ({why}): update that package")
 
 
 def _head_of(place: Path, extension: str) -> Head:
-    """Read the first bytes of a file, and the last of a ZIP, whose index is at its end."""
+    """Read the first bytes of a file, and the last of a ZIP, which holds the index."""
     with place.open("rb") as file:
         data, size = file.read(HEAD), os.fstat(file.fileno()).st_size
         if data.startswith(b"PK\3\4"):
@@ -476,50 +476,50 @@ def _head_of(place: Path, extension: str) -> Head:
 
 
 def kind_of(path: str) -> str:
-    """Name the kind of a file of blocks, such as text, parquet or vtk."""
+    """Return the kind of a file of blocks, such as text, parquet or vtk."""
     return format_of_blocks(path).kind
 
 
 def writer_of_meshes(extension: str) -> Format | None:
-    """Return the format of wireframes that an extension names for an output."""
+    """Return the wireframe format for an output extension."""
     return _first(lambda each: each.writes_meshes and extension in each.outputs)
 
 
 def writer_of_blocks(extension: str) -> Format | None:
-    """Return the format of blocks that an extension names for an output."""
+    """Return the block-model format for an output extension."""
     return _first(lambda each: bool(each.write_blocks) and extension in each.outputs)
 
 
 def _first(wanted: Callable[[Format], bool]) -> Format | None:
-    """Return the first of our formats, or else of other packages', that is wanted."""
+    """Return the first format that satisfies a condition: built-in ones first, then plug-ins."""
     own = next(filter(wanted, FORMATS), None)
     return own or next(filter(wanted, plugged_in()), None)
 
 
 def readable() -> str:
-    """List the formats of wireframes that are read."""
+    """List the wireframe formats that can be read."""
     return ", ".join(each.name for each in (*FORMATS, *plugged_in()) if each.reads_meshes)
 
 
 def mesh_outputs() -> tuple[str, ...]:
-    """Return the extensions that a written wireframe may have."""
+    """Return the extensions allowed for written wireframes."""
     every = (*FORMATS, *plugged_in())
     return tuple(dict.fromkeys(e for each in every if each.writes_meshes for e in each.outputs))
 
 
 def block_outputs() -> tuple[str, ...]:
-    """Return the usual extensions that a written block model may have."""
+    """Return the usual extensions of written block models."""
     return tuple(each.outputs[0] for each in (*FORMATS, *plugged_in()) if each.write_blocks)
 
 
-# --- What a file is that was given as a table of text, and is none.
+# --- Files given as text tables that have another format.
 
 _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """Where bytes are refused as a table, say which format they have, if one is recognised.
+    """Raise an error that names the format if bytes refused as a table have a known one.
 
     Raises
     ------
@@ -535,7 +535,7 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
         elif found.wireframe:
             told = f"it is {found.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
         elif found.open_blocks and isinstance(error, BinaryTableError):
-            told = f"it is {found.name}, which is read from a file only: name the file"
+            told = f"it is {found.name}, which can only be read from a file: give the file name"
         else:
             told = (
                 f"it is {found.name}, not a table: give a wireframe as {_A_DOMAIN}, blocks as CSV"
@@ -547,26 +547,27 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
 
 
 def advice(head: Head) -> str | None:
-    """Return what to do with a file of a closed format, None for any other."""
+    """Return what to do with a file of a closed format, or None for other files."""
     known: Callable[[bytes, str], str | None] = loaded(".closed:advice")
     return known(head.data, head.extension)
 
 
 def format_of_table(head: Head) -> Format | None:
-    """Return the format of wireframes that a file surely has, None where it may be a table."""
+    """Return the format of a file that is certainly a wireframe; None if it may be a table."""
     found = format_of_meshes(head)
     if found is None or found.blocks_by == "extension" or (found.sure and not found.sure(head)):
         return None
     return found
 
 
-# --- Paths that name one solid of a file.
+# --- Paths FILE:NAME that name one solid of a file.
 
 
 def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    r"""Return the file and the name of the solid in it, None where the path names none.
+    r"""Split a path into the file and the name of a solid in it, None if it has no name.
 
-    A file that is there wins over a name, and the colon of a drive (C:\a.dxf) starts no name.
+    If a file with the full path exists, the path is not split. The colon after a drive letter
+    (C:\a.dxf) is not a separator.
     """
     text = os.fspath(path)
     if not Path(text).exists():
@@ -577,7 +578,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 
 def _colons(text: str) -> Iterator[int]:
-    """Yield where a name may start: each colon with text on both sides that is no drive's."""
+    """Yield the colons with text on both sides, except that of a drive."""
     for at, character in enumerate(text[:-1]):
         if character == ":" and at > 0 and not (at == 1 and text[2] in "\\/"):
             yield at

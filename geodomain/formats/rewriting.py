@@ -1,4 +1,4 @@
-"""The frame that a model's blocks are boxes in, and the way from there to the world and back."""
+"""Rewriting a block model with other blocks: its local frame, and one pass's input and settings."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ from geodomain.tables.new_columns import require_writable
 from geodomain.tables.numbers import Doubles, Numbers, Resolution
 
 Triple = tuple[Numbers, Numbers, Numbers]
-# Coordinates that a turn has changed: places in the frame of boxes, and places that text is given.
+# Coordinates changed by a rotation: positions in the local frame, and as written in a text table.
 _NEAREST, _WRITTEN = Resolution(1, 9), Resolution(1, 6)
 
 
 class Space(Protocol):
-    """A frame of blocks."""
+    """The local frame of a block model, in which its blocks are axis-aligned boxes."""
 
     @property
     def frame(self) -> Frame:
-        """What the file and the caller say of it."""
+        """The frame stated by the file and the caller."""
 
     @property
     def axes(self) -> Floats:
-        """The directions of the blocks' edges in the world, a row each."""
+        """The directions of the block edges in world coordinates, one row per axis."""
 
     @property
     def at_corner(self) -> bool:
-        """Whether coordinates are the lowest corners of blocks, not their centroids."""
+        """Whether coordinates are the lowest corners of blocks, not centroids."""
 
     @property
     def is_turned(self) -> bool:
-        """Whether it is not the world's."""
+        """Whether the frame is rotated relative to the world."""
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the file has coordinates of turned boxes in the world, which are rounded."""
+        """Whether the file has world coordinates of rotated boxes, which are rounded."""
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Give the world centroids that are read from a file with these coordinates and sizes."""
+        """Convert coordinates and sizes from the file to world centroids."""
 
     def turned(self, vertices: Floats) -> Floats:
-        """Give points of the world, (n, 3), in the frame."""
+        """Convert world points (n, 3) to the local frame."""
 
     def local(self, coordinates: Triple) -> Triple:
-        """Return coordinates of a file in the frame."""
+        """Convert coordinates of the file to the local frame."""
 
     def written(self, coordinates: Triple) -> Triple:
-        """Return coordinates in the frame as a file has them."""
+        """Convert local coordinates to those written in the file."""
 
 
 @dataclass(frozen=True)
 class TableSpace:
-    """The frame of a table."""
+    """The local frame of a table."""
 
     frame: Frame
 
     @property
     def at_corner(self) -> bool:
-        """Whether coordinates are corners."""
+        """Whether coordinates are the lowest corners of blocks."""
         return self.frame.position == "corner"
 
     @property
@@ -78,32 +78,32 @@ class TableSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether boxes are turned, and their coordinates those of the world."""
+        """Whether blocks are rotated and their coordinates are world coordinates."""
         return self.frame.boxes is not None and self.is_turned
 
     @property
     def axes(self) -> Floats:
-        """The directions of the blocks' edges."""
+        """The directions of the block edges."""
         return self.frame.axes
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Give centroids as `label_file` has them."""
+        """Return world centroids, as `label_file` uses them."""
         return self.frame.centroids(points, sizes)
 
     def turned(self, vertices: Floats) -> Floats:
-        """Give points of the world in the frame: turned back by the transposed matrix."""
+        """Rotate world points back into the local frame, by the transposed matrix."""
         lattice = self.frame.lattice
         return vertices if lattice is None else np.ascontiguousarray(lattice.to_local(vertices))
 
     def local(self, coordinates: Triple) -> Triple:
-        """Return coordinates in the frame: those of turned boxes in the world are turned back."""
+        """Convert to local coordinates: world coordinates of rotated boxes are rotated back."""
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
-        """Return coordinates as the file has them; those that are turned are rounded in text."""
+        """Convert local coordinates to those of the file; rotated ones are rounded in text."""
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
@@ -115,7 +115,7 @@ def _stacked(numbers: Triple) -> Floats:
 
 
 def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
-    """Return points as numbers of a kind; a coordinate that is not turned stays exact."""
+    """Return points as numbers of one kind; coordinates that are not rotated stay exact."""
     x, y, z = (
         numbers
         if boxes.matrix[axis][axis] == 1.0
@@ -129,7 +129,7 @@ def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution
 
 @dataclass(frozen=True)
 class CellSpace:
-    """The frame of cells whose edges point along the rows of `axes`, (3, 3)."""
+    """The local frame of cells whose edges point along the rows of `axes`, (3, 3)."""
 
     axes: Floats
     at_corner = False
@@ -137,52 +137,52 @@ class CellSpace:
 
     @property
     def is_turned(self) -> bool:
-        """Whether the cells are."""
+        """Whether the cells are rotated."""
         return bool((self.axes != np.eye(3)).any())
 
     @property
     def is_rounded(self) -> bool:
-        """Whether corners are rounded: those of cells that are turned."""
+        """Whether corners are rounded, as those of rotated cells are."""
         return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Give the centroids of hexahedra with these corners."""
+        """Return the centroids of hexahedra with these corners."""
         return measured(corners_of(self.to_world(points), sizes, self.axes))[0]
 
     def to_world(self, points: Floats) -> Floats:
-        """Give points of the frame in the world."""
+        """Convert local points to world coordinates."""
         return turned(points, self.axes.T, (0.0, 0.0, 0.0)) if self.is_turned else points
 
     def turned(self, vertices: Floats) -> Floats:
-        """Give points of the world in the frame."""
+        """Convert world points to the local frame."""
         if not self.is_turned:
             return vertices
         return np.ascontiguousarray(turned(vertices, self.axes, (0.0, 0.0, 0.0)))
 
     def local(self, coordinates: Triple) -> Triple:
-        """Return coordinates as they are: those of cells are in their frame."""
+        """Return coordinates unchanged: cells are stored in their local frame."""
         return coordinates
 
     def written(self, coordinates: Triple) -> Triple:
-        """Return coordinates as they are."""
+        """Return coordinates unchanged."""
         return coordinates
 
 
-# --- Ints that agree in several columns at once.
+# --- Codes for rows that agree in several columns.
 
 
 def combined(columns: Iterable[Ints], count: int) -> Ints:
-    """Give a code to each of so many rows, the same to those with the same codes everywhere."""
+    """Return a code for each row, equal for rows whose codes agree in every column."""
     codes = np.zeros(count, np.int64)
     for each in columns:
         lowest = int(each.min(initial=0))
         span = int(each.max(initial=0)) - lowest + 1
-        # Codes are below the number of rows, and so is the span: the product is below 2^63.
+        # Codes and their span are below the number of rows, so the product is below 2^63.
         codes = np.unique(codes * span + (each - lowest), return_inverse=True)[1]
     return codes.astype(np.int64)
 
 
-# --- Which rows at the end of some belong together with those that follow.
+# --- The last group of rows, which may continue in the next chunk.
 
 
 def last_group(values: NDArray[np.float64]) -> int:
@@ -191,32 +191,33 @@ def last_group(values: NDArray[np.float64]) -> int:
     return int(changes[-1]) + 1 if changes.size else 0
 
 
-# --- What a pass over a block model that writes other blocks is to do, and what it is given.
+# --- Input and settings of a rewriting pass.
 
-# The columns of sizes that a model gets which has none, and whose blocks are of one size.
+# Names of the size columns that are added to a model of equal blocks without sizes.
 SIZE_COLUMNS = ("DX", "DY", "DZ")
 
 
 @dataclass(frozen=True)
 class BlockRows:
-    """Some of the blocks of a file, one after another.
+    """Consecutive blocks of a file.
 
     Attributes
     ----------
     first : int
-        The row of the first of them in the file, from 0.
+        Row of the first block in the file, from 0.
     points : (n, 3) float64
         World centroids, NaN where missing.
     coordinates, sizes : three Numbers each, (n,)
-        As the file has them; 0 where a block lacks one of them.
+        Values in the file; 0 where a block lacks one of them.
     missing : (n,) bool
-        Blocks that lack a coordinate or a size, or whose size is not above zero.
+        Blocks that lack a coordinate or size, or whose size is not above 0.
     amounts, absent : sequence of Numbers and of bool, (n,)
-        The columns that a block and its parts share, and where they are missing.
+        Columns whose amounts are divided among the parts of a block, and masks of their missing
+        values.
     column : callable
-        Gives a column that was asked for; it may have more rows, after these.
+        Returns one of the columns in `also`; it may have more rows, after these.
     alike : callable
-        Gives a code to each block, the same to those that agree in all other columns, (n,).
+        Returns a code for each block, (n,), equal for blocks that agree in all other columns.
     """
 
     first: int
@@ -230,30 +231,30 @@ class BlockRows:
     alike: Callable[[], Ints]
 
     def __len__(self) -> int:
-        """Count the blocks."""
+        """Return the number of blocks."""
         return len(self.missing)
 
 
 def lacking(known: NDArray[np.float64]) -> Bools:
-    """Tell the blocks, (n, 6) coordinates and sizes, that lack one, or have a size of 0."""
+    """Return the mask of blocks (n, 6) that lack a coordinate or size, or have size 0."""
     usable = np.asarray(np.isfinite(known).all(axis=1))
     usable &= (known[:, 3:] > 0).all(axis=1)
     return ~usable
 
 
 class NewRows(NamedTuple):
-    """Blocks in the place of others.
+    """Blocks that replace others.
 
     Attributes
     ----------
     row : (m,) int64
-        The block whose other columns each has; ascending.
+        The old block from which each new block takes its other columns; ascending.
     unchanged : (m,) bool
-        Those that are the block itself, as it is.
+        New blocks that are an old block, unchanged.
     coordinates, sizes : three Numbers each, (m,)
     amounts : sequence of Numbers, (m,)
     added : sequence of (m,) int64
-        The new columns: numbers, or codes of their cells.
+        New columns: numbers, or codes of their cells.
     """
 
     row: Ints
@@ -266,33 +267,33 @@ class NewRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Added:
-    """A new column: the texts that codes stand for, or None for whole numbers."""
+    """A new column: the texts of its codes, or None for whole numbers."""
 
     name: str
     cells: tuple[str, ...] | None = None
     default: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what a file would be damaged by."""
+        """Refuse names and texts that would damage a file."""
         require_writable(self.name, *(self.cells or ()))
 
 
 class Rewriting(NamedTuple):
-    """What a pass over the blocks is to do.
+    """Settings of a rewriting pass.
 
     Attributes
     ----------
     rewrite : callable
-        From some blocks to those that take their place.
+        Returns the new blocks for some old ones.
     destination : Destination
     added : sequence of Added
         New columns, in order.
     amounts : sequence of int
-        Columns that are shared and added up; see `BlockRows`.
+        Columns whose amounts are divided and added up; see `BlockRows`.
     also : sequence of int
-        Columns that `rewrite` asks for.
+        Other columns that `rewrite` reads.
     together : int, optional
-        A column of numbers; rows that follow each other with the same are given together.
+        A column of numbers; consecutive rows with the same number are passed together.
     threads, progress, before_commit
         As for `Relabelling`.
     """
@@ -314,7 +315,7 @@ class Rewriting(NamedTuple):
 
 
 def open_rewritten(task: Rewriting, source: Input) -> AbstractContextManager[Target]:
-    """Open what is written."""
+    """Open the output."""
     return open_target(
         task.destination.path,
         source=source,

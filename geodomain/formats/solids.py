@@ -1,4 +1,4 @@
-"""The solids of one file: gathered by name, picked by name, taken as one; parses no format."""
+"""The named solids of a file: collect, pick and join them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LISTED = 12  # names in a message; a drawing may have hundreds of layers
 
 
 def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
-    """Return solids by name: parts of one name are one, parts without a name have the stem's.
+    """Return solids by name; parts with the same name are joined, unnamed parts get the stem.
 
     Vertices with equal coordinates become one vertex.
     """
     found: dict[str, list[Faces]] = {}
     for name, faces in parts:
         name = name.strip() or stem
-        require_indices(faces, name)  # or they would be vertices of the part behind it
+        require_indices(faces, name)  # otherwise they would refer to vertices of the next part
         found.setdefault(name, []).append(faces)
     return {name: merged(join(faces)) for name, faces in found.items()}
 
@@ -42,7 +42,7 @@ def warn_of_repeats(names: Iterable[str], file: str) -> None:
 
 
 def join(parts: Sequence[Faces]) -> Faces:
-    """Return all faces as one list, their vertices one after the other."""
+    """Join all faces and vertices into one list."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
@@ -55,7 +55,7 @@ def join(parts: Sequence[Faces]) -> Faces:
 
 
 def merged(faces: Faces) -> Faces:
-    """Return faces whose vertices are distinct; as they are where `triangles_of` will refuse."""
+    """Return faces with distinct vertices; unchanged if `triangles_of` will refuse them."""
     corners, vertices = faces.corners, faces.vertices
     in_range = not len(corners) or (corners.min() >= 0 and corners.max() < len(vertices))
     if not in_range or not np.isfinite(vertices).all():
@@ -67,7 +67,7 @@ def merged(faces: Faces) -> Faces:
 
 
 def compact(faces: Faces) -> Faces:
-    """Return faces without the vertices that none of them uses, the others in their order."""
+    """Return faces without unused vertices; the others keep their order."""
     used = np.zeros(len(faces.vertices), dtype=bool)
     used[faces.corners] = True
     place = np.cumsum(used) - 1
@@ -75,7 +75,7 @@ def compact(faces: Faces) -> Faces:
 
 
 def as_one(solids: Solids) -> Faces:
-    """Return everything in a file as one list of faces."""
+    """Return all solids of a file as one list of faces."""
     parts = list(solids.values())
     return parts[0] if len(parts) == 1 else merged(join(parts))
 
@@ -86,7 +86,7 @@ def pick(solids: Solids, wanted: str, file: str) -> Faces:
     Raises
     ------
     MeshError
-        If there is none of that name, with the names that there are.
+        If no solid has that name; the message lists the names.
     """
     if wanted in solids:
         return solids[wanted]
@@ -98,12 +98,12 @@ def pick(solids: Solids, wanted: str, file: str) -> Faces:
 
 
 def title(file: str, solids: Solids) -> str:
-    """Return what messages call all of a file: its name, with the names of several solids."""
+    """Return the title of a whole file for messages: its name and the names of its solids."""
     return file if len(solids) == 1 else f"{file} ({listed(list(solids), 4)})"
 
 
 def listed(names: Sequence[str], most: int = _LISTED) -> str:
-    """Return names as a list in a sentence, cut where there are many."""
+    """Return names as a list in a sentence, shortened if there are many."""
     shown = [repr(name) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"

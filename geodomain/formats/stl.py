@@ -1,4 +1,4 @@
-"""Reads and writes STL, binary and ASCII; knows no other format."""
+"""Reads and writes STL, binary and ASCII."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
 
 
 def read_binary(data: bytes, path: Path) -> Faces:
-    """Return the facets of a binary STL, each float32 widened exactly."""
+    """Return the facets of a binary STL, float32 widened exactly."""
     name = path.name
     count = stl_facets(data)
     whole = max(len(data) - STL_HEADER, 0) // FACET.itemsize
     if STL_HEADER + count * FACET.itemsize > len(data):
-        raise truncated(name, f"{count:,} facets", f"there are bytes for {whole:,}")
+        raise truncated(name, f"{count:,} facets", f"the file has bytes for {whole:,}")
     if whole > count:
         _warn_of_rest(name, count, whole)
     facets = np.frombuffer(data, dtype=FACET, count=count, offset=STL_HEADER)
@@ -46,14 +46,14 @@ def read_binary(data: bytes, path: Path) -> Faces:
 
 def _warn_of_rest(name: str, count: int, whole: int) -> None:
     message = (
-        f"{name} has bytes for {whole:,} facets, but its header promises {count:,}, and only those"
-        " are read: export it again if any are missing"
+        f"{name} has bytes for {whole:,} facets, but its header declares {count:,}, and only "
+        "those are read: export it again if any are missing"
     )
     warn(message)
 
 
 def read_ascii(data: bytes, path: Path) -> Faces:
-    """Return the facets of all the solids of an ASCII STL, float64 as printed."""
+    """Return the facets of all solids of an ASCII STL, as the nearest float64."""
     name = path.name
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
@@ -64,14 +64,14 @@ def read_ascii(data: bytes, path: Path) -> Faces:
         unsure = np.empty((unsure_count, 3), dtype=np.int64)
         reader.take(vertices, corners, unsure)
         reader.round(vertices, unsure)
-    if unsure_count:  # rounded, they may be equal to others
+    if unsure_count:  # once rounded, they may equal others
         vertices, index = merge_equal(vertices)
         corners = index[corners]
     return _facets(vertices, corners, name, single=False)
 
 
 def _last_end(text: bytes, name: str) -> int:
-    """Return where the last 'endsolid' ends, whose absence alone tells a cut between facets."""
+    """Return where the last 'endsolid' ends; without it the file may be cut between facets."""
     tail = max(len(text) - _TAIL, 0)
     ends = [m.end() for m in _END_LINE.finditer(text, tail)]
     ends = ends or [m.end() for m in _END_LINE.finditer(text)]
@@ -82,14 +82,14 @@ def _last_end(text: bytes, name: str) -> int:
 
 
 def _fault(found: list[int], text: bytes, name: str) -> MeshError:
-    """Return the error for what the reader tells: the fault, the word it is at, a count."""
+    """Return the error for a fault of the reader: its kind, word and count."""
     fault, begin, end, count = found
     line = line_of(text, begin)
     if fault == _NUMBER:
         return not_a_number(f"{name}, line {line}", word_at(text, begin, end), whole=False)
     if fault == _CUT:
         message = (
-            f"{name} is cut short: the facet before line {line} does not end;"
+            f"{name} is cut short: the facet before line {line} is incomplete;"
             " copy or export the file again"
         )
     elif fault == _VERTEX:
@@ -100,8 +100,7 @@ def _fault(found: list[int], text: bytes, name: str) -> MeshError:
         )
     else:
         message = (
-            f"{name}, line {line}: a facet ends with {count} vertices instead of 3;"
-            " export the file again"
+            f"{name}, line {line}: a facet has {count} vertices instead of 3; export the file again"
         )
     return MeshError(message)
 
@@ -124,12 +123,12 @@ def _facets(
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:
-    """Write binary STL, which can hold single precision only.
+    """Write binary STL, which has single precision only.
 
     Warns
     -----
     GeodomainWarning
-        If rounding moves a vertex, with the largest move.
+        If rounding moves a vertex; the message gives the largest move.
     """
     with np.errstate(over="ignore"):
         rounded = mesh.vertices.astype(np.float32)
@@ -146,7 +145,7 @@ def write(mesh: Mesh, file: BinaryIO) -> None:
 
 
 def _normals(corners: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return unit normals (t, 3), zero for a triangle without area."""
+    """Return unit normals (t, 3); zero for triangles without area."""
     wide = corners.astype(np.float64)
     normals = np.cross(wide[:, 1] - wide[:, 0], wide[:, 2] - wide[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -158,7 +157,7 @@ def _warn_of_moves(mesh: Mesh, rounded: NDArray[np.float32]) -> None:
     if move == 0:
         return
     message = (
-        f"STL holds single precision only: writing {mesh.name} moves vertices by up to {move:.3g};"
+        f"STL has single precision only: writing {mesh.name} moves vertices by up to {move:.3g};"
         " write .ply, .obj or .off to keep them"
     )
     warn(message)

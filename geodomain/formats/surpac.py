@@ -1,4 +1,4 @@
-"""Reads the binary records and triangles of Surpac's files; their text form is in surpac.py."""
+"""Reads and writes Surpac's pairs of files: vertices in a .str, triangles in a .dtm."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from geodomain.formats.solids import NamedFaces, compact
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
-_RECORD = struct.Struct(
-    ">i3d"
-)  # string, northing, easting, elevation; then a text that ends in NUL
+_RECORD = struct.Struct(">i3d")  # string, northing, easting, elevation; then a text ending in NUL
 _TRIANGLE = np.dtype([("kind", ">i4"), ("number", ">i4"), ("corners", ">i4", 3), ("rest", "V13")])
 _OBJECT = struct.Struct(">iiiBi")
 _PART = struct.Struct(">iBi")
@@ -28,7 +26,7 @@ _END = b"\xff" * 8
 
 
 def _after_lines(data: bytes, lines: int) -> int:
-    """Return where the data starts after some lines of text, -1 if there are fewer."""
+    """Return where the data starts after the given number of text lines; -1 if there are fewer."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1
@@ -38,13 +36,13 @@ def _after_lines(data: bytes, lines: int) -> int:
 
 
 def is_binary_file(data: bytes, lines: int) -> bool:
-    """Tell whether five zero bytes follow the lines of text at the start."""
+    """Return whether five zero bytes follow the lines of text at the start."""
     at = _after_lines(data, lines)
     return at >= 0 and data[at : at + 5] == _MARK
 
 
 def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, float, float]], int]:
-    """Return the records to the one that says END, and where the data goes on."""
+    """Return the records up to END, and the offset after it."""
     found: list[tuple[int, float, float, float]] = []
     while at + _RECORD.size < len(data):
         record = _RECORD.unpack_from(data, at)
@@ -80,10 +78,12 @@ def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
             _, _, part = _PART.unpack_from(data, at)
             at += _PART.size
         else:
-            raise damaged(file, f"there is no object at byte {at:,}, and no end of the file")
+            raise damaged(
+                file, f"there is neither an object nor the end of the file at byte {at:,}"
+            )
         at = data.find(b"\0", at) + 1
         if at == 0:
-            raise damaged(file, "the description of its last object does not end")
+            raise damaged(file, "the description of its last object is incomplete")
         rows = _triangles(data, at)
         name = f"{thing}.{part}"
         corners = rows["corners"].astype(np.int64)
@@ -93,42 +93,42 @@ def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
 
 
 def _triangles(data: bytes, at: int) -> NDArray[np.void]:
-    """Return the triangles from a place on; the first thing that is none ends them."""
+    """Return the triangles from an offset on, up to the first record that is not a triangle."""
     count = (len(data) - at) // _TRIANGLE.itemsize
     rows = np.frombuffer(data, dtype=_TRIANGLE, count=count, offset=at)
     other = rows["kind"] != 3
     return rows[: int(other.argmax())] if other.any() else rows
 
 
-# --- Reads and writes Surpac's pairs of files: vertices in a .str, triangles in a .dtm.
+# --- Text files, and the pairs of files.
 
-_NO_SURFACE = "strings are no surface: export the .dtm with its .str, or DXF"
+_NO_SURFACE = "strings are not a surface: export the .dtm with its .str, or DXF"
 
 
 def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each trisolation of a .dtm, whose vertices are in the .str beside it."""
+    """Return each trisolation of a .dtm, with the vertices of the .str in the same folder."""
     named = decoded(data.split(b",", 1)[0]).strip().replace("\\", "/").rpartition("/")[2]
     partner = _beside(path, ".str", named)
     if partner is None:
         message = (
-            f"{path.name} holds triangles whose vertices are in {path.stem}.str, which is not"
-            " beside it: copy it there"
+            f"{path.name} holds triangles whose vertices are in {path.stem}.str, which is not in "
+            "the same folder: copy it there"
         )
         raise MeshError(message)
     return _pair(partner, read_whole(partner), path, data)
 
 
 def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the surface of a .str, of which the triangles are in the .dtm beside it."""
+    """Return the surface of a .str, with the triangles of the .dtm in the same folder."""
     partner = _beside(path, ".dtm", "")
     if partner is None:
-        message = f"{path.name} has no {path.stem}.dtm beside it, and {_NO_SURFACE}"
+        message = f"{path.name} has no {path.stem}.dtm in the same folder, and {_NO_SURFACE}"
         raise MeshError(message)
     return _pair(path, data, partner, read_whole(partner))
 
 
 def _beside(path: Path, extension: str, named: str) -> Path | None:
-    """Return the other file of a pair, whatever its case; that of the same stem comes first."""
+    """Return the other file of a pair, in any case; a file of the same stem is preferred."""
     there = {one.name.casefold(): one for one in path.parent.iterdir()}
     for name in (path.stem + extension, named):
         found = there.get(name.casefold())
@@ -155,15 +155,15 @@ def _pair(strings: Path, points: bytes, path: Path, triangles: bytes) -> list[Na
 def _faces(
     vertices: NDArray[np.float64], is_end: NDArray[np.bool_], corners: NDArray[np.int64], file: str
 ) -> Faces:
-    """Return triangles of records, which are counted from 1, the ends of segments too."""
+    """Return triangles of records, counted from 1; the ends of segments count too."""
     strange = (corners < 1) | (corners > len(vertices))
     strange[~strange] = is_end[corners[~strange] - 1]
     if strange.any():
         row = int(strange.any(axis=1).argmax())
         which = int(corners[row][strange[row]][0])
         message = (
-            f"triangle {row + 1} of {file} has the corner {which}, which is no point of its .str:"
-            " the two are not a pair; export them together"
+            f"triangle {row + 1} of {file} has the corner {which}, which is not a point of its "
+            ".str: the two files do not belong together; export both again"
         )
         raise MeshError(message)
     sizes = np.full(len(corners), 3, dtype=np.int64)
@@ -213,7 +213,7 @@ def _read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
             ended = True
         elif key:
             if len(fields) < 4 or part == b"?" or ended:
-                raise damaged(file, f"line {number} is no triangle")
+                raise damaged(file, f"line {number} is not a triangle")
             name = f"{decoded(thing)}.{decoded(part)}"
             words.setdefault(name, []).extend(fields[1:4])
             places.setdefault(name, []).append(number)
@@ -233,7 +233,7 @@ def _second(fields: list[bytes], file: str, number: int) -> bytes:
 
 
 def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: BinaryIO) -> None:
-    """Write a text pair: each solid is an object of one trisolation; neighbours are not stated."""
+    """Write a text pair: one object of one trisolation per solid; neighbours are not stored."""
     strings.write(f"{stem},01-Jan-00,,\r\n".encode())
     strings.write(b"0, 0.000, 0.000, 0.000, 0.000, 0.000, 0.000\r\n")
     for mesh in solids.values():
@@ -257,12 +257,12 @@ def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: Bina
 
 
 def _warn_of_names(solids: dict[str, Mesh], stem: str) -> None:
-    """Say which number stands for which of several names."""
+    """Warn which number replaces each solid's name."""
     lost = [
         f"{name} is {number}.1"
         for number, name in enumerate(solids, 1)
         if len(solids) > 1 and name != f"{number}.1"
     ]
     if lost:
-        message = f"{stem}.dtm holds numbers of solids, no names: {', '.join(lost)}"
+        message = f"{stem}.dtm can store only numbers of solids, not names: {', '.join(lost)}"
         warn(message)

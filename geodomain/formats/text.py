@@ -1,4 +1,4 @@
-"""Ints of a text repeated with other numbers and new cells, through ctypes."""
+"""Text tables of blocks: read as a stream, and written with new cells or new rows."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class RowPlaces(NamedTuple):
-    """Where rows of a text are, in bytes.
+    """Byte positions of rows in a text.
 
     Attributes
     ----------
     begin, end, next : (n,) int64
-        Where each begins, where it ends before its line end, and where the next one begins:
-        blank lines belong to the row before.
+        Start of each row, its end before the line end, and start of the next row; blank lines
+        belong to the row before.
     """
 
     begin: Ints
@@ -76,20 +76,20 @@ class RowPlaces(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
-        """Make them of the first fields, (n, 2) without their quotes, and the ends of rows."""
+        """Make positions from the first fields, (n, 2) without quotes, and the ends of rows."""
         begin = first[:, 0].copy()
         before = np.maximum(begin - 1, 0)
         begin -= (begin > 0) & (text[before] == ord('"'))
         return cls(begin, ends, np.append(begin[1:], text.size))
 
     def upto(self, count: int) -> RowPlaces:
-        """Give the first of them."""
+        """Return the first `count` positions."""
         return RowPlaces(*(np.ascontiguousarray(each[:count]) for each in self._all))
 
     def alike(self, text: Bytes, left_out: Sequence[Ints]) -> Ints:
-        """Give a code to each row, the same to those that say the same but for some cells.
+        """Return a code for each row, equal for rows with the same text except in some cells.
 
-        Those are (n, 2) bytes each, from left to right.
+        Those cells are given as (n, 2) byte positions each, from left to right.
         """
         codes = np.empty(len(self.begin), np.int64)
         cells = [np.ascontiguousarray(each) for each in left_out]
@@ -109,15 +109,15 @@ class RowPlaces(NamedTuple):
 
 
 class NewText:
-    """What a table's new rows are written with.
+    """Writes the new rows of a table.
 
     Parameters
     ----------
     layout : TableLayout
     head : bytes
-        What comes before the rows, whose line ends are those of new ones.
+        Text before the rows; new rows get its line ends.
     cells : sequence of (sequence of bytes or None)
-        For each new column what its codes stand for; None where they are numbers.
+        For each new column the texts of its codes; None for numbers.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class NewText:
         sizes: Sequence[Decimals],
         room: Callable[[int], Bytes],
     ) -> Bytes:
-        """Return the text of new rows, at the start of an array that `room` gave.
+        """Return the text of new rows, at the start of an array from `room`.
 
-        `numbers` are the cells that change, from left to right: where they are, (n, 2), what they
-        say in the new rows, and the decimals that they had. `sizes` are new cells at the ends of
-        rows, before all others.
+        `numbers` are the changed cells, from left to right: positions (n, 2), new values, and their
+        original decimals. `sizes` are new cells added at the end of rows, before all other new
+        cells.
         """
         kept: list[Ints | NDArray[np.uint8]] = []
         for cells, spelled, decimals in numbers:
@@ -178,21 +178,21 @@ class NewText:
         return out[: call(out)]
 
 
-# --- Text tables with other rows in the place of theirs: a stream, and exact decimals.
+# --- Text tables whose rows are replaced: a stream with exact decimals.
 
-# Ints of one parent may take so many bytes.
+# Bytes that the rows of one parent may take.
 _MOST_HELD = 256 << 20
 
 
 def rewrite_text(source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
-    """Write a table with other rows; raise TableError for what cannot be read."""
+    """Write a table with other rows; raise TableError for invalid cells."""
     with open_rewritten(task, source) as target:
         _TextRewriting(source, layout, encoding, task).run(target)
         task.before_commit()
 
 
 class _TextRewriting:
-    """One pass over a table."""
+    """One pass that replaces the rows of a table."""
 
     def __init__(self, source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
         self._layout, self._task, self._name = layout, task, source.name
@@ -229,7 +229,7 @@ class _TextRewriting:
             writer.stop()
 
     def _pass(self, text: Bytes, final: bool, new: NewText, writer: Writer) -> None:
-        """Write what takes the place of some text."""
+        """Write the new rows for a piece of text."""
         places = RowPlaces.of(self._scanner.places(0), self._scanner.ends(), text)
         kept = self._kept(places, text, final)
         blank = places.begin[0] if len(places.begin) else text.size
@@ -248,7 +248,7 @@ class _TextRewriting:
         self._rows += kept
 
     def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
-        """Count the rows that are taken now; those that belong to the next are given back."""
+        """Count the rows to process now; rows that belong to the next group are left."""
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
             return count
@@ -256,8 +256,8 @@ class _TextRewriting:
         begin = int(places.begin[kept])
         if text.size - begin > _MOST_HELD:
             message = (
-                f"{self._name}: {self._layout.names[together]} is the same in more rows, one after "
-                "another, than fit into memory: is it the column of the parents?"
+                f"{self._name}: {self._layout.names[together]} has the same value in more "
+                "consecutive rows than fit into memory: check that it is the parent column"
             )
             raise TableError(message)
         self._chunks.give_back(text[begin:].copy())
@@ -266,7 +266,7 @@ class _TextRewriting:
     def _block_rows(
         self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], kept: int
     ) -> tuple[BlockRows, dict[int, Decimals]]:
-        """Understand some rows."""
+        """Interpret some rows as blocks."""
         frame = self._layout.frame
         points, sizes, _ = self._scanner.values()
         known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
@@ -301,36 +301,35 @@ class _TextNumbers:
     ----------
     text : (b,) uint8
     line : int
-        The line in which it begins.
+        Line number where it begins.
     layout : TableLayout
     name : str
-        What messages call the table.
+        Name of the table in messages.
     """
 
     def __init__(self, text: NDArray[np.uint8], line: int, layout: TableLayout, name: str) -> None:
         self._text, self._line, self._layout, self._name = text, line, layout, name
 
     def geometry(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read coordinates or sizes, at (n, 2) bytes; 0 where a block is missing."""
+        """Read coordinates or sizes at byte positions (n, 2); 0 where a block is missing."""
         found = self._read(field, cells, missing)
         self._refuse_first(
             (found.decimals > MOST_DECIMALS) & ~missing,
             field,
             cells,
-            f"with more digits than sub-blocks are computed with ({MOST_DECIMALS} decimals): "
-            "round it",
+            f"with more decimals than sub-blocks support ({MOST_DECIMALS}): round it",
         )
         return found
 
     def amounts(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read a column that is shared; cells where it is missing stay as they are."""
+        """Read a column whose amounts are divided; missing cells stay unchanged."""
         found = self._read(field, cells, missing)
         self._refuse_first(
             (found.decimals == NOT_PLAIN) & ~missing,
             field,
             cells,
-            "which is no number that parts of a block can share: leave its column out of "
-            "extensive=",
+            "which is not a number that can be divided among parts of a block: leave this column "
+            "out of extensive=",
         )
         found.decimals[missing] = NOT_PLAIN
         return found
@@ -338,7 +337,7 @@ class _TextNumbers:
     def _read(self, field: int, cells: Ints, missing: Bools) -> Decimals:
         found = read_decimals(self._text, cells, self._layout.decimal)
         rule = self._layout.numbers.of(self._layout.names[field])
-        # Ints that are written in another way, such as 1e3.
+        # Numbers written in another way, such as 1e3.
         for row in not_plain(found):
             said = self._said(cells, row)
             value = None if missing[row] else rule.number(said)
@@ -363,9 +362,9 @@ class _TextNumbers:
             raise TableError(message)
 
 
-# --- Block models as text tables: a stream, every byte of which comes back but for the new cells.
+# --- Block models as text tables: a stream in which only new cells differ from the input.
 
-# The head is looked for in so many bytes.
+# Bytes searched for the head.
 _PEEK = 1 << 20
 _MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "point"}
 
@@ -396,7 +395,7 @@ class TextModel:
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The columns of the coordinates."""
+        """The coordinate columns."""
         return tuple(self._layout.names[column] for column in self._layout.xyz)
 
     @property
@@ -407,12 +406,12 @@ class TextModel:
 
     @property
     def frame(self) -> Frame:
-        """What the coordinates stand for."""
+        """How the coordinates are to be interpreted."""
         return self._layout.frame
 
     @property
     def axes(self) -> Floats:
-        """The directions of the blocks' edges."""
+        """The directions of the block edges."""
         return self.frame.axes
 
     @property
@@ -421,7 +420,7 @@ class TextModel:
         return self._layout.constants
 
     def facts(self) -> dict[str, str]:
-        """Say how the text is written."""
+        """Describe how the text is written."""
         kinds = [head.kind for head in self._layout.head_rows[1:]]
         return {
             "format": "text, gzip" if self._source.compressed else "text",
@@ -432,7 +431,7 @@ class TextModel:
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Give blocks and their texts, of which quotes and outer blanks are left out."""
+        """Yield blocks with the text of a column, without quotes and outer blanks."""
         place = self._layout.names.index(column)
         chunks: list[ChunkOfRows] = []
 
@@ -481,11 +480,11 @@ class TextModel:
 
 # --- Blocks in memory as a new table of text.
 
-_LINES = 1 << 16  # rows that are written at a time
+_LINES = 1 << 16  # rows written at a time
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Give a table: the shortest digits that mean a number, nothing where it is missing."""
+    """Return a table with the shortest digits for each number, empty where it is missing."""
     held = blocks.table(path)
     yield _csv_lines([held])
     for begin in range(0, len(blocks.centroids), _LINES):

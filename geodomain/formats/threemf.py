@@ -1,4 +1,4 @@
-"""Reads 3MF, in its own axes and unit."""
+"""Reads 3MF, keeping its axes and unit."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from geodomain.formats.solids import NamedFaces
 from geodomain.mesh.polygons import Faces
 
 _RELATIONS = "_rels/.rels"
-_DEEPEST = 100  # elements, and components, inside each other
-_TRIANGLE_BYTES = 400  # at the peak, of a triangle that is placed
+_DEEPEST = 100  # levels of nested elements, and of components
+_TRIANGLE_BYTES = 400  # at the peak, per placed triangle
 _PLACEMENT_BYTES = 2000
-_WORK = 1 << 30  # bytes, whatever the file's size
+_WORK = 1 << 30  # bytes, whatever the file size
 _WRONG = (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError,
           ValueError, RuntimeError, NotImplementedError)  # fmt: skip
-_Key = tuple[str, str]  # a model part, and an object in it
+_Key = tuple[str, str]  # key: a model part and an object in it
 
 
 @dataclass
 class _Object:
-    """An object: words of a mesh, or what it is put together of, with their transforms."""
+    """An object: the words of a mesh, or its components with their transforms."""
 
     name: str
     places: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _Object:
 
 
 class _Part:
-    """A model part, as expat tells it, element by element."""
+    """Handlers for expat's events in a model part."""
 
     def __init__(self, file: str, part: str) -> None:
         self.file, self.part, self.unit = file, part, "millimeter"
@@ -54,7 +54,7 @@ class _Part:
         tag = tag.rpartition(":")[2]
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise damaged(self.file, f"more than {_DEEPEST} elements are inside each other")
+            raise damaged(self.file, f"elements are nested more than {_DEEPEST} deep")
         if tag == "model":
             self.unit = attributes.get("unit", self.unit)
         elif tag == "object":
@@ -82,11 +82,11 @@ class _Part:
         return (part, attributes["objectid"]), attributes.get("transform", "")
 
     def refuse_doctype(self, *_: object) -> None:
-        raise damaged(self.file, "it has a DOCTYPE, which no 3MF has")
+        raise damaged(self.file, "it has a DOCTYPE, which 3MF does not allow")
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the objects of a 3MF where its build items and components put them.
+    """Return the objects of a 3MF in the positions given by its build items and components.
 
     Warns
     -----
@@ -103,21 +103,21 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         raise
     except _WRONG as wrong:
         reason = " ".join(str(wrong).split())[:100] or type(wrong).__name__
-        raise damaged(file, f"it is no ZIP of a 3MF model ({reason})") from wrong
+        raise damaged(file, f"it is not the ZIP of a 3MF model ({reason})") from wrong
     if not solids:
         message = f"{file} has no triangles: export the wireframe as a mesh"
         raise MeshError(message)
     if scene.root.unit != "meter":
         message = (
-            f"{file} says that its unit is the {scene.root.unit}: coordinates are taken as they"
-            " are, so scale the wireframe if that is not the unit of the blocks"
+            f"{file} has the unit {scene.root.unit}: coordinates are not converted, so scale the "
+            "wireframe if the blocks have another unit"
         )
         warn(message)
     return solids
 
 
 class _Scene:
-    """The model parts of a file, and what its build items place."""
+    """The model parts of a file, and the objects placed by its build items."""
 
     def __init__(self, archive: zipfile.ZipFile, file: str, size: int) -> None:
         self.file, self._archive, self._size = file, archive, size
@@ -126,7 +126,7 @@ class _Scene:
         self.root = self._part(self._start())
 
     def _start(self) -> str:
-        """Return the name of the model part that has the build items."""
+        """Return the name of the model part with the build items."""
         names = self._archive.namelist()
         if _RELATIONS in names:
             found: list[str] = []
@@ -159,11 +159,11 @@ class _Scene:
     def _object(self, key: _Key) -> _Object:
         found = self._part(key[0]).objects.get(key[1])
         if found is None:
-            raise damaged(self.file, f"there is no object {key[1]!r}, which it places")
+            raise damaged(self.file, f"it places the object {key[1]!r}, which does not exist")
         return found
 
     def parts(self) -> Iterator[NamedFaces]:
-        """Yield the mesh of each object where it is placed, in the order of the items."""
+        """Yield the mesh of each placed object, in the order of the items."""
         counts: dict[_Key, tuple[float, float]] = {}
         placements, triangles = 0.0, 0.0
         for key, _ in self.root.items:
@@ -172,7 +172,7 @@ class _Scene:
         memory.require_unpacked(
             _TRIANGLE_BYTES * triangles + _PLACEMENT_BYTES * placements,
             self._size,
-            f"{self.file}, whose items place {triangles:,.0f} triangles,",
+            f"{self.file}, whose items have {triangles:,.0f} triangles,",
             MeshError,
             work=_WORK,
         )
@@ -182,9 +182,9 @@ class _Scene:
     def _count(
         self, key: _Key, counts: dict[_Key, tuple[float, float]], depth: int
     ) -> tuple[float, float]:
-        """Return how many objects and triangles an object places, with those of its components."""
+        """Count the objects and triangles that an object places, including its components."""
         if depth > _DEEPEST:
-            raise damaged(self.file, f"more than {_DEEPEST} components are inside each other")
+            raise damaged(self.file, f"components are nested more than {_DEEPEST} deep")
         if key not in counts:
             own = self._object(key)
             placements, triangles = 1.0, len(own.corners) / 3
@@ -215,12 +215,12 @@ class _Scene:
 
 
 def _matrix(text: str, outer: NDArray[np.float64], file: str) -> NDArray[np.float64]:
-    """Return a transform, four rows of three with points as rows on its left, and then another."""
+    """Return a transform (four rows of three, for row vectors) followed by an outer one."""
     if not text.strip():
         return outer
     own = floats(text.encode().split(), file, lambda _: "a transform")
     if own.shape != (12,):
-        raise damaged(file, "a transform has not 12 numbers")
+        raise damaged(file, "a transform does not have 12 numbers")
     made = own.reshape(4, 3) @ outer[:3]
     made[3] += outer[3]
     return made

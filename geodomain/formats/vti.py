@@ -1,4 +1,4 @@
-"""What the tags of a `.vti` file say, and where arrays of the cells can be added to it."""
+"""`.vti` images: reads the tags, and adds cell arrays to the file without VTK."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
     | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
-# More tags, or longer ones, are no image that another program has written.
+# Files with more or longer tags are not images written by known programs.
 _MOST_TAGS, _LONGEST_TAG = 10_000, 1 << 16
-# VTK counts points along an axis so far; no memory holds the labels of more cells.
+# VTK's present limit of points along an axis; no memory holds labels for more cells.
 _FARTHEST, _MOST_CELLS = 1 << 31, 1 << 40
 _COMPRESSORS = {None: False, "": False, "vtkZLibDataCompressor": True}
 _ORDERS, _WIDTHS = {"LittleEndian": "<", "BigEndian": ">"}, {None: 4, "UInt32": 4, "UInt64": 8}
@@ -40,9 +40,10 @@ _COUNTS = {"WholeExtent": 6, "Extent": 6, "Origin": 3, "Spacing": 3, "Direction"
 _FORMATS, _ARRAYS = ("ascii", "binary", "appended"), ("DataArray", "Array")
 _APPENDED, _MARK = b"<AppendedData", b"\xef\xbb\xbf"
 _CLOSE = b"</VTKFile"
-# Elements whose text says something; nobody else's is looked at.
+# Elements whose text is data; text of all other elements is ignored.
 _WITH_TEXT = re.compile(rb"<(DataArray|Array|InformationKey|Value)\b[^>]*(?<!/)>")
-# As VTK reads them, up to what is none; Python takes 1_0 for 10, and digits of any script.
+# Numbers as VTK reads them, up to the first other character; Python also accepts 1_0 and digits of
+# any script.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _END = re.compile(rb"</AppendedData>\s*</VTKFile>\s*\Z")
@@ -56,11 +57,11 @@ class Form:
     Attributes
     ----------
     order : str
-        Of bytes, "<" or ">".
+        Byte order, "<" or ">".
     width : int
-        Of the numbers that say how many bytes follow, 4 or 8.
+        Bytes of the numbers that give the lengths of arrays, 4 or 8.
     compressed : bool
-        Whether by zlib; otherwise they are as they are.
+        Whether arrays are compressed with zlib.
     """
 
     order: str
@@ -70,20 +71,20 @@ class Form:
 
 @dataclass(frozen=True)
 class Head:
-    """An image file that more arrays can be added to.
+    """An image file to which arrays can be added.
 
     Attributes
     ----------
     cells : Cells
         The blocks.
     columns : tuple of str
-        The names of the arrays of the cells.
+        Names of the cell arrays.
     form : Form
-        How arrays are stored.
+        Storage of the arrays.
     place : tuple of int
-        From where to where bytes give way to new arrays.
+        Start and end of the bytes that new arrays replace.
     around : tuple of bytes
-        What comes before and after these.
+        Bytes written before and after the new arrays.
     """
 
     cells: Cells
@@ -94,12 +95,12 @@ class Head:
 
 
 def read_head(data: FileBytes, name: str) -> Head | None:
-    """Read the tags of a file; None for one that is unusual, damaged or no image.
+    """Read the tags of a file; None if it is unusual, damaged or not an image.
 
     Raises
     ------
     TableError
-        If the image is flat, or is not where numbers say.
+        If the image is flat, or its position or size is not given by valid numbers.
     """
     tags = list(_tags(data))
     try:
@@ -110,11 +111,11 @@ def read_head(data: FileBytes, name: str) -> Head | None:
 
 
 class _UnusualError(Exception):
-    """Something that VTK may understand."""
+    """Raised for content that only VTK itself may be able to read."""
 
 
 def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
-    """Give where each tag begins and ends, up to the data that is appended."""
+    """Return the start and end of each tag, up to the appended data."""
     begin, count = data.find(b"<"), 0
     while begin >= 0 and count < _MOST_TAGS:
         end = data.find(b">", begin, begin + _LONGEST_TAG) + 1
@@ -127,7 +128,7 @@ def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
 
 
 def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
+    """Return the tags alone, as XML; comments and the like are unusual."""
     start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
@@ -146,7 +147,7 @@ def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def _require_blank(data: FileBytes, begin: int, end: int) -> None:
-    """Refuse text that belongs to no array: what is beside the root is no XML."""
+    """Refuse text outside arrays, because text outside the root is not valid XML."""
     if end - begin > _LONGEST_TAG or data[begin:end].strip():
         raise _UnusualError
 
@@ -165,7 +166,7 @@ def _head(
 
 
 def _one(element: ElementTree.Element, tag: str) -> ElementTree.Element:
-    """Give the only element of a kind within another."""
+    """Return the only child element with the given tag."""
     found = element.findall(tag)
     if len(found) != 1:
         raise _UnusualError
@@ -196,9 +197,9 @@ def _cells(image: ElementTree.Element, name: str) -> Cells:
 
 
 def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
-    """Give the finite numbers of an attribute; those of an extent are whole.
+    """Return the finite numbers of an attribute; those of an extent are whole.
 
-    Where they are no such numbers VTK takes others, and says nothing.
+    VTK silently uses other values if an attribute is invalid.
     """
     text, count = element.get(attribute), _COUNTS[attribute]
     if text is None:
@@ -210,12 +211,12 @@ def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[f
         if all(map(math.isfinite, numbers)):
             return numbers
     kind = "whole numbers" if whole else "numbers"
-    message = f"{name}: {attribute} is {shown(text)}, not {count} {kind}: mend it"
+    message = f"{name}: {attribute} is {shown(text)}, not {count} {kind}: correct it"
     raise TableError(message)
 
 
 def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
-    """Give the names of the arrays of cells, each of which has one of its own."""
+    """Return the names of the cell arrays; names must be unique."""
     if len(piece.findall("CellData")) > 1:
         raise _UnusualError
     arrays = piece.findall("CellData/*")
@@ -229,7 +230,7 @@ def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
 
 
 def _require_arrays(root: ElementTree.Element, size: int) -> None:
-    """Refuse arrays of another form, and such as would be beyond the end of the file."""
+    """Refuse arrays in an unusual form, or that extend beyond the end of the file."""
     appended = root.find("AppendedData") is not None
     for array in root.iter():
         if array.tag not in _ARRAYS:
@@ -244,7 +245,7 @@ def _require_arrays(root: ElementTree.Element, size: int) -> None:
 def _place(
     data: FileBytes, tags: list[tuple[int, int]]
 ) -> tuple[tuple[int, int], tuple[bytes, bytes]]:
-    """Give which bytes give way to new arrays of cells, and what comes around those."""
+    """Return which bytes new cell arrays replace, and the bytes written around them."""
     close = b"</CellData>\n"
     for begin, end in tags:
         tag = data[begin:end]
@@ -257,26 +258,26 @@ def _place(
     raise _UnusualError
 
 
-# --- New arrays of cells as VTK's XML has them, some cells at a time; VTK is not needed.
+# --- New cell arrays in VTK's XML, written in pieces without VTK.
 
-# Cells at a time; bytes of a block that is compressed, as VTK's own: in a processor's cache.
+# Cells at a time; bytes of a compressed block, as in VTK: they fit a processor's cache.
 _CELLS, _BLOCK = 1 << 20, 1 << 15
-# Of zlib: labels come in runs, which more work makes hardly any shorter.
+# zlib level: labels come in runs, so higher levels hardly make them shorter.
 _LEVEL = 1
-_BASE64 = 3 << 18  # bytes that are encoded at a time, by threes
+_BASE64 = 3 << 18  # bytes encoded at a time, a multiple of 3
 _TYPES = {"int32": "Int32", "int64": "Int64", "float64": "Float64"}
 
 
 class NewArray:
-    """A column as the text of an XML element.
+    """A column as an XML element.
 
     Parameters
     ----------
     column : NewColumn
     codes : (n,) array
-        What its cells are.
+        Code of each cell.
     form : Form
-        Of the file.
+        Storage of the file.
     """
 
     def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
@@ -285,11 +286,11 @@ class NewArray:
 
     @property
     def fits(self) -> bool:
-        """Whether the file can say how long it is."""
+        """Whether the file can state the length of the array."""
         return self._form.compressed or self._stored.size <= _longest(self._form)
 
     def parts(self) -> Iterator[bytes]:
-        """Give the element, part by part."""
+        """Yield the element in pieces."""
         name = self._column.name.translate(ESCAPES)
         kind = self._stored.kind
         tag = "Array" if kind == "String" else "DataArray"
@@ -301,7 +302,7 @@ class NewArray:
         yield f"\n      </{tag}>\n    ".encode()
 
     def _compressed(self) -> Iterator[bytes]:
-        """Give the lengths of blocks, and then the blocks."""
+        """Yield the lengths of the compressed blocks, then the blocks."""
         blocks, last = list[bytes](), b""
         rest = 0
         for block in _blocks(self._stored.pieces()):
@@ -315,12 +316,12 @@ class NewArray:
 
 
 def _longest(form: Form) -> int:
-    """Return how many bytes an array that is not compressed may have."""
+    """Return the maximum bytes of an array that is not compressed."""
     return (1 << 8 * form.width) - 1
 
 
 class _Texts:
-    """The texts of cells, each ended by a zero."""
+    """The texts of cells, each ended by a zero byte."""
 
     kind = "String"
 
@@ -330,12 +331,12 @@ class _Texts:
 
     @property
     def size(self) -> int:
-        """Count the bytes."""
+        """The number of bytes."""
         lengths = np.array([*map(len, self._texts)], np.int64)
         return sum(int(lengths[part].sum()) for part in _parts(self._codes))
 
     def pieces(self) -> Iterator[bytes]:
-        """Give the bytes, a run of one text at a time."""
+        """Yield the bytes, one piece per run of equal texts."""
         for part in _parts(self._codes):
             ends = np.append(np.flatnonzero(part[1:] != part[:-1]) + 1, len(part))
             texts = map(self._texts.__getitem__, part[ends - 1].tolist())
@@ -352,18 +353,18 @@ class _Numbers:
 
     @property
     def size(self) -> int:
-        """Count the bytes."""
+        """The number of bytes."""
         return len(self._codes) * self._type.itemsize
 
     def pieces(self) -> Iterator[bytes]:
-        """Give the bytes in the order of the file."""
+        """Yield the bytes in the byte order of the file."""
         for part in _parts(self._codes):
             numbers = part if self._known is None else self._known[part]
             yield numbers.astype(self._type, copy=False).tobytes()
 
 
 def _known(column: NewColumn, codes: NewCells) -> Values:
-    """Give the number of each code; those that no cell has do not matter to their type."""
+    """Return the number for each code; unused codes do not affect the type."""
     used = np.zeros(len(column.cells) + 1, np.bool_)
     for part in _parts(codes):
         used[part] = True
@@ -379,7 +380,7 @@ def _parts(codes: NewCells) -> Iterator[NewCells]:
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Give blocks of one length, but for the last."""
+    """Yield blocks of equal length, except the last."""
     rest = b""
     for piece in pieces:
         held = memoryview(rest + piece)
@@ -391,7 +392,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Give bytes as text, with padding at their end alone."""
+    """Encode bytes as base64 text, with padding only at the end."""
     held = bytearray()
     for piece in pieces:
         held += piece
@@ -402,29 +403,29 @@ def _base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield binascii.b2a_base64(held, newline=False)
 
 
-# --- A `.vti` file as blocks: its own bytes as they are, with new arrays of the cells among them.
+# --- `.vti` files as block models: their bytes are copied, and new cell arrays inserted.
 
-# So many bytes are copied at a time.
+# Bytes copied at a time.
 _PIECE = 1 << 22
 
 
-# Arrays that mark cells which are no blocks: VTK itself reads these.
+# Arrays that mark ghost cells: VTK itself reads these files.
 _GHOSTS = {"vtkGhostType"}
 
 
 class ImageStore:
-    """An image of which the tags alone have been read; see `CellStore`.
+    """An image of which only the tags have been read; see `CellStore`.
 
     Parameters
     ----------
     file : binary file
-        Of which it takes care.
+        The open file; it is closed with the store.
     name : str
         What messages call it.
     head : Head
-        What its tags say.
+        Content of its tags.
     whole : callable
-        Reads all of it, where arrays are needed or replaced.
+        Reads the whole file, if arrays are needed or replaced.
     """
 
     def __init__(
@@ -436,7 +437,7 @@ class ImageStore:
 
     @property
     def memory(self) -> int:
-        """A piece of the file."""
+        """Memory for a piece of the file."""
         return 2 * _PIECE
 
     def close(self) -> None:
@@ -448,11 +449,11 @@ class ImageStore:
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Give an array of the cells."""
+        """Return a cell array."""
         return self._whole.values(column)
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the bytes of the file with the new arrays among them."""
+        """Copy the bytes of the file and insert the new arrays."""
         pairs = zip(new.columns, new.codes, strict=True)
         arrays = [NewArray(column, codes, self._head.form) for column, codes in pairs]
         if new.at is not None or not all(array.fits for array in arrays):
@@ -470,7 +471,7 @@ class ImageStore:
             target.write(memoryview(piece))
 
     def _bytes(self, begin: int, end: int) -> Iterator[bytes]:
-        """Give the bytes of the file from one to another."""
+        """Yield the bytes of the file between two positions."""
         self._file.seek(begin)
         while begin < end:
             piece = self._file.read(min(_PIECE, end - begin))
@@ -486,7 +487,7 @@ class ImageStore:
 
 
 def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | None:
-    """Open an image whose bytes can be kept; None for a file that VTK itself must read.
+    """Open an image whose bytes can be copied; None if VTK itself must read the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""VTK's files as wireframes and block models, through VTK and PyVista, imported when needed."""
+"""VTK files as wireframes and block models, read and written with PyVista when needed."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
-# What a collection of wireframes may name.
+# Extensions of files that a collection of wireframes may list.
 _SURFACES = (".vtp", ".vtu", ".vtk")
 
 
 def read(path: Path, extension: str) -> Faces:
-    """Return the polygons of a file that PyVista reads, as if it had the extension.
+    """Return the polygons of a file that PyVista reads as the given extension.
 
     Raises
     ------
     MeshError
-        If PyVista cannot read it, or it holds something other than polygons.
+        If PyVista cannot read it, or it contains other things than polygons.
     """
     data = read_data(path, extension, MeshError)
     faces = _faces_of(data)
@@ -64,12 +64,13 @@ def read(path: Path, extension: str) -> Faces:
 
 
 def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
-    """Yield the data sets of a .vtm, an index of files beside it, each under its name.
+    """Yield the data sets of a .vtm, an index of other files, each with its name.
 
     Raises
     ------
     MeshError
-        If the index is no XML, names a file outside its folder, or one is missing or no wireframe.
+        If the index is not XML; or if a listed file is outside its folder, missing, or not a
+        wireframe.
     """
     try:
         root = ElementTree.fromstring(data)
@@ -83,15 +84,16 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             continue
         place = path.parent / inner
         if Path(inner).is_absolute() or ".." in Path(inner).parts:
-            message = f"{path.name} names {inner}, which is outside of its folder: save it anew"
+            message = f"{path.name} lists {inner}, which is outside its folder: save it again"
             raise MeshError(message)
         if not place.is_file():
-            message = f"{path.name} is an index of other files, and {inner} is not there: copy it"
+            message = (
+                f"{path.name} is an index of other files, but {inner} is missing: copy it there"
+            )
             raise MeshError(message)
         if place.suffix.lower() not in _SURFACES:
             message = (
-                f"{path.name} names {inner}, which is no surface: save the surfaces that are meant "
-                "as .vtp"
+                f"{path.name} lists {inner}, which is not a surface: save the surfaces as .vtp"
             )
             raise MeshError(message)
         names.append(element.get("name") or place.stem)
@@ -99,19 +101,19 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             yield names[-1], read(place, place.suffix.lower())
     warn_of_repeats(names, path.name)
     if not names:
-        message = f"{path.name} is an index of other files, and names none"
+        message = f"{path.name} is an index of other files, but lists none"
         raise MeshError(message)
 
 
 def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshError) -> Any:
-    """Return the data set of a file that PyVista reads, as if it had the extension.
+    """Return the data set of a file that PyVista reads as the given extension.
 
     Raises
     ------
     GeodomainError
-        Of the type that is asked for, if PyVista cannot read it, or VTK would crash on it.
+        Of the type `error`, if PyVista cannot read it, or VTK would crash on it.
     """
-    probe().start()  # both at a time
+    probe().start()  # the file and the data set at once
     import pyvista  # noqa: F401
 
     return _dataset_of(read_data(path, extension, error), path.name, error)
@@ -119,9 +121,9 @@ def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshE
 
 @contextmanager
 def vtk_errors() -> Iterator[None]:
-    """Raise what VTK would only print, as a RuntimeError, and have nothing printed.
+    """Raise VTK's error output as a RuntimeError, and print nothing.
 
-    The process keeps its locale.
+    The locale of the process is restored.
     """
     import pyvista
 
@@ -135,7 +137,7 @@ def vtk_errors() -> Iterator[None]:
 
 @contextmanager
 def _same_locale() -> Iterator[None]:
-    """Undo what VTK 9.4 does with legacy files: "C" stays, and then `open` knows ASCII alone."""
+    """Restore the locale: after legacy files VTK 9.4 leaves "C", which is ASCII only."""
     before = locale.setlocale(locale.LC_ALL)
     try:
         yield
@@ -146,10 +148,10 @@ def _same_locale() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep VTK, and PyVista's log of it, from printing what is said in the error anyway."""
+    """Keep VTK and PyVista from printing errors that are also raised."""
     import pyvista
 
-    silence: Any = getattr(pyvista, "vtk_verbosity", nullcontext)  # not in older releases
+    silence: Any = getattr(pyvista, "vtk_verbosity", nullcontext)  # missing in older releases
     root = logging.getLogger()
     root.addFilter(_is_not_of_vtk)
     try:
@@ -160,7 +162,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _is_not_of_vtk(record: logging.LogRecord) -> bool:
-    """Tell whether something else than PyVista's observer of VTK has written a log record."""
+    """Return whether a log record does not come from PyVista's observer of VTK."""
     return record.module != "observers"
 
 
@@ -170,10 +172,10 @@ def write(mesh: Mesh, file: BinaryIO) -> None:
         file.write(encode(mesh.to_pyvista(), ".vtp"))
 
 
-# --- What a child process has read, as arrays and as data sets of PyVista.
+# --- Data read by the child process, as arrays and as PyVista data sets.
 
 _STRING, _POLYHEDRON = 13, 42
-# NumPy's types by VTK's numbers.
+# NumPy types by VTK's type numbers.
 _TYPES = {
     2: "i1", 3: "u1", 4: "i2", 5: "u2", 6: "i4", 7: "u4", 8: "l", 9: "L", 10: "f4", 11: "f8",
     12: "i8", 15: "i1", 16: "i8", 17: "u8",
@@ -182,7 +184,7 @@ _LISTS = {"vtkPolyData": ("Verts", "Lines", "Strips"), "vtkUnstructuredGrid": ()
 
 
 def _faces_of(data: dict[str, Any]) -> Faces | None:
-    """Return the polygons of a data set that holds nothing else; None for what takes PyVista."""
+    """Return the polygons of a data set without other cells; None if PyVista is needed."""
     kind = data["class"]
     if kind not in _LISTS or any(data[name] for name in _LISTS[kind]):
         return None
@@ -203,13 +205,13 @@ def _numbers(array: dict[str, Any]) -> NDArray[Any]:
 
 
 def _dataset_of(data: dict[str, Any], name: str, error: type[GeodomainError]) -> Any:
-    """Make the data set of PyVista that holds some arrays."""
+    """Return a PyVista data set made of the child's arrays."""
     import pyvista
     from vtkmodules import vtkCommonCore, vtkCommonDataModel
 
     kind = data["class"]
     if "Cell" not in data:
-        message = f"{name} holds {kind.removeprefix('vtk')}: save the data set that is meant alone"
+        message = f"{name} holds {kind.removeprefix('vtk')}: save the required data set on its own"
         raise error(message)
     made = getattr(vtkCommonDataModel, kind)()
     if "extent" in data:
@@ -229,7 +231,7 @@ def _dataset_of(data: dict[str, Any], name: str, error: type[GeodomainError]) ->
             getattr(made, f"Set{part}")(_cells_of(data[part]))
     if data.get("cells"):
         if _POLYHEDRON in _numbers(data["types"]):
-            message = f"{name} holds polyhedra, which are neither faces nor blocks: leave them out"
+            message = f"{name} contains polyhedra, which are neither faces nor blocks: remove them"
             raise error(message)
         made.SetCells(_array_of(data["types"]), _cells_of(data["cells"]))
     for part in ("Point", "Cell", "Field"):
@@ -255,7 +257,7 @@ def _cells_of(arrays: list[dict[str, Any]]) -> Any:
 
 
 def _array_of(array: dict[str, Any]) -> Any:
-    """Make an array of VTK, which takes the values over."""
+    """Return a VTK array, which takes over the values."""
     from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkLookupTable
 
     made: Any = vtkAbstractArray.CreateArray(array["type"])
@@ -285,7 +287,7 @@ def _array_of(array: dict[str, Any]) -> Any:
 
 
 def _text_of(raw: bytes) -> str | bytes:
-    """Return text as VTK takes it: bytes where they are none of UTF-8."""
+    """Return text as VTK stores it: as bytes if it is not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -293,7 +295,7 @@ def _text_of(raw: bytes) -> str | bytes:
 
 
 def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> None:
-    """Say something of an array beside its values, such as its unit."""
+    """Add metadata to an array, such as its unit."""
     from vtkmodules import vtkCommonCore
 
     key = vtkCommonCore.vtkInformationKeyLookup.Find(name, place)
@@ -306,13 +308,14 @@ def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> 
         information.Set(key, value)
 
 
-# --- Arrays of VTK data sets that PyVista cannot make or put by itself, and a data set's bytes.
+# --- Arrays that PyVista cannot create or replace, and the bytes of a data set.
 
 
 def put(data: Any, array: Any) -> None:
-    """Add an array, or have it take the place of another.
+    """Add an array, or replace one of the same name.
 
-    One that was, say, the active scalars may not be so as strings: VTK's writers crash on it.
+    A string array must not become, for example, the active scalars, because VTK's writers crash on
+    it.
     """
     for attribute in range(data.NUM_ATTRIBUTES):
         active = data.GetAbstractAttribute(attribute)
@@ -322,7 +325,7 @@ def put(data: Any, array: Any) -> None:
 
 
 def encoded(dataset: Any, path: str) -> bytes:
-    """Give the bytes of a file, or say why VTK could not."""
+    """Return the bytes of a file; raise an error that says why VTK could not write it."""
     try:
         with vtk_errors():
             return encode(dataset, Path(path).suffix.lower())
@@ -331,7 +334,7 @@ def encoded(dataset: Any, path: str) -> bytes:
 
 
 def string_array(name: str, texts: Iterable[str]) -> Any:
-    """Give an array of strings, by VTK itself: PyVista refuses text that is not ASCII."""
+    """Return a string array made with VTK: PyVista refuses text that is not ASCII."""
     from vtkmodules.vtkCommonCore import vtkStringArray
 
     strings = vtkStringArray()
@@ -343,10 +346,10 @@ def string_array(name: str, texts: Iterable[str]) -> Any:
 
 
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:
-    """Give an array of strings by the place of each one's text, -1 for none.
+    """Return a string array from the index of each cell's text, -1 for none.
 
-    A run of one text is copied, by VTK, from the longest run of it so far: setting strings one by
-    one from Python takes forty times as long.
+    VTK copies each run of equal texts from the longest earlier run: setting strings one by one from
+    Python takes forty times as long.
     """
     strings = string_array(name, ())
     strings.SetNumberOfValues(len(index))
@@ -370,7 +373,7 @@ def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) ->
     return strings
 
 
-# --- A data set as the bytes of a file; VTK itself writes none, so that it meets no full disk.
+# --- A data set as the bytes of a file: VTK writes to memory, so a full disk is not VTK's error.
 
 _WRITERS = {
     ".vti": "vtkXMLImageDataWriter",
@@ -379,27 +382,28 @@ _WRITERS = {
     ".vtu": "vtkXMLUnstructuredGridWriter",
     ".vtp": "vtkXMLPolyDataWriter",
 }
-# Of zlib: grades of two decimals take a quarter of the time of VTK's own 5, and a sixth more room.
+# zlib level: with grades of two decimals it takes a quarter of the time of VTK's default 5, and a
+# sixth more space.
 _LEVEL = 2
 _TAGS = re.compile(rb"<[^<>]*>")
 
 
 def encode(dataset: Any, extension: str) -> bytes:
-    """Return a data set as the content of a file with the extension.
+    """Return a data set as the content of a file with the given extension.
 
     Parameters
     ----------
     dataset : pyvista.DataSet
-        What to write; its arrays are as they were afterwards.
+        Data set to write; its arrays are unchanged afterwards.
     extension : str
         Such as ".vti"; ".vtk" for the legacy format.
 
     Raises
     ------
     RuntimeError
-        If VTK cannot write it, or what it wrote is no XML or has lost a name.
+        If VTK cannot write it, or if the written file is not XML or lacks an array name.
     """
-    # PyVista keeps there what VTK does not know: which arrays are of bool or complex numbers.
+    # PyVista stores there which arrays are bool or complex, which VTK does not know.
     getattr(dataset, "_store_metadata", lambda: None)()
     if extension == ".vtk":
         return _legacy(dataset)
@@ -411,10 +415,10 @@ def encode(dataset: Any, extension: str) -> bytes:
 
 
 def _legacy(dataset: Any) -> bytes:
-    """Return the binary legacy format, whose names VTK itself encodes.
+    """Return the binary legacy format; VTK itself encodes its names.
 
-    VTK writes where an image begins and the sizes of its cells with six digits, and nothing of a
-    direction matrix.
+    VTK writes an image's origin and spacing with six digits, and no direction matrix; both are
+    handled here.
     """
     writer = importlib.import_module("vtkmodules.vtkIOLegacy").vtkDataSetWriter()
     writer.SetInputData(dataset)
@@ -424,7 +428,7 @@ def _legacy(dataset: Any) -> bytes:
     if not dataset.IsA("vtkImageData"):
         return data
     if not dataset.GetDirectionMatrix().IsIdentity():
-        message = "the legacy format holds no turned image: save it as .vti"
+        message = "the legacy format cannot store a rotated image: save it as .vti"
         raise RuntimeError(message)
     placed = {b"SPACING": dataset.GetSpacing(), b"ORIGIN": dataset.GetOrigin()}
     for word, numbers in placed.items():
@@ -454,7 +458,7 @@ def _written(writer: Any, result: Any) -> bytes:
 
 
 def _arrays(dataset: Any) -> Iterator[Any]:
-    """Give each array of points, of cells and of the data set."""
+    """Yield each array of the points, the cells and the data set."""
     for data in (dataset.GetPointData(), dataset.GetCellData(), dataset.GetFieldData()):
         for i in range(data.GetNumberOfArrays()):
             yield data.GetAbstractArray(i)
@@ -466,7 +470,7 @@ def _names(dataset: Any) -> set[str]:
 
 @contextmanager
 def _escaped_names(dataset: Any) -> Iterator[None]:
-    """Have the names as XML wants them, which VTK writes as they are; then as they were."""
+    """Escape names for XML, because VTK does not; restore them at the end."""
     with ExitStack() as stack:
         for array in _arrays(dataset):
             if name := array.GetName():
@@ -482,7 +486,7 @@ def _escaped_names(dataset: Any) -> Iterator[None]:
 
 
 def _require_names(data: bytes, names: set[str]) -> None:
-    """Read the tags back: they must be XML, and name all the arrays."""
+    """Check the written tags: they must be XML and name all arrays."""
     try:
         root = ElementTree.fromstring(b"".join(_TAGS.findall(data)))
     except ElementTree.ParseError as error:
@@ -494,23 +498,23 @@ def _require_names(data: bytes, names: set[str]) -> None:
         raise RuntimeError(message)
 
 
-# --- Blocks as the bytes of a VTK data set: an image where they fill a lattice, else hexahedra.
+# --- Blocks as a VTK data set: an image if they fill a lattice, otherwise hexahedra.
 
 _HEXAHEDRON = 12
 _EVEN = 1e-6
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Give blocks in memory as a new file.
+    """Return blocks in memory as the content of a new file.
 
     Raises
     ------
     TableError
-        Where sizes or centroids are missing, or an image cannot hold the blocks.
+        If sizes or centroids are missing, or an image cannot store the blocks.
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     if not (np.isfinite(centroids).all() and (sizes > 0).all()):
-        message = f"{path}: some blocks have no centroid or no size: VTK cannot hold them"
+        message = f"{path}: some blocks have no centroid or no size, which VTK cannot store"
         raise TableError(message)
     if Path(path).suffix.lower() == ".vti":
         dataset, order = _image(centroids, sizes, axes, path)
@@ -526,7 +530,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
-    """Give a hexahedron of its own for each block."""
+    """Return a separate hexahedron for each block."""
     import pyvista
 
     points = corners_of(centroids, sizes, axes)
@@ -537,7 +541,7 @@ def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
 def _image(
     centroids: Floats, sizes: Floats, axes: Floats, path: str
 ) -> tuple[Any, NDArray[np.intp]]:
-    """Give an image, and the block of each of its cells."""
+    """Return an image, and the block of each of its cells."""
     import pyvista
 
     size = sizes[0] if len(sizes) else np.ones(3)
@@ -550,7 +554,7 @@ def _image(
     even = np.allclose(sizes, size, rtol=1e-9) and (np.abs(steps - places) < _EVEN).all()
     full = float(np.prod(counts.astype(np.float64))) == len(rows) == len(np.unique(rows))
     if not even or not full:
-        message = f"{path}: the blocks do not fill a lattice of one size: end the output in .vtu"
+        message = f"{path}: the blocks do not fill a lattice of equal cells: use the extension .vtu"
         raise TableError(message)
     origin = (first - size / 2) @ axes
     image = pyvista.ImageData(
@@ -561,7 +565,7 @@ def _image(
     return image, np.argsort(rows)
 
 
-# --- Block models as VTK data sets: labels as an array of their cells.
+# --- Block models as VTK data sets: labels become a cell array.
 
 
 _LATTICE = re.compile(
@@ -570,7 +574,7 @@ _LATTICE = re.compile(
 
 
 def holds_blocks(path: str) -> bool:
-    """Tell whether a legacy file is a lattice; others may be wireframes."""
+    """Return whether a legacy file is a lattice; other legacy files may be wireframes."""
     with Path(path).open("rb") as file:
         return _LATTICE.search(file.read(HEAD)) is not None
 
@@ -594,7 +598,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class VtkStore:
-    """A VTK data set of blocks, which has been read; see `CellStore`."""
+    """A block model read as a VTK data set; see `CellStore`."""
 
     def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
         self.name, self.status = name, status
@@ -605,11 +609,11 @@ class VtkStore:
             self._warn_of_resolution(self.cells.points)
 
     def close(self) -> None:
-        """Have nothing to close: the file has been read."""
+        """Do nothing: the file has been read already."""
 
     @property
     def memory(self) -> int:
-        """The data set, and the bytes of its copy."""
+        """Memory for the data set and the bytes of its copy."""
         return 4096 * int(self._dataset.actual_memory_size)
 
     def facts(self) -> dict[str, str]:
@@ -617,7 +621,7 @@ class VtkStore:
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Give an array of the cells."""
+        """Return a cell array."""
         return np.asarray(self._dataset.cell_data[self.columns[column]])
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
@@ -629,21 +633,21 @@ class VtkStore:
         target.write(memoryview(encoded(copy, destination.path)))
 
     def _warn_of_resolution(self, points: Any) -> None:
-        """Say how coarse single precision is where the blocks are, if it is coarse."""
+        """Warn if single precision is coarse at the coordinates of the blocks."""
         resolution = single_resolution(points)
         if resolution >= COARSE:
             message = (
-                f"{self.name} stores single precision, which at these coordinates is only good to "
-                f"{resolution:g} (in the unit of the file): export it in double precision"
+                f"{self.name} stores single precision, which is only accurate to {resolution:g} "
+                "at these coordinates (in the unit of the file): export it in double precision"
             )
             warn(message)
 
 
 def _array(name: str, column: NewColumn, codes: NewCells, old: Values | None) -> Any:
-    """Give the array of a new column: numbers where its cells are, NaN for none, else strings.
+    """Return the array of a new column: numbers with NaN, or strings.
 
-    Strings are what PyVista draws as categories with their names in the legend, and ParaView
-    colours by when it interprets values as categories; neither knows of a table of names.
+    PyVista draws strings as categories with their names in the legend, and ParaView colours by them
+    as categories; neither supports a table of names.
     """
     if column.numeric:
         from pyvista import convert_array

@@ -1,8 +1,8 @@
-"""Has a child process read files by VTK, which crashes on bad ones, and takes over their arrays.
+"""Reads VTK files in a child process, because VTK crashes on damaged files.
 
-No header tells all that makes VTK crash (compressed blocks, offsets of cells, what is appended),
-so a child reads every file, with a limit of time and memory, and hands over plain arrays: VTK
-parses nothing in this process. One child serves all files; it takes a part of a second to start.
+Headers do not reveal everything that makes VTK crash (compressed blocks, cell offsets, appended
+data). A child therefore reads every file, with limits of time and memory, and returns plain arrays:
+VTK parses nothing in this process. One child serves all files; it starts in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from geodomain.files.streams import FileBytes, require_no_device
 
 _CHILD = Path(__file__).with_name("vtk_probe_child.py")
 _SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
-# A zlib stream is 1,032 times shorter than its data at best, one of LZMA some 7,000 times.
+# zlib compresses at most 1,032 times, LZMA about 7,000 times.
 _SHORTER = 10_000
-# VTK reads as many digits as there are, whatever follows them.
+# VTK reads the digits of a number and ignores what follows them.
 _COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']([^"\']*)["\']')
 _ELEMENT = re.compile(rb"<(?P<close>/?)(?P<name>[A-Za-z]\w*)(?P<rest>[^<>]*)>")
 _ATTRIBUTE = re.compile(rb"(\w+)\s*=\s*([\"'])(.*?)\2", re.DOTALL)
 _WIDTH = re.compile(rb"(?:8|16|32|64)$")
 _TAG = re.compile(rb"<[A-Za-z][^<>]*>")
-# What a legacy file counts, in words anywhere between blanks. After SCALARS a table is named; one
-# elsewhere is counted. `tuples` are those of the arrays that follow.
+# Counts in a legacy file, which may appear between blanks anywhere. A table is named after SCALARS;
+# elsewhere a table has a count. `tuples` belongs to the arrays that follow.
 _TYPE = rb"(?:bit|(?:unsigned_)?(?:char|short|int|long)|float|double|vtk\w+|string|variant)"
 _LEGACY = re.compile(
     rb"(?<!\S)(?:(?:points|cell_types|[xyz]_coordinates|lookup_table\s+\S+)\s+\+?(?P<one>\d+)"
@@ -50,16 +50,16 @@ _LEGACY = re.compile(
 
 
 class Answer(NamedTuple):
-    """What the child says of a file.
+    """The child's answer for a file.
 
     Attributes
     ----------
     fault : str or None
-        On what VTK would crash, or what became of the child.
+        What VTK would crash on, or how the child ended.
     error : str or None
-        What VTK has complained of.
+        VTK's error message.
     data : dict or None
-        What the file holds; each array with its bytes, `values`.
+        Content of the file; each array with its bytes, `values`.
     """
 
     fault: str | None = None
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Probe:
-    """A child process that reads files by VTK, started when the first one comes."""
+    """A child process that reads files with VTK, started for the first file."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Probe:
         self._owner = 0
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Return the child of this process, started if there is none."""
+        """Return the child of this process; start it if needed."""
         if self._child is not None and self._owner == os.getpid() and self._child.poll() is None:
             return self._child
         self.close()
@@ -91,7 +91,7 @@ class Probe:
         return self._child
 
     def read(self, path: Path, extension: str, seconds: float) -> Answer:
-        """Have the child read a file: what it holds, what is wrong, or what became of the child."""
+        """Read a file in the child; return its content, its fault, or how the child ended."""
         with self._lock:
             child = self.start()
             timer, late = _kill_after(seconds, child)
@@ -108,14 +108,14 @@ class Probe:
                 return answer
             self.close()
             if late:
-                return Answer(fault=f"VTK does not end within {seconds:.0f} s")
+                return Answer(fault=f"VTK does not finish within {seconds:.0f} s")
             return Answer(
-                fault="VTK crashes on it, or takes more than the "
-                f"{memory.size_text(most)} of memory that may be used; {memory.SETTING} allows more"
+                fault="VTK crashes on it, or needs more than the {memory.size_text(most)} of "
+                f"memory that it may use; {memory.SETTING} allows more"
             )
 
     def close(self) -> None:
-        """End the child; one of a process that this one was forked from is left alone."""
+        """Stop the child; a child of the process that forked this one keeps running."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -131,7 +131,7 @@ class Probe:
 def _kill_after(
     seconds: float, child: subprocess.Popen[bytes]
 ) -> tuple[threading.Timer, list[bool]]:
-    """Start a timer that kills a child, and a list that is no longer empty when it has."""
+    """Start a timer that kills a child; the returned list is filled when it does."""
     late: list[bool] = []
 
     def kill() -> None:
@@ -145,7 +145,7 @@ def _kill_after(
 
 
 def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> Answer | None:
-    """Send a line and wait for the answer; None if the child ends instead."""
+    """Send a request and return the answer; None if the child ends instead."""
     if child.stdin is None or child.stdout is None:
         return None
     try:
@@ -169,13 +169,13 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
     except MemoryError:
         child.kill()
         child.wait()
-        needs = f"it takes more than the {memory.size_text(most)} of memory that may be used"
+        needs = f"it needs more than the {memory.size_text(most)} of memory that it may use"
         return Answer(fault=f"{needs}; {memory.SETTING} allows more")
     return Answer(said.get("fault"), said.get("error"), data)
 
 
 def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
-    """Yield the arrays of what the child describes, in the order of their bytes."""
+    """Yield the arrays that the child describes, in the order of their bytes."""
     if isinstance(part, dict):
         if "bytes" in part:
             yield part
@@ -188,19 +188,19 @@ def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
 
 @cache
 def probe() -> Probe:
-    """Return the probe that all files of this process share."""
+    """Return the probe shared by all files of this process."""
     made = Probe()
     atexit.register(made.close)
     return made
 
 
 def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[str, Any]:
-    """Return what a file holds, as a child process read it by VTK.
+    """Return the content of a file, read with VTK in a child process.
 
     Raises
     ------
     GeodomainError
-        Of the type that is asked for, if VTK cannot read it, would crash on it, or never end.
+        Of the type `error`, if VTK cannot read it, would crash on it, or would never finish.
     OSError
         If the file cannot be read.
     """
@@ -214,7 +214,7 @@ def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[s
             fault = _fault_of_legacy if extension == ".vtk" else _fault_of_header
             wrong = fault(data, len(file))
             if wrong is None and extension != ".vtk":
-                what = f"{path.name}, whose header promises so many numbers,"
+                what = f"{path.name}, with the number of values that its header declares,"
                 memory.require_unpacked(_promised(data), size, what, error)
     if wrong is None:
         answer = probe().read(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
@@ -230,26 +230,26 @@ def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[s
 
 
 def _reason(complaint: str) -> str:
-    """Return the first thing VTK complains of, without where in VTK that was."""
+    """Return VTK's first error message, without its position in VTK's source."""
     text = " ".join(complaint.split())
     return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
 
 
 def _fault_of_header(data: bytes, size: int) -> str | None:
-    """Hold the counts and offsets of the tags of an XML file against its size."""
+    """Compare the counts and offsets in the tags of an XML file with its size."""
     for tag in _TAG.finditer(data):
         for what, number in _COUNT.findall(tag[0]):
             count, most = _number(number), size if what == b"offset" else size * _SHORTER
             if not 0 <= count <= most:
                 name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
-                return f'its header has {name}="{said}", and the file {size:,} bytes'
+                return f'its header has {name}="{said}", but the file has only {size:,} bytes'
     return None
 
 
 def _promised(data: bytes) -> float:
-    """Count the bytes of the arrays of an XML file, by its header; a little more, if anything."""
+    """Return the bytes that the header of an XML file needs for arrays, rounded up."""
     whole = rows = total = 0.0
-    aside = False  # within the coordinates of axes, which are few
+    aside = False  # in the coordinates of axes, which are few
     for tag in _ELEMENT.finditer(data):
         attributes = {name: value for name, _, value in _ATTRIBUTE.findall(tag["rest"])}
         if tag["name"] == b"Coordinates":
@@ -267,7 +267,7 @@ def _promised(data: bytes) -> float:
 
 
 def _points_of(extent: bytes) -> float:
-    """Count the points of an extent, 0 where it is none."""
+    """Count the points of an extent; 0 if it is invalid."""
     numbers = [_number(word) for word in extent.split()]
     if len(numbers) != 6:
         return 0.0
@@ -275,7 +275,7 @@ def _points_of(extent: bytes) -> float:
 
 
 def _fault_of_legacy(data: bytes, size: int) -> str | None:
-    """Hold the counts of a legacy file against its size: a number takes a bit at least."""
+    """Compare the counts of a legacy file with its size: a number takes at least one bit."""
     most, tuples = 8 * size, 1
     title_end = data.find(b"\n", data.find(b"\n") + 1)
     for found in _LEGACY.finditer(data, max(title_end, 0)):
@@ -285,7 +285,7 @@ def _fault_of_legacy(data: bytes, size: int) -> str | None:
         count = max(arrays, number.get("width", 0) * number.get("rows", 0), *number.values(), 0)
         if count > most:
             said = " ".join(found[0].decode("ascii", "replace").split())[:60]
-            return f"its header has {said}, and the file {size:,} bytes"
+            return f"its header has {said}, but the file has only {size:,} bytes"
     return None
 
 

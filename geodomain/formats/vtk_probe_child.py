@@ -1,9 +1,9 @@
-"""A program of its own: reads files by VTK for a parent that must not crash; imports no geodomain.
+"""Separate program that reads files with VTK for a parent process; imports no geodomain.
 
-Each line on standard input is a request, JSON: the path, the extension, the seconds and the bytes
-allowed. The answer on standard output is a line of JSON, and then the bytes of the arrays that it
-lists, one after another: `fault` says what is wrong with the data set, `error` what VTK has
-complained of, and `data` describes it. What makes VTK crash ends this process, which says enough.
+Each line on standard input is a JSON request: the path, the extension, and limits of seconds and
+bytes. The answer on standard output is a line of JSON followed by the bytes of the arrays that it
+lists: `fault` is the fault of the data set, `error` is VTK's error message, and `data` describes
+the data set. If VTK crashes, this process ends, and the parent notices.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ READERS = {
     ".vtr": (_XML, "vtkXMLRectilinearGridReader"),
     ".vts": (_XML, "vtkXMLStructuredGridReader"),
 }
-# From version 5.1 on there is an offset more than there are cells.
+# From version 5.1 on there is one more offset than cells.
 _CELLS = re.compile(rb"(CELLS|POLYGONS|TRIANGLE_STRIPS) +(?!0*[01] )[0-9]+ ", re.IGNORECASE)
-_LIBRARIES = 2 << 30  # bytes of addresses that VTK's libraries take
+_LIBRARIES = 2 << 30  # bytes of address space for VTK's libraries
 
 
 def main() -> None:
-    """Answer until the parent has no more requests."""
+    """Answer requests until the parent sends no more."""
     sys.path[:0] = json.loads(sys.argv[1])
     _leave_no_core()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what VTK prints is no answer
+    os.dup2(2, 1)  # VTK's own output must not mix with answers
     for line in sys.stdin:
         path, extension, seconds, most = json.loads(line)
         _limit_time(seconds)
@@ -50,16 +50,16 @@ def main() -> None:
 
 
 def _leave_no_core() -> None:
-    """Have a crash leave no copy of the memory, where the system can."""
+    """Disable core dumps, if the system can."""
     if os.name == "posix":
         resource = importlib.import_module("resource")
         _lower(resource, resource.RLIMIT_CORE, 0)
 
 
 def _limit_memory(most: int) -> None:
-    """Allow so many bytes of addresses more than are taken, where the system can.
+    """Limit the address space to so many bytes beyond the present use, if the system can.
 
-    They are what the parent may take: what it cannot read without is not read here.
+    The limit is what the parent may use: a file that needs more is not read.
     """
     if os.name == "posix":
         resource = importlib.import_module("resource")
@@ -73,7 +73,7 @@ def _limit_memory(most: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Have the system end this process if the parent is no longer there to do so."""
+    """Have the system end this process after the time limit, even if the parent is gone."""
     if os.name == "posix":
         resource = importlib.import_module("resource")
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -86,7 +86,7 @@ def _lower(resource: Any, kind: int, most: int) -> None:
 
 
 def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
-    """Read a file; say what is wrong with it, or give what it holds and the bytes of its arrays."""
+    """Read a file; return its fault, or its description and the bytes of its arrays."""
     module, name = READERS[extension]
     core = importlib.import_module("vtkmodules.vtkCommonCore")
     complaints = core.vtkStringOutputWindow()
@@ -101,7 +101,7 @@ def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
     reader = getattr(importlib.import_module(f"vtkmodules.{module}"), name)()
     reader.SetFileName(path)
     if extension == ".vtk":
-        # All arrays, not the first of each kind.
+        # All arrays, not only the first of each kind.
         for what in ("Scalars", "Vectors", "Normals", "Tensors", "TCoords", "Fields"):
             getattr(reader, f"ReadAll{what}On")()
     reader.Update()
@@ -109,14 +109,14 @@ def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
     sound = dataset is not None and hasattr(dataset, "GetNumberOfCells")
     if sound:
         empty = extension == ".vtk" and not dataset.GetNumberOfCells() and _promises_cells(path)
-        fault = "the sizes of its cells do not sum up" if empty else None
+        fault = "the sizes of its cells do not add up" if empty else None
         fault = fault or _fault_of_cells(dataset) or _fault_of_arrays(dataset)
         if fault:
             return {"fault": fault}, []
     if errors:
         return {"error": errors[0]}, []
     if dataset is None:
-        return {"error": "it holds no data set"}, []
+        return {"error": "it contains no data set"}, []
     if not sound:
         return {"data": {"class": dataset.GetClassName()}}, []
     pieces: list[Any] = []
@@ -127,13 +127,13 @@ def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _promises_cells(path: str) -> bool:
-    """Tell whether a legacy file declares cells; where their sizes are wrong, VTK says nothing."""
+    """Return whether a legacy file declares cells; VTK reports nothing if their sizes are wrong."""
     with open(path, "rb") as file:  # noqa: PTH123
         return any(map(_CELLS.match, file))
 
 
 def _fault_of_cells(dataset: Any) -> str | None:
-    """Say where cells name points that are not there."""
+    """Return the fault if cells refer to missing points."""
     points = dataset.GetNumberOfPoints()
     parts: tuple[Any, ...]
     if dataset.IsA("vtkPolyData"):
@@ -142,7 +142,7 @@ def _fault_of_cells(dataset: Any) -> str | None:
         parts = (dataset.GetCells(),)
         kinds = _types_of_cells(dataset)
         if kinds is not None and kinds.GetNumberOfTuples() != parts[0].GetNumberOfCells():
-            return "it has not as many types as cells"
+            return "its number of cell types differs from its number of cells"
     elif dataset.IsA("vtkStructuredGrid"):
         nx, ny, nz = _shape(dataset)
         return None if nx * ny * nz == points else "it has too few points"
@@ -165,7 +165,7 @@ def _fault_of_cells(dataset: Any) -> str | None:
 
 
 def _types_of_cells(dataset: Any) -> Any:
-    """Return the type of each cell; VTK 9.6 renamed what gives it to a name that took an array."""
+    """Return the type of each cell; VTK 9.6 gave the method's name to another function."""
     try:
         kinds = dataset.GetCellTypes()
     except (AttributeError, TypeError):
@@ -174,13 +174,13 @@ def _types_of_cells(dataset: Any) -> Any:
 
 
 def _shape(dataset: Any) -> tuple[int, int, int]:
-    """Count the points along each axis of a lattice."""
+    """Return the number of points along each axis of a lattice."""
     extent = dataset.GetExtent()
     return (extent[1] - extent[0] + 1, extent[3] - extent[2] + 1, extent[5] - extent[4] + 1)
 
 
 def _fault_of_arrays(dataset: Any) -> str | None:
-    """Say which array has not a value for each point or cell."""
+    """Return the fault if an array does not have one value per point or cell."""
     for data, rows in (
         (dataset.GetPointData(), dataset.GetNumberOfPoints()),
         (dataset.GetCellData(), dataset.GetNumberOfCells()),
@@ -197,7 +197,7 @@ def _fault_of_arrays(dataset: Any) -> str | None:
 
 
 def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
-    """Describe a data set; the bytes of its arrays are added to the pieces."""
+    """Describe a data set; append the bytes of its arrays to `pieces`."""
     data: dict[str, Any] = {"class": dataset.GetClassName()}
     if dataset.IsA("vtkImageData"):
         matrix = dataset.GetDirectionMatrix()
@@ -231,21 +231,21 @@ def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
 
 
 def _cells(cells: Any, pieces: list[Any]) -> list[Any] | None:
-    """Describe where cells begin and their corners; None where there are none."""
+    """Describe the starts of cells and their corners; None if there are no cells."""
     if cells is None or not cells.GetNumberOfCells():
         return None
     return [_array(cells.GetOffsetsArray(), pieces), _array(cells.GetConnectivityArray(), pieces)]
 
 
 class _OtherArrayError(Exception):
-    """An array of values of several types."""
+    """An array whose values have several types."""
 
 
-_BIT, _STRING = 1, 13  # VTK's numbers of types
+_BIT, _STRING = 1, 13  # VTK's type numbers
 
 
 def _array(array: Any, pieces: list[Any]) -> dict[str, Any]:
-    """Describe an array: numbers as they lie in memory, texts as their lengths and their bytes."""
+    """Describe an array: numbers as bytes in memory, texts as lengths and bytes."""
     kind, parts = array.GetDataType(), array.GetNumberOfComponents()
     rows = array.GetNumberOfTuples()
     if kind == _STRING:
@@ -278,7 +278,7 @@ def _array(array: Any, pieces: list[Any]) -> dict[str, Any]:
 
 
 def _keys(array: Any) -> list[Any]:
-    """List what is said of an array beside its values: the place, name and value of each key."""
+    """List the metadata of an array: location, name and value of each key."""
     if not array.HasInformation():
         return []
     core = importlib.import_module("vtkmodules.vtkCommonCore")

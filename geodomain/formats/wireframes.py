@@ -37,38 +37,37 @@ _KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
-    """Read a wireframe in float64 exactly as the file has it.
+    """Read a wireframe in float64, exactly as the file has it.
 
-    The content decides on the format, not the extension. Corners with equal coordinates
-    become one vertex where a format repeats them, and nothing else is merged. Polygons
-    are cut alike whichever corner they start with, and only their geometry is taken:
-    normals, colours and materials are passed over.
+    The format is recognised by content, not by extension. If a format repeats corners, those with
+    equal coordinates become one vertex; nothing else is merged. The triangulation of a polygon does
+    not depend on its first corner. Normals, colours and materials are ignored.
 
     Parameters
     ----------
     path : str or path-like
-        The file. ``FILE:NAME`` is one solid of a file that holds several, such as a layer
-        of a DXF drawing; without a name, all of them are read as one mesh.
+        The file. ``FILE:NAME`` selects one solid of several, such as a layer of a DXF drawing;
+        without a name, all solids are read as one mesh.
 
     Returns
     -------
     Mesh
-        Its vertices are in the unit of the file; its name is the file's name, followed by
-        the names of the solids where there are several.
+        The mesh, in the unit of the file. Its name is the file name, followed by the names of the
+        solids if there are several.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     MeshError
-        If the content is not known, damaged, or no triangulated wireframe, or no solid
+        If the format is unknown, the file is damaged or not a triangulated wireframe, or no solid
         has the name.
 
     Warns
     -----
     GeodomainWarning
-        If the extension belongs to another format, or the file stores float32 at
-        coordinates so large that they are only good to 0.01 or worse.
+        If the extension belongs to another format, or the file stores float32 at coordinates so
+        large that their resolution is 0.01 or worse.
 
     See Also
     --------
@@ -87,13 +86,13 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
     Parameters
     ----------
     path : str or path-like
-        The file; ``FILE:NAME`` is one of its solids.
+        The file; ``FILE:NAME`` selects one of its solids.
 
     Returns
     -------
     dict of str to Mesh
-        By the name that the file gives, in the order of the file; the file's stem where
-        it gives none. Objects of one name are one mesh.
+        Meshes by the names in the file, in file order; unnamed ones get the file's stem. Objects
+        with the same name form one mesh.
 
     Raises
     ------
@@ -125,10 +124,10 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
 
 @contextmanager
 def reading_once() -> Iterator[dict[_FileState, Solids]]:
-    """Read each file of several solids once within the block, however many of them are wanted.
+    """Read each file with several solids only once within the block.
 
-    What is kept is yielded, to be cleared as soon as no more solids are wanted. A file that has
-    changed is read again. A block within another keeps what that keeps.
+    The cache is yielded, so that it can be cleared as soon as no more solids are needed. A file
+    that has changed is read again. Nested blocks share the cache of the outer one.
     """
     outer = _KEPT.get()
     if outer is not None:
@@ -143,7 +142,7 @@ def reading_once() -> Iterator[dict[_FileState, Solids]]:
 
 
 def _read_solids(path: Path) -> Solids:
-    """Return the polygons of a file, which must not change meanwhile, by the name of the solid."""
+    """Return the polygons of a file by solid; the file must not change meanwhile."""
     kept = _KEPT.get()
     state = _state(path) if kept is not None else None
     if kept is not None and state in kept:
@@ -156,7 +155,7 @@ def _read_solids(path: Path) -> Solids:
 
 
 def _state(path: Path) -> _FileState | None:
-    """Return what tells a file from others and from what it was; None for pipes and devices."""
+    """Return the identity and state of a file; None for pipes and devices."""
     if not path.is_file():
         return None
     status = path.stat()
@@ -164,7 +163,7 @@ def _state(path: Path) -> _FileState | None:
 
 
 def _parsed(path: Path) -> Solids:
-    """Return the polygons by what the content shows the format to be."""
+    """Return the polygons, read in the format recognised by content."""
     data = read_whole(path)
     if not data:
         message = f"{path.name} is empty: export the wireframe again"
@@ -175,20 +174,21 @@ def _parsed(path: Path) -> Solids:
         raise _unknown(path, head)
     _warn_of_extension(path.name, head.extension, form)
     if form.read_file:
-        del data, head  # a library reads the file itself
+        del data, head  # a library opens the file itself
         return {path.stem: loaded(form.read_file)(path, form.extensions[0])}
     found = loaded(form.read_meshes)(data, path)
     return {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
 
 
 def _unknown(path: Path, head: Head) -> MeshError:
-    """Return the error for content that nobody here can read."""
+    """Return the error for content in no readable format."""
     told = advice(head)
     if told is None and not head.text:
-        told = "it holds nothing but blanks: export the wireframe again"
+        told = "it contains only blanks: export the wireframe again"
     if told is None:
         told = (
-            f"its content is none of those that are read ({readable()}): export it as one of them"
+            f"its format is not recognised; readable formats are {readable()}: export it as one "
+            "of them"
         )
     return MeshError(f"{path.name}: {told}")
 
@@ -198,10 +198,10 @@ def _warn_of_extension(name: str, extension: str, form: Format) -> None:
         return
     called = f"called {extension}" if extension else "without an extension"
     usual = form.extensions[0]
-    warn(f"{name} is {form.name} {called}, and read as {form.name}: rename it to {usual}")
+    warn(f"{name} is {form.name} {called}, and is read as {form.name}: rename it to {usual}")
 
 
-# --- Write a wireframe in the format that an extension names.
+# --- Write wireframes.
 
 _UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -209,7 +209,7 @@ _UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 def write_mesh(
     mesh: Mesh | Mapping[str, Mesh], path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
-    """Write a wireframe in the format that the extension names; see `geodomain.write_mesh`."""
+    """Write a wireframe in the format of the extension; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
     form = _writer(path)
@@ -217,7 +217,7 @@ def write_mesh(
         solids = _named(solids, path, form)
     places = files_of(path)
     refuse_to_replace(filter(Path.is_file, places), overwrite=overwrite)
-    with ExitStack() as opened:  # the last file appears first
+    with ExitStack() as opened:  # the last file is put in place first
         files = [opened.enter_context(replaced(place, overwrite=overwrite)) for place in places]
         if form.write_mesh:
             loaded(form.write_mesh)(_as_one(solids), files[0])
@@ -233,15 +233,16 @@ def _writer(path: Path, *, blocks: bool = False) -> Format:
     if form is None:
         known = (*mesh_outputs(), *(block_outputs() if blocks else ()))
         place = "standard output" if str(path) == "-" else str(path)
-        message = f"{place} names no format that is written: end it in one of {', '.join(known)}"
+        endings = ", ".join(known)
+        message = f"{place} has no extension of a format that can be written: use one of {endings}"
         raise MeshError(message)
     return form
 
 
 def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]:
-    """Return solids by the names that the format can hold, and say which are others.
+    """Return solids by names that the format can store, and warn of changed names.
 
-    A name is one line without blanks around it, and there is one.
+    A stored name is a single line that is not empty and has no blanks around it.
     """
     spelled = loaded(form.spell) if form.spell else str
     made: dict[str, Mesh] = {}
@@ -250,32 +251,33 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
         new = spelled(_UNPRINTABLE.sub(" ", name).strip()) or path.stem
         if new in made:
             message = (
-                f"{path.name} would have two solids {new!r}, {name!r} is the second: rename one"
+                f"{path.name} would have two solids named {new!r}; the second comes from "
+                f"{name!r}: rename one"
             )
             raise MeshError(message)
         made[new] = mesh
         if new != name:
             changed.append(f"{name!r} is {new!r}")
     if changed:
-        message = f"{path.name} cannot hold all names as they are: {', '.join(changed[:12])}"
+        message = f"{path.name} cannot store some names unchanged: {', '.join(changed[:12])}"
         warn(message + (f" and {len(changed) - 12} more" if len(changed) > 12 else ""))
     return made
 
 
 def files_of(path: Path) -> list[Path]:
-    """Name the files that writing to a path makes: two of Surpac's."""
+    """Return the files that writing to a path creates: two for Surpac."""
     form = writer_of_meshes(path.suffix.lower())
     return [path.with_suffix(one) for one in form.pair] if form and form.pair else [path]
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
-    """Tell whether the format that an extension names holds several solids."""
+    """Return whether the format of an extension stores several solids."""
     form = writer_of_meshes(Path(path).suffix.lower())
     return form is not None and not form.write_mesh
 
 
 def _as_one(solids: dict[str, Mesh]) -> Mesh:
-    """Return one mesh of all solids, their vertices one after the other."""
+    """Return one mesh of all solids, with their vertices one after the other."""
     parts = list(solids.values())
     if len(parts) == 1:
         return parts[0]
@@ -285,35 +287,35 @@ def _as_one(solids: dict[str, Mesh]) -> Mesh:
     return Mesh(vertices, np.concatenate(triangles), name=parts[0].name)
 
 
-# --- Write the wireframes of a file in another format.
+# --- Convert wireframes.
 
 
 def convert_file(
     source: str | os.PathLike[str], output: str | os.PathLike[str], *, overwrite: bool = False
 ) -> dict[str, Mesh]:
-    """Write the wireframes of a file in the format that the output's extension names.
+    """Convert the wireframes of a file to the format of the output's extension.
 
     Parameters
     ----------
     source : path
         The file, or ``FILE:NAME`` for one of its solids.
     output : path
-        Where to; see `write_mesh` for what each format holds. Names are kept where it
-        holds names; other files get all solids as one mesh.
+        The output; see `write_mesh` for its formats. Formats that store names keep them; other
+        formats get all solids as one mesh.
     overwrite : bool
-        Whether an output that is there may be replaced.
+        Whether an existing output may be replaced.
 
     Returns
     -------
     dict of str to Mesh
-        What was read, by name.
+        The meshes by name.
 
     Raises
     ------
     FileExistsError
-        If the output is there already; see ``overwrite``.
+        If the output exists; see ``overwrite``.
     MeshError, OSError
-        As `read_meshes` and `write_mesh`.
+        As for `read_meshes` and `write_mesh`.
 
     Examples
     --------

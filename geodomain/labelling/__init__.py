@@ -1,1 +1,1 @@
-"""Blocks against domains: labels, counts, warnings and the summary, for arrays and for files."""
+"""Labelling of blocks by domains, in arrays and files: labels, counts, warnings and summary."""

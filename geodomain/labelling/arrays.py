@@ -1,4 +1,4 @@
-"""Which of several domains each point belongs to; for solids, one pass over the points."""
+"""Labels for points, grids and lattices in memory."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from geodomain.compute.data import Floats
     from geodomain.compute.device_arrays import DeviceArray
 
-    # Structural, so that nothing is unknown to a type checker where xarray is not installed.
+    # Structural types, so that type checkers also work without xarray.
     class Dimensioned(Protocol):
-        """A DataArray or a Dataset of xarray."""
+        """A DataArray or Dataset of xarray."""
 
         @property
         def dims(self) -> Iterable[Hashable]:
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
     ModelT = TypeVar("ModelT", bound=DimensionedArray)
 
-# Points that are labelled at a time, where several arrays as long are needed.
+# Points labelled at a time, because labelling needs several arrays of that length.
 _PART = 1 << 18
 
 
@@ -85,7 +85,7 @@ def label_points(
     columns: Mapping[str, ArrayLike] | None = None,
     **keywords: Unpack[ArrayKeywords],
 ) -> NDArray[np.str_]:
-    """Return the name of the domain that each point is labelled with.
+    """Return the name of the domain of each point.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def label_points(
         What conditions are about.
     **settings
     **numbers
-        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
-        of conditions are read where they are compared with numbers.
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how to read
+        columns that conditions compare with numbers.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def label_points(
     Raises
     ------
     DomainError
-        For conditions on columns that are not given, and a name without a mesh.
+        If a condition needs a column that is not given, or a name has no mesh.
     TableError
-        For a column that is compared with numbers and has other texts.
+        If a column that is compared with numbers contains other texts.
     MeshError, PointError
         As in `geodomain.contains`.
 
@@ -150,7 +150,7 @@ def _codes_by_names(
     domains: Mapping[str, MeshesLike | PointLocator | Iterable[MeshLike | PointLocator]],
     settings: LabelSettings,
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the names of closed unions, and codes as in `Verdict`."""
+    """Return the names of unions of closed meshes, and codes as in `Verdict`."""
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, (name, union) in enumerate(domains.items()):
@@ -168,9 +168,9 @@ def _codes_by_names(
         threads=settings.threads,
         allow_open=settings.allow_open,
     )
-    # Names are NumPy's, in memory, wherever the points are.
+    # Names are a NumPy array in host memory, even if the points are on a GPU.
     held = cast("DeviceArray", codes).get().astype(np.intp) if is_on_device(codes) else codes
-    # Codes -2 and -1 count from the end of the table.
+    # Codes -2 and -1 index from the end of the table.
     table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
     return list(domains), table[held]
 
@@ -183,11 +183,11 @@ def codes_by_domains(
     settings: LabelSettings,
     index: Labeller | None = None,
 ) -> NDArray[np.intp]:
-    """Return codes as in `Verdict` for points, computed a part at a time.
+    """Return codes as in `Verdict` for points, computed in parts.
 
-    `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
-    all domains are closed solids without conditions, one pass of the kernels does all of it, unless
-    there is an `index` of them already.
+    `column` returns the columns of conditions; `labelled` blocks are as in `Labeller`. If all
+    domains are closed solids without conditions and there is no `index` yet, one kernel pass finds
+    all codes.
     """
     plain = settings.rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
     if index is None and plain and labelled is None:
@@ -209,10 +209,10 @@ def _codes_of_solids(
     domains: Domains,
     settings: LabelSettings,
 ) -> NDArray[np.intp]:
-    """Return the codes where each point gets the first solid that contains it."""
+    """Return the code of the first solid that contains each point."""
     ranked = list(enumerate(domains))
     if domains.order == "last":
-        # One that keeps labels given before it yields to all of those; the others outrank them.
+        # A domain that keeps existing labels yields to all of them; the others outrank them.
         ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
     names = {str(index): domain.meshes for index, domain in ranked}
     _, codes = _codes_by_names(points, names, settings)
@@ -230,12 +230,10 @@ def _is_plain(domain: Domain) -> bool:
 def given_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
-    """Return a column in memory; raise ValueError for a wrong length."""
+    """Return a column in memory; raise ValueError if its length is wrong."""
     places = [plain_name(known) for known in columns]
     if plain_name(name) not in places:
-        message = (
-            f"a condition is about the column {name!r}; give it with columns={{{name!r}: ...}}"
-        )
+        message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"
         raise DomainError(message)
     own, values = list(columns.items())[places.index(plain_name(name))]
     rule = options.number_rule([*columns], "").of(own)
@@ -290,9 +288,9 @@ def label_grid(
 ) -> NDArray[np.str_] | Dimensioned:
     """Return the name of the domain of each cell of a grid, by its centre or its volume.
 
-    Where the domains are closed solids by parity without conditions, and the grid is an
-    ImageData or a RectilinearGrid that is not turned, its columns of cells are labelled whole,
-    which is much faster; the labels are the same.
+    If the domains are closed solids by parity without conditions, and the grid is an ImageData or
+    RectilinearGrid without rotation, columns of cells are labelled as a whole. This is much faster
+    and gives the same labels.
 
     Parameters
     ----------
@@ -319,7 +317,7 @@ def label_grid(
     Raises
     ------
     TypeError
-        For what is no such grid.
+        If `grid` has another type.
     TableError
         For a flat grid, cells that are no blocks, and coordinates that are not recognised.
     ValueError
@@ -343,7 +341,7 @@ def label_grid(
             f"not {type(grid).__name__}"
         )
         raise TypeError(message)
-    # A mapping has no conditions, and may have locators.
+    # Domains given as a mapping have no conditions, and may be locators.
     given = domains if isinstance(domains, Mapping) else as_domains(domains)
     listed = given if isinstance(given, Domains) else Domains()
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
@@ -378,7 +376,7 @@ def _largest(
     settings: LabelSettings,
     options: TableOptions,
 ) -> NDArray[np.intp]:
-    """Return the codes of the largest shares of cells."""
+    """Return the codes of the largest proportion of each cell."""
     cells = cells_of(grid, "the grid")
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
@@ -444,8 +442,8 @@ def label_lattice(
 ) -> NDArray[np.str_] | Dimensioned:
     """Return the name of the domain of each block of a lattice.
 
-    Where the domains are closed solids by parity without conditions, columns of blocks are
-    labelled whole, which is much faster; the labels are those of `label_points`.
+    If the domains are closed solids by parity without conditions, columns of blocks are labelled as
+    a whole. This is much faster; the labels are those of `label_points`.
 
     Parameters
     ----------
@@ -458,18 +456,18 @@ def label_lattice(
         As in `label_points`.
     **settings
     like : xarray.DataArray or Dataset, optional
-        What x, y and z are coordinates of: the result has its dimensions in the same order,
-        such as (z, x, y). Without it the order is x, y, z, whatever that of the model.
+        The array that x, y and z belong to: the result has its order of dimensions, such as (z, x,
+        y). Without `like` the order is x, y, z.
     columns : mapping of str to array_like of shape (nx, ny, nz), optional
-        What conditions are about; an xarray.DataArray in any order of its dimensions.
+        Columns that conditions use; an xarray.DataArray may have any order of dimensions.
 
     Returns
     -------
     numpy.ndarray of str, shape (nx, ny, nz)
         For arrays.
     xarray.DataArray of str
-        For coordinates of xarray: its dimensions are those of x, y and z, in this order, or in
-        that of `like`; it has the coordinates, and is called ``domain``.
+        For coordinates of xarray: an array named ``domain`` with these coordinates and the
+        dimensions of x, y and z, in this order or in that of `like`.
 
     Raises
     ------
@@ -479,7 +477,7 @@ def label_lattice(
     TableError
         For a grid of xarray whose coordinates are not recognised.
     ValueError
-        For coordinates of several dimensions, along the same one, or not along those of `like`.
+        If a coordinate has several dimensions, two share a dimension, or they do not match `like`.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -552,7 +550,7 @@ def _axes_of(
 def _are_coordinates(
     axes: Sequence[ArrayLike | Dimensioned],
 ) -> TypeGuard[Sequence[xarray.DataArray]]:
-    """Tell coordinates of xarray from arrays; a mixture of both is refused."""
+    """Return whether the axes are coordinates of xarray, or arrays; refuse a mixture."""
     module = sys.modules.get("xarray")
     known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
     if any(known) and not all(known):
@@ -564,18 +562,20 @@ def _are_coordinates(
 def _dimensions(
     axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
 ) -> list[Hashable] | None:
-    """Return the dimensions of xarray coordinates, None for arrays."""
+    """Return the dimensions of xarray coordinates, or None for arrays."""
     if not _are_coordinates(axes):
         if like is not None:
-            message = "like goes with x, y and z that are coordinates of it, such as like.x"
+            message = "like= needs x, y and z that are its coordinates, such as like.x"
             raise TypeError(message)
         return None
     dims = [dim for axis in axes for dim in axis.dims]
     if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
-        message = f"x, y and z must be along one dimension each, three in all, not {dims}"
+        message = f"x, y and z must have one dimension each, all different, not {dims}"
         raise ValueError(message)
     if like is not None and not set(dims) <= set(like.dims):
-        message = f"like has the dimensions {list(like.dims)}, and x, y and z are along {dims}"
+        message = (
+            f"like= has the dimensions {list(like.dims)}, but x, y and z have the dimensions {dims}"
+        )
         raise ValueError(message)
     return dims
 
@@ -597,7 +597,7 @@ def _as_data_array(
     dims: list[Hashable],
     like: Dimensioned | None,
 ) -> Dimensioned:
-    """Return labels as a DataArray with coordinates, its dimensions in the order of `like`."""
+    """Return labels as a DataArray with coordinates, dimensions ordered as in `like`."""
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}

@@ -1,4 +1,4 @@
-"""Counts of a labelling, gathered chunk by chunk."""
+"""Counts of a labelling: collected chunk by chunk, merged, and stored as arrays."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ from geodomain.lattice import StoredArray
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import turned
 
-# Places of folded columns are told apart up to so many of them.
+# Limit on the distinct columns of folds that are counted.
 MOST_COLUMNS = 1_000_000
-# Pairs of solids that share blocks are counted up to so many: 447 solids in one another.
+# Limit on the pairs of overlapping solids that are counted: all pairs of 447 solids.
 MOST_PAIRS = 100_000
-# What is added up, block by block.
+# Quantities that are summed over blocks.
 SUMS = (
     *("blocks", "volumes", "own_blocks", "own_volumes", "doubled", "leaking", "off", "uncertain"),
     "crossed",
 )
-# So many centroids of each chunk, and of all of them, are kept for a second look.
+# Centroids of each chunk, and in total, that are kept as a sample.
 _SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
-# A turn there and back: so many units in the last place of the largest coordinate.
+# Rounding error of a rotation and its inverse, in units in the last place of the largest
+# coordinate.
 _ROUNDED = 8
 
 
 @dataclass
 class Folds:
-    """Blocks whose vertical line crosses one surface more than once, and their columns."""
+    """Blocks whose vertical line crosses a surface more than once, and their columns."""
 
     blocks: int = 0
     columns: set[bytes] = field(default_factory=set)
     first: tuple[float, float] = (np.nan, np.nan)
 
     def add(self, places: NDArray[np.float64]) -> None:
-        """Count blocks at (n, 2) places."""
+        """Count blocks at positions (n, 2)."""
         if not self.blocks:
             self.first = float(places[0, 0]), float(places[0, 1])
         self.blocks += len(places)
@@ -52,7 +53,7 @@ class Folds:
             self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
 
     def merge(self, later: Folds) -> None:
-        """Add blocks that come after these."""
+        """Add the counts of later blocks."""
         self.first = self.first if self.blocks else later.first
         self.blocks += later.blocks
         if len(self.columns) < MOST_COLUMNS:
@@ -60,10 +61,10 @@ class Folds:
 
 
 class Overlaps:
-    """Blocks and volumes of the pairs of solids that share blocks; no memory for other pairs.
+    """Blocks and volumes of the pairs of solids that share blocks, stored for those pairs only.
 
-    Of more than `MOST_PAIRS` pairs the first ones are counted, by the order of the domains. The
-    counts of these are exact, and depend neither on chunks nor on threads.
+    If there are more than `MOST_PAIRS` pairs, the first ones in domain order are counted. Their
+    counts are exact and do not depend on chunks or threads.
 
     Parameters
     ----------
@@ -75,11 +76,11 @@ class Overlaps:
     pairs : (n,) int64
         ``first * targets + second`` of each pair, ascending; the first comes before the second.
     blocks : (n,) int64
-        Blocks that both have.
+        Blocks that are in both solids.
     volumes : (n,) float64
         Their volumes.
     are_all : bool
-        Whether there are no other pairs.
+        Whether all pairs are counted.
     """
 
     def __init__(self, targets: int) -> None:
@@ -96,7 +97,7 @@ class Overlaps:
         *,
         are_all: bool = True,
     ) -> None:
-        """Add counts of pairs, ascending; with `are_all` False there are pairs beyond the last."""
+        """Add counts of ascending pairs; if not `are_all`, pairs after the last are missing."""
         limit = np.iinfo(np.int64).max
         for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):
             if not all_of_them:
@@ -113,7 +114,7 @@ class Overlaps:
         self.pairs, self.blocks, self.volumes = together[:kept], counts[:kept], sums[:kept]
 
     def merge(self, later: Overlaps) -> None:
-        """Add the counts of blocks that come after these."""
+        """Add the counts of later blocks."""
         self.add(later.pairs, later.blocks, later.volumes, are_all=later.are_all)
 
     def add_tables(self, blocks: NDArray[np.int64], volumes: NDArray[np.float64]) -> None:
@@ -127,7 +128,7 @@ class Overlaps:
         inside: Sequence[Bools],
         volume: NDArray[np.float64] | None,
     ) -> None:
-        """Add n blocks: which solids are near, the blocks of each, (n,) bool, and all volumes."""
+        """Add n blocks: the nearby solids, masks (n,) of their blocks, and all volumes."""
         if len(near) * (len(near) - 1) // 2 > MOST_PAIRS:
             self._add_many(np.array(near), inside, volume)
             return
@@ -148,11 +149,11 @@ class Overlaps:
         inside: Sequence[Bools],
         volume: NDArray[np.float64] | None,
     ) -> None:
-        """Add blocks of many solids: pair by pair as they are met, and no more than are counted."""
+        """Add blocks of many solids, storing pairs as they occur, up to the limit."""
         rows_of = [np.flatnonzero(one) for one in inside]
         rows = np.concatenate(rows_of)
         solids = np.repeat(np.arange(len(near)), [len(some) for some in rows_of])
-        members = solids[np.argsort(rows, kind="stable")]  # of each block, ascending
+        members = solids[np.argsort(rows, kind="stable")]  # solids of each block, ascending
         ends = np.cumsum(np.bincount(rows, minlength=len(inside[0])))
         begins = np.concatenate([[0], ends[:-1]])
         pairs: list[NDArray[np.int64]] = []
@@ -163,7 +164,7 @@ class Overlaps:
             first = int(near[place]) * self.targets
             if counted > MOST_PAIRS or not (self.are_all or first <= self.pairs[-1]):
                 break
-            begins[here] += 1  # of those after this solid
+            begins[here] += 1  # solids after this one
             counts = ends[here] - begins[here]
             steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             others = members[np.repeat(begins[here], counts) + steps]
@@ -184,53 +185,52 @@ class Overlaps:
 
 
 class Tally:
-    """Blocks, volumes and boxes of everything that was labelled; safe among threads.
+    """Blocks, volumes and boxes of a labelling; safe among threads.
 
     Parameters
     ----------
     targets : sequence of Domain and Layer
-        What blocks can be labelled with; k of them.
+        Targets that blocks can be labelled with; k of them.
 
     Attributes
     ----------
     blocks, volumes : (k + 5,) arrays
-        By code: the k domains, background, unassigned, leaking, beyond a surface, left as they
-        were. Volumes in cubed units of the file.
+        By code: the k domains, background, unassigned, leaking, beyond a surface, and existing
+        labels that were kept. Volumes in cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
         Each domain's own blocks before priority.
     doubled, leaking, off, uncertain, crossed : (k,) int64
-        Blocks that a solid holds more than once, those it has no answer for, those outside the
-        footprint of a surface, those whose answer rounding may have decided, and those where
-        surfaces of a stack cross.
+        Blocks that a solid contains more than once; that leak; that are outside the footprint of a
+        surface; whose answer rounding may have decided; and where surfaces of a stack cross.
     met : list of int
-        Blocks that meet the conditions of each domain and then each stack, where there are any.
+        Blocks that meet the conditions of each domain, then of each stack.
     conditions : ConditionCounts
-        Odd values in the columns of conditions.
+        Unusual values in the columns of conditions.
     overlaps : Overlaps
-        Blocks that two solids both have.
+        Blocks that are in two solids.
     folds : dict of str to Folds
-        For surfaces, where vertical lines cross them more than once.
+        For each surface, where vertical lines cross it more than once.
     on_wall : int
-        Blocks exactly on a wall, where they were looked for.
+        Blocks exactly on a wall, if they are counted.
     first_leak : (k, 3) float64
-        The first block that leaks of each domain, NaN where none does.
+        First leaking block of each domain, NaN if there is none.
     bounds : (2, 3) float64
-        Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+        Box of the finite blocks, including their sizes if known; NaN without blocks.
     axes : (3, 3) float64
-        Directions of the blocks' edges, a row each, where they are turned; else NaN.
+        Directions of the block edges in rows, if the blocks are rotated; otherwise NaN.
     turned : (2, 3) float64
-        Box of the blocks along these axes, about the origin of the world; NaN where there are none.
+        Box of the blocks along these axes, from the world origin; NaN without axes.
     turned_apart : bool
-        Whether parts of the model have different axes, or only some of them show their axes.
+        Whether the axes differ among parts of the model, or are known for only some parts.
     unsized : int
         Finite blocks with a size that is not above zero, not finite, or missing.
     first_unsized : tuple of int and (3,) float64, optional
-        The first of them, counted from 1, and its sizes.
+        Number of the first such block, from 1, and its sizes.
     sized : bool
-        Whether the volumes mean anything: every finite block had sizes above zero, and
-        their sum is finite.
+        Whether the volumes are valid: every finite block has sizes above 0, and their sum is
+        finite.
     shares : ShareTally, optional
-        What shares of blocks add up to, where they were measured.
+        Sums of block proportions, if they are measured.
     """
 
     def __init__(self, targets: Sequence[DomainOrLayer]) -> None:
@@ -260,14 +260,14 @@ class Tally:
 
     @property
     def sample(self) -> NDArray[np.float64]:
-        """Some of the finite centroids, (n, 3), spread over all of the blocks."""
+        """A sample of the finite centroids, (n, 3), spread over all blocks."""
         some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
         finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
         return finite[:: 1 + len(finite) // MOST_SAMPLES]
 
     @property
     def is_turned(self) -> bool:
-        """Whether the blocks lie along axes of their own, which are known."""
+        """Whether the blocks are rotated and their axes are known."""
         return bool(np.isfinite(self.turned).all())
 
     @property
@@ -276,14 +276,14 @@ class Tally:
         return self.turned if self.is_turned else self.bounds
 
     def along(self, mesh: Mesh) -> Mesh:
-        """Return a mesh along the axes of the blocks."""
+        """Return a mesh in coordinates along the block axes."""
         if not self.is_turned:
             return mesh
         vertices = np.ascontiguousarray(turned(mesh.vertices, self.axes, (0.0, 0.0, 0.0)))
         return Mesh(vertices, mesh.triangles, name=mesh.name)
 
     def encloses(self, solid: DomainOrLayer) -> bool:
-        """Return whether the box of the blocks holds a solid; a turn rounds coordinates."""
+        """Return whether the box of the blocks contains a solid, up to rounding."""
         if not self.is_turned or not solid.wireframes:
             return within(solid.bounds, self.bounds)
         slack = _ROUNDED * np.spacing(np.abs(self.bounds).max())
@@ -304,10 +304,10 @@ class Tally:
         axes: NDArray[np.float64] | None = None,
         conditions: ConditionCounts | None = None,
     ) -> None:
-        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions.
+        """Count a chunk: centroids and sizes (n, 3), labels, and rows that met conditions.
 
-        The axes are the directions of the blocks' edges, a row each, where they are not those of
-        the world; `conditions` are the chunk's odd values in the columns of conditions.
+        `axes` holds the directions of the block edges in rows, if they differ from the world axes;
+        `conditions` counts unusual values in the columns of conditions.
         """
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
@@ -320,7 +320,7 @@ class Tally:
             self._measure(points, sizes, verdict, axes)
 
     def merge(self, later: Tally) -> None:
-        """Add the counts of blocks that come after these."""
+        """Add the counts of later blocks."""
         if later.rows:
             self._merge_turned(later)
         if self.first_unsized is None and later.first_unsized is not None:
@@ -345,7 +345,7 @@ class Tally:
         self.keep_sample(later.sample)
 
     def _merge_turned(self, later: Tally) -> None:
-        """Extend the box along the blocks' axes, which is lost where they have different ones."""
+        """Extend the box along the block axes; drop it if the axes differ."""
         if not self.rows:
             self.axes = later.axes.copy()
         same = np.array_equal(self.axes, later.axes, equal_nan=True)
@@ -355,7 +355,7 @@ class Tally:
         self.axes[...] = self.axes if same else np.nan
 
     def keep_sample(self, points: NDArray[np.float64]) -> None:
-        """Keep some centroids of more blocks: every second of all where they get too many."""
+        """Add centroids to the sample; drop every second one if there are too many."""
         self._samples.append(points[:: self._stride].copy())
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
@@ -366,7 +366,7 @@ class Tally:
         self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
 
     def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
-        """Add the numbers of blocks."""
+        """Add the counts of blocks."""
         self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
         for index, found in verdict.found.items():
             self.own_blocks[index] += np.count_nonzero(found.inside)
@@ -386,7 +386,7 @@ class Tally:
     def _keep_first_leak(
         self, index: int, points: NDArray[np.float64], leaking: Bools | None
     ) -> None:
-        """Remember the centroid of the first block that leaks."""
+        """Store the centroid of the first leaking block."""
         if leaking is not None and np.isnan(self.first_leak[index, 0]) and leaking.any():
             self.first_leak[index] = points[leaking.argmax()]
 
@@ -396,7 +396,7 @@ class Tally:
             self.folds.setdefault(name, Folds()).add(points[rows, :2])
 
     def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
-        """Add the blocks that two solids both have, and their volumes."""
+        """Add the blocks that are in two solids, and their volumes."""
         near = [index for index in self._solids if index in verdict.found]
         once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
         for index in near:
@@ -416,7 +416,7 @@ class Tally:
         verdict: Verdict,
         axes: NDArray[np.float64] | None,
     ) -> None:
-        """Add the volumes and overlaps, and grow the box."""
+        """Add volumes and overlaps, and extend the box."""
         finite = verdict.codes != len(self.own_blocks) + 1
         volume = None
         if sizes is None:
@@ -424,7 +424,8 @@ class Tally:
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
-            # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
+            # One comparison of the smallest size avoids the masks for nearly every chunk; NaN fails
+            # it too.
             if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
                 usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)
                 self._keep_unsized(finite & ~usable, sizes)
@@ -433,19 +434,21 @@ class Tally:
             with np.errstate(over="ignore"):
                 self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
                 for index, found in verdict.found.items():
-                    # A product of vectors would be BLAS's: it rounds by the number of threads, and
-                    # these wait for the next one in a loop that takes a core from all others.
+                    # A BLAS product would round depending on the number of threads, and BLAS's idle
+                    # threads spin and take cores from others.
                     self.own_volumes[index] += volume[found.inside].sum()
             self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._count_overlaps(verdict, volume)
         if axes is not None:
             self.axes[...] = axes
             _grow(self.turned, turned(points, axes, (0.0, 0.0, 0.0)), sizes, finite)
-            sizes = None if sizes is None else sizes @ np.abs(axes)  # of the box of a turned block
+            sizes = (
+                None if sizes is None else sizes @ np.abs(axes)
+            )  # of the box around a rotated block
         _grow(self.bounds, points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
-        """Count blocks without a volume in a chunk that was counted already."""
+        """Count blocks without a volume in a chunk that has been counted."""
         if unsized.any() and self.first_unsized is None:
             row = int(unsized.argmax())
             self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
@@ -477,9 +480,9 @@ def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tup
     least, most = size.min(), size.max()
     if least == most:  # rounding is monotone: the lowest centre has the lowest face
         return float(low - least / 2), float(high + least / 2)
-    # No block has its lowest face below that of the lowest centre with the least size, unless its
-    # centre is near that; a few units in the last place make up for what is rounded. A bound that
-    # is NaN leaves nothing out.
+    # No block has its lowest face below the lowest centre minus half the largest size, unless its
+    # centre is near that bound; a few units in the last place allow for rounding. A NaN bound
+    # excludes nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         room = (most - least) / 2 + 4 * np.spacing(max(abs(low), abs(high)) + most)
         lowest, highest = ~(centre > low + room), ~(centre < high - room)
@@ -489,33 +492,33 @@ def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tup
     )
 
 
-# --- All that a pass over blocks counts: merged with that of other passes, and stored as arrays.
+# --- All counts of a pass over blocks: merged with other passes, and stored as arrays.
 
 Arrays = Mapping[str, StoredArray]
 _PLAIN = (*SUMS, "first_leak", "bounds", "axes", "turned")
 _CHECK, _CONDITION = "check_", "condition_"
-# So many centroids are stored for a second look.
+# Centroids stored as the sample.
 _SAMPLES = 1000
 
 
 class Counts(NamedTuple):
-    """What was counted of blocks, and what the blocks say of themselves."""
+    """Counts of blocks, and what the blocks show about their axes."""
 
     tally: Tally
     checks: BlockChecks
 
     @classmethod
     def empty(cls, targets: Sequence[DomainOrLayer]) -> Counts:
-        """Return the counts of no block."""
+        """Return the counts of no blocks."""
         return cls(Tally(targets), BlockChecks())
 
     def merge(self, later: Counts) -> None:
-        """Add the counts of blocks that come after these."""
+        """Add the counts of later blocks."""
         self.tally.merge(later.tally)
         self.checks.merge(later.checks)
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return what `restored` makes the same counts of; every name is a plain word."""
+        """Return the counts as arrays for `restored`; every name is a plain word."""
         tally = self.tally
         number, sizes = tally.first_unsized or (0, np.zeros(3))
         stored: dict[str, StoredArray] = {name: getattr(tally, name) for name in _PLAIN}
@@ -540,12 +543,12 @@ class Counts(NamedTuple):
 
     @classmethod
     def restored(cls, targets: Sequence[DomainOrLayer], stored: Arrays) -> Counts:
-        """Return the counts that `arrays` stored, of the same targets.
+        """Return the counts stored by `arrays`, for the same targets.
 
         Raises
         ------
         KeyError, ValueError
-            If something is missing, or has another shape.
+            If an array is missing or has the wrong shape.
         """
         tally = Tally(targets)
         for name in _PLAIN:
@@ -567,12 +570,12 @@ class Counts(NamedTuple):
 
 
 def _columns_of(folds: Folds) -> NDArray[np.float64]:
-    """Return the number of blocks, twice, the first place, and then the columns: (n + 2, 2)."""
+    """Return folds as (n + 2, 2): number of blocks twice, first position, columns."""
     columns = np.frombuffer(b"".join(sorted(folds.columns)), np.float64).reshape(-1, 2)
     return np.concatenate([[[folds.blocks] * 2, folds.first], columns])
 
 
 def _folds_of(rows: NDArray[np.float64]) -> Folds:
-    """Return the folds that `_columns_of` stored."""
+    """Return the folds stored by `_columns_of`."""
     (blocks, _), (x, y), *columns = rows
     return Folds(int(blocks), {column.tobytes() for column in columns}, (float(x), float(y)))

@@ -1,4 +1,4 @@
-"""Checks that meshes and a block model overlap, and reasons why they do not."""
+"""Evaluation of each domain for blocks, and checks that meshes and block model overlap."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _UNITS = (
     (1000.0, "kilometres to metres"),
     (0.001, "millimetres to metres"),
 )
-_SAID = 3  # solids whose boxes are said
+_SAID = 3  # solids whose boxes are listed in a message
 EXCHANGES = (((1, 0, 2), "x and y"), ((2, 1, 0), "x and z"), ((0, 2, 1), "y and z"))
 
 
@@ -56,7 +56,7 @@ def meet(one: Box, other: Box) -> bool:
 
 
 def share_within(box: Box, model: Box) -> float:
-    """Return the share of a box that is in the model's, multiplied over the axes."""
+    """Return the fraction of a box that is inside the model's box."""
     overlap = np.minimum(box[1], model[1]) - np.maximum(box[0], model[0])
     length = box[1] - box[0]
     parts = np.where(length > 0, overlap / np.where(length > 0, length, 1.0), overlap >= 0)
@@ -64,15 +64,15 @@ def share_within(box: Box, model: Box) -> float:
 
 
 def explain_apart(box: Box, model: Box) -> str:
-    """Return what would make a mesh's box meet the model's; empty if nothing would.
+    """Return a hint what would make a mesh's box meet the model's; empty if nothing would.
 
-    Looked for are exchanged axes, other signs and other units, of which the one is said with which
-    most of the mesh is in the model; then a round number left out of coordinates (a truncated
-    prefix such as 7,000,000), then another height datum.
+    The hint tests exchanged axes, changed signs and other units, and picks the change that puts
+    most of the mesh into the model; then a round number missing from coordinates (a truncated
+    prefix such as 7,000,000); then another height datum.
     """
     changed = (*_changed(box), *_heights_in_feet(box, model))
     met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
-    # Times 1000 anything near the origin meets anything: of other units much of it is to be there.
+    # Times 1000, anything near the origin meets anything: other units need a large overlap.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
         return f"{max(met, key=lambda one: one[0])[1]} they would meet"
@@ -90,7 +90,7 @@ def explain_apart(box: Box, model: Box) -> str:
 
 
 def _changed(box: Box) -> Iterator[tuple[Box, str]]:
-    """Yield a box with axes exchanged, signs changed, in other units; the simplest change first."""
+    """Yield a box with axes exchanged, signs changed, or in other units; simple changes first."""
     for order, what in EXCHANGES:
         yield box[:, order], f"with {what} exchanged"
     for count in (1, 2, 3):
@@ -102,9 +102,9 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
 
 
 def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
-    """Yield a box with heights in feet or metres, where they are most of those of the model.
+    """Yield a box with heights in feet or metres, if most of them are then within the model.
 
-    Less is no sign of another unit: some ratio brings any height anywhere.
+    Smaller overlaps are no evidence, because some ratio moves any height anywhere.
     """
     for ratio, what in _UNITS[:2]:
         changed = box * (1.0, 1.0, ratio)
@@ -114,11 +114,10 @@ def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
 
 
 def explain_height(surface: Box, model: Box) -> str:
-    """Return why the heights put all blocks on one side of a surface; empty if that is plausible.
+    """Return why the heights put all blocks on one side of a surface; empty if plausible.
 
-    A model underground lies below topography by less than its own height, if all is well; what
-    is further away deserves a look, and so does a surface that another sign or unit would bring
-    to the blocks.
+    An underground model usually lies below topography by less than its own height. A larger
+    distance is suspicious, and so is a surface that another sign or unit would bring to the blocks.
     """
     low, high = model[:, 2]
     if meet(surface[:, 2:], model[:, 2:]) or not meet(surface[:, :2], model[:, :2]):
@@ -133,7 +132,7 @@ def explain_height(surface: Box, model: Box) -> str:
 
 
 def explain_better(box: Box, model: Box) -> str:
-    """Return a hint if a mesh that hardly meets the model would fit with two axes exchanged."""
+    """Return a hint if a mesh hardly meets the model but would fit with two axes exchanged."""
     if share_within(box, model) < 0.5:
         for order, what in EXCHANGES:
             if share_within(box[:, order], model) > 0.9:
@@ -150,9 +149,9 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest offset that makes two intervals meet: 0 if they do, None if none does.
+    """Return the roundest offset at which two intervals meet; None if there is none.
 
-    Only multiples of a thousand: less is no prefix, and anything can be brought near anything.
+    Only multiples of 1,000 count: a smaller number is not a prefix, and would fit anything.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0
@@ -172,14 +171,14 @@ def apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> list[D
 
 
 def within(inner: NDArray[np.float64], outer: NDArray[np.float64]) -> bool:
-    """Return whether a box, (2, 3), lies in another."""
+    """Return whether a box, (2, 3), lies inside another."""
     return bool((outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all())
 
 
 def refuse_disjoint(
     solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str
 ) -> None:
-    """Raise TableError if no solid meets the model, with their boxes and a likely cause."""
+    """Raise TableError if no solid meets the model, with the boxes and a likely cause."""
     if all_apart(solids, model):
         message = f"{say_apart(solids, model, table)} To label anyway, use allow_disjoint=True."
         raise TableError(message)
@@ -191,7 +190,7 @@ def all_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> bo
 
 
 def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str) -> str:
-    """Say that no domain meets the model, with their boxes and a likely cause."""
+    """Return a message that no domain meets the model, with the boxes and a likely cause."""
     said = [f"{solid.name} in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
     more = [f"and {len(solids) - _SAID} more elsewhere"] if len(solids) > _SAID else []
     what = "solid" if all(solid.is_solid for solid in solids) else "domain"
@@ -202,38 +201,38 @@ def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table
 
 
 def _guess(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> str:
-    """Return the likely cause, from the first solid that has one."""
+    """Return the likely cause, from the first solid for which there is one."""
     for solid in solids:
         reason = explain_apart(solid.bounds, model)
         if reason:
             hint = " Check x=, y= and z=." if "exchanged" in reason else ""
             return f"{reason[0].upper()}{reason[1:]}{'' if reason.endswith('?') else '.'}{hint}"
-    return "Is it another datum or grid, other units, or the local frame of a rotated model?"
+    return "Check for another datum or grid, other units, or the local frame of a rotated model."
 
 
-# --- Answers of meshes about the cells of the lattice that blocks lie on.
+# --- Block lattices: answers of a mesh for all cells of the lattice that blocks lie on.
 
 Answer = TypeVar("Answer")
 
-# A row, a triangle and a coordinate of an axis each take the time of this many cells.
+# Cost of a row, a triangle and an axis coordinate, in cells.
 _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 
 
 class BlockLattice:
-    """Answers about blocks by the cells of their lattice; safe among threads.
+    """Answers for blocks from the cells of their lattice; safe among threads.
 
-    A lattice is a guess about where blocks will be, which saves time where it is right: a block
-    whose coordinates are no cell's is asked by itself, and no answer depends on the lattice.
+    The lattice is a guess at the positions of blocks, which saves time if it is right. A block that
+    is not at a cell is computed by itself, so no answer depends on the lattice.
 
     Parameters
     ----------
     axes : sequence of three LatticeAxis
-        The coordinates along each axis.
+        Coordinates along each axis.
     expected : int
-        How many blocks there are at least, if that is known: the work on cells begins when the
-        blocks that have come, or will, repay it.
+        Minimum number of blocks, if known. Cells are computed once the past or expected blocks
+        repay the work.
     threads : int, optional
-        How many to use. [default: all cores]
+        Number of threads. [default: all cores]
     """
 
     def __init__(
@@ -247,17 +246,17 @@ class BlockLattice:
 
     @classmethod
     def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
-        """Return the lattice that every combination of coordinates is on."""
+        """Return the lattice of all combinations of coordinates."""
         expected = int(np.prod([float(len(axis)) for axis in axes]))
         return cls([ExplicitAxis(axis) for axis in axes], expected=expected, threads=threads)
 
     @classmethod
     def learnt(cls, *, threads: int | None) -> BlockLattice:
-        """Return a lattice that is found as blocks come."""
+        """Return a lattice that is inferred from blocks as they come."""
         return cls([LearntAxis() for _ in range(3)], threads=threads)
 
     def learn(self, points: Floats) -> None:
-        """Look at (n, 3) blocks; where they are on no cells, find others."""
+        """Look at blocks (n, 3), and infer a new lattice if they are not on its cells."""
         with self._lock:
             for axis, values in zip(self._axes, points.T, strict=True):
                 if isinstance(axis, LearntAxis) and axis.learn(values):
@@ -265,30 +264,30 @@ class BlockLattice:
                     self._left = MOST_CELLS
 
     def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
-        """Return which of (n, 3) points are inside by a rule; None where cells do not tell."""
+        """Return the mask of points (n, 3) inside by a rule; None if the cells do not tell."""
         if rule == "winding" and not locator.mesh.is_closed:
             return None
         return self._ask(locator, points, lambda cells: cells.contains(rule, points))
 
     def sides(self, locator: PointLocator, points: Floats) -> NDArray[np.int32] | None:
-        """Return what `CellAnswers.sides` does; None where cells do not tell."""
+        """Return the result of `CellAnswers.sides`; None if the cells do not tell."""
         return self._ask(locator, points, lambda cells: cells.sides(points))
 
     def _ask(
         self, locator: PointLocator, points: Floats, call: Callable[[CellAnswers], Answer]
     ) -> Answer | None:
-        """Return what the cells of a mesh answer; on a GPU points are as fast."""
+        """Return answers of a mesh's cells; on a GPU, single points are as fast."""
         if locator.backend.name != "cpu":
             return None
         try:
             cells = self._cells(locator, len(points))
             return None if cells is None else call(cells)
-        except PointError:  # the index decides, or names the row
+        except PointError:  # the point index gives the answer, or an error with the row
             self._answers[id(locator)] = None
             return None
 
     def _cells(self, locator: PointLocator, rows: int) -> CellAnswers | None:
-        """Return the answers of a mesh, made when they pay."""
+        """Return the cell answers of a mesh, computed when they pay off."""
         with self._lock:
             key = id(locator)
             asked = self._asked[key] = self._asked.get(key, 0) + rows
@@ -296,7 +295,7 @@ class BlockLattice:
                 low, high = locator.mesh.bounds
                 ends = list(zip(self._axes, low.tolist(), high.tolist(), strict=True))
                 counts = [axis.count(a, b) for axis, a, b in ends]
-                # One axis may be long while another has no coordinate: each is counted first.
+                # One axis may be long while another has no coordinate, so each is counted first.
                 if not (min(counts) >= 1 and sum(counts) <= MOST_COORDINATES):
                     return None
                 count = cells_in_words(*counts)
@@ -315,21 +314,21 @@ class BlockLattice:
             return self._answers[key]
 
 
-# --- The labels of blocks outside every domain, and what no label may be.
+# --- Labels of blocks outside every domain, and forbidden labels.
 
 
 def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
-    """Return the settings of a file with its labels; where none are said, those of the domains.
+    """Return a file's settings with all labels; missing ones come from the domains.
 
     Raises
     ------
     DomainError
-        For a label that is the name of a domain: nobody could tell them apart. For the label nan.
+        If a label is also the name of a domain, or is nan.
 
     Warns
     -----
     GeodomainWarning
-        For a label that other programs read as a missing value.
+        If other programs read a label as a missing value.
     """
     codes, rest, lost = settings.codes, settings.background, settings.unassigned
     if codes:
@@ -342,37 +341,41 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
     labels = {"background": rest, "unassigned": lost, "leaky": leaky}
     for what, label in labels.items():
         if codes and label and not _is_number(label):
-            message = f"{label!r} labels {what} blocks beside codes; give {CODE}, or nothing"
+            message = (
+                f"{label!r} is the label of {what} blocks, but the column holds codes; give "
+                f"{CODE}, or leave it out"
+            )
             raise DomainError(message)
         if label and label in taken:
             message = (
-                f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
+                f"{label!r} is the label of both {what} blocks and {taken[label]}; give one of "
+                "them a different label"
             )
             raise DomainError(message)
     return replace(settings, background=rest, unassigned=lost)
 
 
 def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings) -> tuple[str, str]:
-    """Return the labels of blocks in no domain and of unassigned ones: by keyword, or the domains'.
+    """Return the labels of background and unassigned blocks, by keyword or from the domains.
 
     Parameters
     ----------
     domains : Domains
-        What has a background and a label of unassigned blocks.
+        Domains with their background and unassigned labels.
     names : sequence of str
-        Of the domains that blocks are labelled with.
+        Names of the domains.
     settings : LabelSettings
         The labels that the caller chose.
 
     Raises
     ------
     DomainError
-        For the label nan.
+        If a label is nan.
 
     Warns
     -----
     GeodomainWarning
-        For a label, of the domains too, that other programs read as a missing value.
+        If other programs read a label, including those of the domains, as a missing value.
     """
     rest = domains.background if settings.background is None else settings.background
     lost = domains.unassigned if settings.unassigned is None else settings.unassigned
@@ -397,27 +400,27 @@ def _number(code: int | None) -> str:
     return "" if code is None else str(code)
 
 
-# --- A chunk of blocks that several domains are evaluated for, and shared surfaces.
+# --- A chunk of blocks that several domains evaluate, with cached results.
 
 
 class BlockChunk:
-    """Blocks that several domains are asked about: what is found once is kept.
+    """A chunk of blocks; results needed by several domains are computed once.
 
     Attributes
     ----------
     points : (n, 3) float64
     asked : CachedPoints
-        The same, as they are asked about as a whole: they are sent to a GPU once.
+        The same points, sent to a GPU only once.
     finite : (n,) bool
     box : (2, 3) float64
-        Of the finite ones; from +inf to -inf where there are none.
+        Box of the finite points; from +inf to -inf if there are none.
     members : dict of (int, str) to (n,) bool
-        By the id of a locator and the rule, the blocks inside a closed solid, where that was found
-        for several.
+        By id of a locator and rule: the blocks inside a closed solid, if computed together for
+        several.
     lattice : BlockLattice, optional
-        What most of the blocks lie on.
+        Lattice of most of the blocks.
     extended : dict of int to (n,) int8
-        By the id of a surface, the sides of blocks beyond its footprint, where those are known.
+        By id of a surface: the sides of blocks beyond its footprint, if known.
     doubles : bool
         Whether to look for blocks that a solid contains more than once.
     """
@@ -440,19 +443,19 @@ class BlockChunk:
         self.extended: dict[int, NDArray[np.int8]] = {}
 
     def contains(self, locator: PointLocator, rule: Rule) -> Bools:
-        """Return which blocks are inside a mesh by a rule that it has."""
+        """Return the mask of blocks inside a mesh by one of its rules."""
         known = self.members.get((id(locator), rule))
         if known is None and self.lattice is not None:
             known = self.lattice.contains(locator, rule, self.points)
         return contains_read(locator, rule, self.asked.columns) if known is None else known
 
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
-        """Return numbers above and below each block, (n, 2), that tell what crossings would."""
+        """Return numbers (n, 2) that decide above and below, as crossing counts do."""
         known = None if self.lattice is None else self.lattice.sides(locator, self.points)
         return locator.count_sides(self.asked) if known is None else known
 
     def counts(self, surface: TiledSurface) -> NDArray[np.int32]:
-        """Return the same of a surface, which several domains may share."""
+        """Return the same for a surface that several domains may share."""
         found = self._counts.get(id(surface))
         if found is None:
             found = np.zeros((len(self.points), 2), np.int32)
@@ -467,23 +470,23 @@ class BlockChunk:
 
 @dataclass(frozen=True, eq=False)
 class TiledSurface:
-    """The tiles of a surface, ready to be asked."""
+    """The tiles of a surface, with their indexes."""
 
     tiles: tuple[Mesh, ...]
     locators: tuple[PointLocator, ...]
 
     @property
     def name(self) -> str:
-        """Name it by its first tile."""
+        """The name of its first tile."""
         return self.tiles[0].name
 
     @cached_property
     def extension(self) -> Extension:
-        """Return what it is beyond its footprint."""
+        """How the surface is extended beyond its footprint."""
         return Extension(self.tiles)
 
     def sides(self, chunk: BlockChunk, *, extend: str) -> tuple[NDArray[np.int8], Bools]:
-        """Return 1 above, -1 below, 0 where neither is known; and what is off the footprint."""
+        """Return 1 above, -1 below, 0 if unknown; and the mask of blocks off the footprint."""
         side = sides_of(chunk.counts(self))
         off = (side == OFF) & chunk.finite
         if extend == "nearest" and off.any():
@@ -492,31 +495,31 @@ class TiledSurface:
         return side, off
 
 
-# --- Evaluation of each domain by itself, before their order is applied.
+# --- Evaluation of each domain on its own, before domain order is applied.
 
 
 class DomainAnswer(NamedTuple):
-    """The answer of one domain for n blocks; None stands for False everywhere.
+    """The answer of one domain for n blocks; None means False for all.
 
     Attributes
     ----------
     inside : (n,) bool
         The blocks of the domain.
     leaking : (n,) bool, optional
-        Blocks without an answer from an open solid: the crossings above and below differ in
+        Blocks that an open solid cannot decide, because the crossings above and below differ in
         parity.
     beyond : (n,) bool, optional
-        Blocks without an answer because they are `off`.
+        Blocks that cannot be decided because they are `off`.
     doubled : (n,) bool, optional
         Blocks that a solid contains more than once: by parity an even count with a winding number
         other than 0, by winding a number beyond 1, or more than one mesh of the union. Within a
         mesh they are searched only if it has several components.
     uncertain : (n,) bool, optional
-        Blocks of an open solid whose winding number is too near 1/2 to be sure.
+        Blocks whose winding number in an open solid is too near 1/2 to be certain.
     off : (n,) bool, optional
-        Blocks outside the footprint of the surface that decides, however they are labelled.
+        Blocks outside the footprint of the deciding surface, whatever their label.
     crossed : (n,) bool, optional
-        Blocks above a surface of a stack and below a lower one of it; the stack's rule decides.
+        Blocks above a surface of a stack and below a lower one, which the stack's rule decides.
     """
 
     inside: Bools
@@ -528,15 +531,15 @@ class DomainAnswer(NamedTuple):
     crossed: Bools | None = None
 
     def within(self, rows: Bools) -> DomainAnswer:
-        """Return rows that are true and among some rows."""
+        """Return the indices in `rows` at which the mask is true."""
         return DomainAnswer._make(None if part is None else part & rows for part in self)
 
     def part(self, begin: int, end: int) -> DomainAnswer:
-        """Return what holds of the blocks from one number to another."""
+        """Return the answer for a range of blocks."""
         return DomainAnswer._make(None if part is None else part[begin:end] for part in self)
 
     def inverted(self, rows: Bools) -> DomainAnswer:
-        """Return the complement among the rows; None stays None."""
+        """Return the complement within the rows; None stays None."""
         sure = rows & ~self.inside
         for unsure in (self.leaking, self.beyond):
             sure = sure if unsure is None else sure & ~unsure
@@ -545,11 +548,11 @@ class DomainAnswer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SurfaceEvaluation:
-    """A domain above or below a surface."""
+    """A domain above or below a surface, ready to evaluate."""
 
     domain: Domain
     surface: TiledSurface
-    width = 1  # rows of what it finds
+    width = 1  # result of `sides` for some rows
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
         """Return the answer for the blocks of a chunk."""
@@ -565,22 +568,22 @@ class SurfaceEvaluation:
 
 @dataclass(frozen=True, eq=False)
 class StackEvaluation:
-    """The layers of a stack."""
+    """The layers of a stack, ready to evaluate."""
 
     stack: Stack
     surfaces: tuple[TiledSurface, ...]
 
     @property
     def width(self) -> int:
-        """Return the number of layers that have a name."""
+        """The number of named layers."""
         return len(self.stack.named)
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return an answer for each layer that has a name.
+        """Return an answer for each named layer.
 
-        By "erode", a block is in the layer over the first surface, from the top, that it is
-        above. By "onlap", it is in the layer under the first surface, from the bottom, that it
-        is below. A surface whose footprint does not reach the block ends the search.
+        By "erode", a block is in the layer over the first surface, from the top, that it is above.
+        By "onlap", it is in the layer under the first surface, from the bottom, that it is below.
+        The search ends at a surface whose footprint does not reach the block.
         """
         erode = self.stack.rule == "erode"
         layer = np.full(len(scene.points), len(self.surfaces) if erode else 0)
@@ -599,7 +602,7 @@ class StackEvaluation:
         layer[lost | ~scene.finite] = -1
         named = [index for index, name in enumerate(self.stack.layers) if name]
         first, *others = (DomainAnswer(layer == index) for index in named)
-        # What is true of the whole stack is said once, with the first layer.
+        # Answers about the whole stack are given once, with the first layer.
         beyond = lost if self.stack.extend == "unassigned" else None
         return [first._replace(beyond=beyond, off=off, crossed=crossed), *others]
 
@@ -615,7 +618,7 @@ class Shell:
     may_double: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the properties of the mesh, once."""
+        """Find the properties of the mesh once."""
         mesh = self.mesh
         several = mesh.is_balanced and mesh.bodies.count > 1
         fraction = self.rule == "winding" and not mesh.is_closed and not mesh.is_balanced
@@ -623,7 +626,7 @@ class Shell:
         object.__setattr__(self, "by_fraction", fraction)
 
     def is_apart(self, box: Floats) -> bool:
-        """Return whether every block of a box is certainly outside."""
+        """Return whether every block in a box is certainly outside."""
         low, high = self.mesh.bounds
         in_plan = bool((box[1, :2] < low[:2]).any() or (high[:2] < box[0, :2]).any())
         if self.by_fraction:
@@ -633,7 +636,7 @@ class Shell:
         return in_plan or bool(box[1, 2] < low[2] or high[2] < box[0, 2])
 
     def ask(self, scene: BlockChunk) -> DomainAnswer:
-        """Return which blocks are inside, and which of them deserve a warning."""
+        """Return the mask of blocks inside, and masks of doubtful blocks."""
         points = scene.points
         if self.by_fraction:
             winding = self.locator.generalised_winding(scene.asked)
@@ -648,8 +651,9 @@ class Shell:
 
     def _doubled(self, points: Floats, inside: Bools) -> Bools:
         """Return the blocks that several components of a balanced mesh contain."""
-        # Parity is the last bit of the winding number: what has an odd one is inside already.
-        # Winding numbers cost more than membership, so only blocks that may be doubled are asked.
+        # Parity is the last bit of the winding number, so an odd one is already inside. Winding
+        # numbers cost more than membership, so they are computed only for blocks that may be
+        # doubled.
         suspects = np.flatnonzero(self._in_box(points) & (inside == (self.rule == "winding")))
         winding = np.abs(self.locator.winding_numbers(points[suspects]))
         doubled = np.zeros(len(points), np.bool_)
@@ -657,7 +661,7 @@ class Shell:
         return doubled
 
     def _in_box(self, points: Floats) -> Bools:
-        """Return the blocks in the mesh's box, its faces included."""
+        """Return the rows of blocks in the mesh's box, faces included."""
         low, high = self.mesh.bounds
         within = np.ones(len(points), np.bool_)
         for axis in range(3):
@@ -673,14 +677,14 @@ class Shell:
 
 @dataclass(frozen=True, eq=False)
 class SolidEvaluation:
-    """A domain inside the union of solids."""
+    """A domain inside the union of solids, ready to evaluate."""
 
     domain: Domain
     shells: tuple[Shell, ...]
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return the answer for the blocks of a chunk; empty where no solid is near them."""
+        """Return the answer for the blocks of a chunk; empty if no solid is near them."""
         near = [shell for shell in self.shells if not shell.is_apart(scene.box)]
         found = _union([shell.ask(scene) for shell in near], len(scene.points)) if near else None
         if not self.domain.invert:
@@ -695,7 +699,7 @@ Evaluation = SolidEvaluation | SurfaceEvaluation | StackEvaluation
 def _union(found: Sequence[DomainAnswer], count: int) -> DomainAnswer:
     """Combine the answers of the meshes of one solid.
 
-    A closed mesh of a union is sure of its blocks, whatever an open one beside it leaks.
+    Blocks inside a closed mesh of the union are certain, even if an open mesh leaks there.
     """
     if len(found) == 1:
         return found[0]
@@ -716,7 +720,7 @@ def _any(parts: Iterable[Bools | None]) -> Bools | None:
     return np.logical_or.reduce(some) if some else None
 
 
-# --- Which points each of several closed solids contains: one pass, then a second one for overlaps.
+# --- Membership in several closed solids: one pass for the first solid, one for overlaps.
 
 
 def members_of(
@@ -726,15 +730,17 @@ def members_of(
     *,
     asked: ArrayLike | None = None,
 ) -> list[Bools]:
-    """Return for each solid which points, (n, 3), are inside by parity.
+    """Return for each solid the mask of points (n, 3) inside by parity.
 
-    The first solid that contains a point is found for all of them at once, which asks a point only
-    of the solids near it. Those after it are then asked of its points, where their boxes meet.
-    ``asked`` is the points as they are asked about as a whole.
+    One pass finds the first solid that contains each point, testing only solids near it. Later
+    solids are then tested for the points of earlier ones whose boxes they meet. ``asked`` is the
+    same points, prepared for the whole chunk.
     """
     first = first_codes(points if asked is None else asked, locators, threads=threads)
     inside: list[Bools] = []
-    owned: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []  # by those that have some
+    owned: list[
+        tuple[NDArray[np.intp], NDArray[np.float64]]
+    ] = []  # solids that contain some points
     for index, locator in enumerate(locators):
         found: Bools = first == index
         box = locator.mesh.bounds
@@ -749,32 +755,32 @@ def members_of(
 
 
 def _contains(locator: PointLocator, points: NDArray[np.float64], rows: NDArray[np.intp]) -> Bools:
-    """Return which of some points a solid contains."""
+    """Return the mask of some rows that a solid contains."""
     try:
         return locator.contains(points[rows])
-    except PointError:  # which is to name the point by its own number
+    except PointError:  # so that an error names the point's number
         return locator.contains(points)[rows]
 
 
 # --- Domains within or beyond a distance of their wireframes.
 
-# A distance is off by at most 4 units in the last place of the largest coordinate difference to
-# a vertex, 2^-50 of it; boxes are widened by far more, so that they leave no block out.
+# A distance is accurate to 4 units in the last place of the largest coordinate difference to a
+# vertex, 2^-50 of it; boxes are widened by far more, so that no block is left out.
 _SLACK = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class SkinEvaluation:
-    """A domain of blocks by their distance, on one side of the wireframes or on either.
+    """A domain of blocks at a distance from its wireframes, on one side of them or on either.
 
     Attributes
     ----------
     domain : Domain
         With ``within`` or ``beyond``.
     distances : tuple of MeshDistance
-        Of its meshes, the nearest of which counts.
+        Distance to each of its meshes; the smallest counts.
     side : SolidEvaluation or SurfaceEvaluation, optional
-        What says which blocks are on the side; None for either side.
+        Decides which blocks are on the side; None for either side.
     """
 
     domain: Domain
@@ -783,12 +789,12 @@ class SkinEvaluation:
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return the answer for the blocks of a chunk; distances of others are not asked."""
+        """Return the answer for a chunk; distances are computed only for blocks on the side."""
         answers = [DomainAnswer(scene.finite)] if self.side is None else self.side.ask(scene)
         return [found.within(self._holds(scene.points, _asked(found))) for found in answers]
 
     def _holds(self, points: Floats, asked: Bools) -> Bools:
-        """Return which of the blocks that are asked about have such a distance."""
+        """Return the mask of tested blocks whose distance is in the range."""
         within, beyond = self.domain.within, self.domain.beyond
         limit = (beyond or 0.0) if within is None else within
         nearest = np.full(len(points), np.inf)
@@ -800,13 +806,13 @@ class SkinEvaluation:
 
 
 def _asked(found: DomainAnswer) -> Bools:
-    """Return the blocks that an answer is about: they are inside, or there is no sure answer."""
+    """Return the rows of blocks that are inside or undecided."""
     unsure = [part for part in (found.leaking, found.beyond) if part is not None]
     return reduce(np.logical_or, unsure, found.inside)
 
 
 def _near(points: Floats, box: Floats, limit: float) -> Bools:
-    """Return which points may be so near to what is in a box."""
+    """Return the mask of points that may be within a distance of a box."""
     near = np.ones(len(points), np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
         for axis in range(3):
@@ -821,5 +827,5 @@ def _distances(one: MeshDistance, points: Floats, rows: NDArray[np.intp]) -> Flo
     """Return the distances of some points."""
     try:
         return one.of(points[rows])
-    except PointError:  # which is to name the point by its own number
+    except PointError:  # so that an error names the point's number
         return one.of(points)[rows]

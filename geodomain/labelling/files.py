@@ -1,4 +1,4 @@
-"""The record of a run: command, input files, results."""
+"""Labelling of block-model files, with the record of a run."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ from geodomain.tables.vendors import find_column
 
 
 class FileHash(TypedDict):
-    """A file by its content."""
+    """A file's name, size and hash."""
 
     bytes: int
     sha256: str
 
 
 class PartFacts(TypedDict):
-    """A part of a dataset: its name, its rows, and its bytes before and after."""
+    """A part of a dataset: its name, its rows, and its bytes in input and output."""
 
     part: str
     rows: int
@@ -85,29 +85,29 @@ class PartFacts(TypedDict):
 
 
 class RunRecord:
-    """One run: when it began, its options, and the files that it reads and writes.
+    """One run: start time, options, and the files that it reads and writes.
 
     Parameters
     ----------
     command : str
-        The name of the command or function.
+        Name of the command or function.
     options : dict
-        All its options, by name, as they were given or by default.
+        All options by name, including defaults.
     path : path, optional
-        Where the record goes; without it there is none.
+        File of the record, if one is requested.
     page : path, optional
-        Where a report goes that holds the record, which is written after the run.
+        File of a report that includes the record, written after the run.
 
     Attributes
     ----------
     inputs : list of Path
-        Files beside the table; their bytes are read for the record alone.
+        Other input files; they are hashed only for the record.
     parts : list of PartFacts
-        The parts of a dataset, which stand for the table and the output.
+        Parts of a dataset, instead of a table and its output.
     path, page : Path, optional
-        Where the record goes, and the report.
+        Files of the record and of the report.
     source, target : Digest
-        The table's bytes as they go by, in and out; only where there is to be a record.
+        Hash of the table's bytes as they are read and written; only if there is a record.
     """
 
     def __init__(
@@ -130,16 +130,16 @@ class RunRecord:
     def of(
         cls, record: PathGiven | RunRecord | None, command: str, options: Mapping[str, object]
     ) -> RunRecord:
-        """Return the run of the command that calls, or a new one whose record goes to a path."""
+        """Return the current command's run, or a new one with the given record file."""
         return record if isinstance(record, RunRecord) else cls(command, options, record)
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the beginning."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self._clock
 
     def write(self, model: str, summary: Summary, *, overwrite: bool) -> None:
-        """Write the record, if one was asked for, completely or not at all."""
+        """Write the record, if requested, completely or not at all."""
         if self.path is None:
             return
         text = json.dumps(self.as_dict(model, summary), indent=2, default=_plain) + "\n"
@@ -148,7 +148,7 @@ class RunRecord:
 
     def as_dict(self, model: str, summary: Summary) -> dict[str, object]:
         """Return the record as plain values."""
-        from importlib.metadata import version  # brings the parser of e-mail's headers
+        from importlib.metadata import version  # importing it loads the parser of e-mail headers
 
         return {
             "command": self._command,
@@ -165,17 +165,17 @@ class RunRecord:
         }
 
     def _table(self, model: str, summary: Summary) -> dict[str, object]:
-        """Return the files of a labelling of one table."""
+        """Return the input and output files of a labelled table."""
         output = None if summary.output is None else _file(summary.output, self.target)
         return {"inputs": [_file(model, self.source), *self._others()], "output": output}
 
     def _parts(self, dataset: str) -> dict[str, object]:
-        """Return the files of a labelling of a dataset."""
+        """Return the input and output files of a labelled dataset."""
         files = {"dataset": dataset, "parts": self.parts}
         return {"inputs": self._others(), "output": None, **files}
 
     def _others(self) -> list[dict[str, object]]:
-        """Return the files beside the table."""
+        """Return the other input files."""
         return [_file(path, Digest.of_file(path)) for path in self.inputs]
 
 
@@ -185,7 +185,7 @@ def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
 
 
 def hash_of(digest: Digest) -> FileHash:
-    """Return what a digest has taken."""
+    """Return the hash computed by a digest."""
     return {"bytes": digest.size, "sha256": digest.hexadecimal}
 
 
@@ -195,13 +195,13 @@ def hash_of_file(path: Path) -> FileHash:
 
 
 def _plain(value: object) -> object:
-    """Return a value that JSON can hold: domains and meshes as their names."""
+    """Return a value that JSON can store: domains and meshes become their names."""
     if isinstance(value, Domains):
         return [*value.domains, *value.stacks]
     return value.name if isinstance(value, Domain | Mesh) and value.name else str(value)
 
 
-# --- Label an open block model; its other columns stay unchanged.
+# --- Labelling of an open block model; its other columns stay unchanged.
 
 
 def label_table(
@@ -212,18 +212,18 @@ def label_table(
     *,
     progress: Progress | None = None,
 ) -> Tally:
-    """Label every block of a model, and warn of what its counts show.
+    """Label every block of a model, and warn of problems that the counts show.
 
     Parameters
     ----------
     model : BlockFile
         The block model, opened.
     destination : Destination, optional
-        Where to write; without it nothing is written.
+        Output; if None, nothing is written.
     labeller : Labeller
-        The solids.
+        Domains with their indexes.
     settings : LabelSettings
-        The new columns, and what else the labelling is asked for.
+        New columns and other settings.
     progress : callable, optional
         Called with the amount done and the total, or None for an unknown total.
 
@@ -234,13 +234,13 @@ def label_table(
     Raises
     ------
     TableError
-        If a row is malformed, a new column exists already, or no solid meets the blocks; the
-        last is decided when all rows are read, before the output is put in place.
+        If a row is malformed, a new column already exists, or no solid meets the blocks; the last
+        is tested when all rows are read, before the output is put in place.
 
     Warns
     -----
     GeodomainWarning
-        For counts that need a look, at the same moment.
+        If the counts show a problem; issued at the same moment.
     """
     times = realisations_of(model.facts())
     counts = Counts(
@@ -248,7 +248,8 @@ def label_table(
     )
 
     def before_commit() -> None:
-        # Before the output takes its place: who makes errors of warnings gets none.
+        # Warn before the output is put in place, so that a warning raised as an error leaves no
+        # output.
         conclude(counts, labeller, settings, model.name, times=times)
 
     count_table(
@@ -266,18 +267,18 @@ def conclude(
     *,
     times: int = 1,
 ) -> None:
-    """Warn of what the counts of all blocks show; refuse blocks that no domain meets.
+    """Warn of problems in the counts of all blocks; refuse blocks that no domain meets.
 
     Parameters
     ----------
     counts : Counts
-        Of all the blocks.
+        Counts of all blocks.
     labeller, settings
         As for `label_table`.
     name : str
-        What messages call the model.
+        Name of the model in messages.
     times : int
-        How often each block is there: as often as there are realisations.
+        Number of realisations, in each of which every block occurs.
     """
     tally, checks = counts.tally, counts.checks
     if not settings.allow_disjoint:
@@ -312,7 +313,7 @@ def count_table(
     progress: Progress | None = None,
     before_commit: Callable[[], None] = lambda: None,
 ) -> None:
-    """Label every block of a model and count what was found; `before_commit` sees the counts."""
+    """Label every block of a model and return the counts; `before_commit` receives them."""
     tally, checks, samples = counts.tally, counts.checks, settings.samples
     sharer = _sharer(labeller, model, settings)
     tally.shares = None if sharer is None else sharer.tally
@@ -336,7 +337,7 @@ def count_table(
         try:
             verdict = labeller.judge(points, allowed, labelled, lattice)
         except PointError as error:
-            message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
+            message = f"{model.name}, in the chunk that starts at block {tally.rows + 1}: {error}"
             raise PointError(message) from None
         shares: Sequence[Floats] = ()
         if sharer is not None:
@@ -371,8 +372,8 @@ def _edges(
 ) -> Floats | None:
     """Return the directions of the blocks' edges, as the first blocks show; None along the axes.
 
-    Refuse what the caller says of them where the blocks contradict it, and boxes that are measured
-    where nothing says that they are turned.
+    Raise an error if the blocks contradict the caller's frame, or if proportions are measured and
+    the blocks look rotated but no rotation is given.
     """
     refuse_misfit(points, sizes, model.frame, model.name)
     if (model.axes != np.eye(3)).any():
@@ -386,7 +387,7 @@ def _edges(
 
 
 def _lattice(model: BlockFile, settings: LabelSettings) -> BlockLattice | None:
-    """Return the lattice that most of a model's blocks lie on; none of turned ones, and samples."""
+    """Return the lattice of most blocks; None for rotated models and for samples."""
     if settings.samples or (model.axes != np.eye(3)).any():
         return None
     if not isinstance(model, CellModel):
@@ -403,7 +404,7 @@ def _whole(
     tally: Tally,
     progress: Progress | None,
 ) -> list[NewCells] | None:
-    """Label all cells of a lattice at once; None where they are asked for chunk by chunk."""
+    """Label all cells of a lattice at once; None if this is not possible."""
     if settings.measures or not isinstance(model, CellModel) or model.lattice is None:
         return None
     found = label_whole(model.lattice, labeller, tally, flags=settings.flags, progress=progress)
@@ -414,7 +415,7 @@ def _whole(
 
 
 def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sharer | None:
-    """Return what measures the shares of blocks, if any are asked for; samples have none."""
+    """Return an object that measures proportions, if they are needed; not for samples."""
     if settings.samples or not settings.measures:
         return None
     if not model.sizes and not isinstance(model, CellModel):
@@ -423,36 +424,36 @@ def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sh
 
 
 def _required(sizes: Floats | None, model: BlockFile) -> Floats:
-    """Return the sizes of blocks; refuse blocks without."""
+    """Return the sizes of blocks; raise an error if there are none."""
     if sizes is None:
         message = (
-            f"{model.name} has no sizes of blocks, whose shares are asked for: name them with "
-            "dx=, dy= and dz=, columns or numbers"
+            f"{model.name} has no block sizes, which proportions need: give dx=, dy= and dz=, as "
+            "columns or numbers"
         )
         raise TableError(message)
     return sizes
 
 
 def _require_boxes(tally: Tally, name: str) -> None:
-    """Refuse blocks whose shares are asked for, if not one of them is a box with sizes."""
+    """Refuse a model for proportions if none of its blocks is a box with sizes."""
     if tally.unsized and not tally.volumes.any():
         message = (
-            f"no block of {name} is a box with sizes above 0 along its axes, and shares are asked "
-            "for: correct the sizes, or name others with dx=, dy= and dz=; skewed cells "
-            "have none: give such a model as a lattice, or as a table of centroids and sizes with "
-            "frame=, such as frame='z=30'"
+            f"no block of {name} is a box with sizes above 0 along its axes, which proportions "
+            "need: correct the sizes, or name other size columns with dx=, dy= and dz=. Skewed "
+            "cells have no sizes: give such a model as a lattice, or as a table of centroids "
+            "and sizes with frame=, such as frame='z=30'"
         )
         raise TableError(message)
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
-    """Return the column whose labels some domains keep, if it is rewritten."""
+    """Return the column with existing labels that some domains keep, if it is replaced."""
     if not settings.replace or not any(domain.keep for domain in labeller.domains):
         return None
     return find_column(model.columns, settings.column, model.name)
 
 
-# --- Label a block model in a file; its other columns stay unchanged.
+# --- Labelling of a block-model file.
 
 _IN_MEMORY = (
     "use label_blocks for a table in memory, label_grid for a grid, label_points for points"
@@ -470,22 +471,22 @@ def label_file(
     progress: Progress | bool = False,
     **keywords: Unpack[FileKeywords],
 ) -> Summary:
-    r"""Label a block model in a file by the domains that its blocks are in, and write the result.
+    r"""Label a block model in a file by the domains that contain its blocks, and write the result.
 
-    The output has the model's format and one column more: text keeps every other byte, a VTK data
-    set gets one more array of its cells, OMF of the same version one more attribute, a Datamine
-    table one more field, and GSLIB codes. A GOCAD Voxet becomes what the output's extension says:
-    .csv, .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
+    The output has the model's format and one more column. Text keeps all other bytes, a VTK data
+    set gets a cell array, OMF of the same version an attribute, a Datamine table a field, and GSLIB
+    a column of codes. A GOCAD Voxet is written in the format of the output's extension: .csv,
+    .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
 
     Parameters
     ----------
     model : path
-        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, by its
-        content; "-" is text on stdin. ``FILE:NAME`` is one model of a file that holds several.
+        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, recognised
+        by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models.
     domains : mapping, sequence of Domain and Stack, Domains, or path
-        The domains; the first that contains a block labels it. A mapping has a mesh or a path for
-        each name, or a list of them for a union: ``{"ORE": "ore.stl"}``. A path names a TOML
-        file: see `read_domains`.
+        Domains; the first that contains a block labels it. A mapping gives each name a mesh or
+        path, or a list of them as a union: ``{"ORE": "ore.stl"}``. A path is a TOML file: see
+        `read_domains`.
     output : path or None
         The file to write; "-" is stdout. None labels and reports without writing. With
         ``overwrite``, the model itself is changed in place.
@@ -498,14 +499,14 @@ def label_file(
         or None for an unknown total.
     **settings
     **table
-        How to read the file where its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
-        ``dz``, names of columns; ``missing``, the mark of a missing coordinate, such as ``-99``
-        or ``[-99, "NA"]``; ``position``, "centroid" or "corner"; ``rotation``, such as "z=30",
-        with ``origin`` and ``local_origin``, three numbers each, where coordinates are local;
-        ``frame``, such as "z=30", where they are those of the world and boxes are turned;
+        How to read the file if its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
+        ``dz``, column names; ``missing``, the value of a missing coordinate, such as ``-99`` or
+        ``[-99, "NA"]``; ``position``, "centroid" or "corner"; ``rotation``, such as "z=30",
+        with ``origin`` and ``local_origin``, three numbers each, for local coordinates;
+        ``frame``, such as "z=30", for world coordinates of rotated blocks;
         ``delimiter``, ``decimal`` and ``encoding`` of text; ``gslib_grid`` of a GSLIB file,
-        "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", with the first cell's centre; ``points_are_middles``
-        where the coordinates beside FROM and TO are the same for a whole hole, and right.
+        "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", with the first cell's centre; ``points_are_middles`` if
+        coordinates beside FROM and TO are midpoints, even if they are the same for a whole hole.
 
     Returns
     -------
@@ -515,23 +516,24 @@ def label_file(
     Raises
     ------
     FileExistsError
-        If the output or the record is there already; see ``overwrite``.
+        If the output or record exists; see ``overwrite``.
     OSError
         If a file cannot be read or written.
     MeshError, DomainError, TableError, PointError
-        For bad data, with the file, the place and the remedy. Nothing is left behind.
+        If data is invalid; the message gives the file, the position and the remedy. No output is
+        left.
     DeviceError
         If the backend cannot be used.
     ValueError
-        For options that contradict each other.
+        If options contradict each other.
     TypeError
-        For a model that is no path: a table in memory is for `label_blocks`.
+        If `model` is not a path; use `label_blocks` for a table in memory.
 
     Warns
     -----
     GeodomainWarning
-        For each warning of the summary, before the output is put in place: a filter that turns
-        warnings into errors leaves no output.
+        For each warning of the summary, before the output is put in place; if a filter turns a
+        warning into an error, there is no output.
 
     Examples
     --------
@@ -551,7 +553,7 @@ def label_file(
     asked = read_keywords(LabelSettings, keywords, FileKeywords)
     options, source = options_among(keywords), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
-    if target == source != STANDARD:  # FILE:NAME in place is the file
+    if target == source != STANDARD:  # in place, FILE:NAME writes FILE
         target = str(file_of(source))
     outputs = _require_outputs(source, target, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
@@ -581,7 +583,7 @@ def label_file(
 def _require_outputs(
     source: str, target: str | None, run: RunRecord, *, overwrite: bool
 ) -> list[Path]:
-    """Return the files to write, the record included; refuse places that cannot be used."""
+    """Return the files to write, including the record; refuse paths that cannot be written."""
     written = [] if target is None or target == STANDARD else [Path(target)]
     if target is not None:
         require_same_kind(source, target)
@@ -599,7 +601,7 @@ def _require_outputs(
 def _destination(
     source: str, target: str | None, run: RunRecord, *, overwrite: bool
 ) -> Destination | None:
-    """Return where to write, in place too; None for a dry run."""
+    """Return the output, also for labelling in place; None for a dry run."""
     if target is None:
         return None
     streamed = STANDARD in (source, target)

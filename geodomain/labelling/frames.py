@@ -1,4 +1,4 @@
-"""Domains that every partition of a Dask table is labelled by: sent once, indexed once."""
+"""Labels and proportions for tables in memory: pandas, polars, Arrow or dask."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class SharedDomains:
-    """Domains that travel to a worker without their index, which it builds when it first asks.
+    """Domains sent to workers without their index, which each worker builds when first needed.
 
     Parameters
     ----------
@@ -54,20 +54,20 @@ class SharedDomains:
 
     @property
     def labeller(self) -> Labeller:
-        """Give the index; the threads of a worker wait for the first of them to build it."""
+        """Return the index; the threads of a worker wait for the first one to build it."""
         with self._lock:
             if self._labeller is None:
                 self._labeller = Labeller(self.domains, self.settings)
             return self._labeller
 
     def __reduce__(self) -> tuple[type[SharedDomains], tuple[Domains, LabelSettings]]:
-        """Leave the index behind, which is in this process's memory."""
+        """Leave out the index when pickled, because it lives in this process's memory."""
         return SharedDomains, (self.domains, self.settings)
 
 
 # --- Labels for the blocks of a table in memory: pandas, polars, Arrow or dask.
 
-# A column of labels, as the library of the table has it.
+# A column of labels of the table's library.
 LabelColumn: TypeAlias = (
     "pandas.Series | polars.Series | pyarrow.DictionaryArray | dask.dataframe.Series"
 )
@@ -75,11 +75,11 @@ ArrowColumn: TypeAlias = Any  # a pyarrow.DictionaryArray, which has no types
 
 
 class _Lazy(Protocol):
-    """A dask DataFrame, whose methods have no types."""
+    """Interface of a dask DataFrame, whose methods have no types."""
 
     @property
     def _meta(self) -> IntoDataFrame:
-        """Return a table of the same columns without rows."""
+        """An empty table with the same columns."""
 
     def map_partitions(
         self,
@@ -88,7 +88,7 @@ class _Lazy(Protocol):
         *,
         meta: LabelColumn,
     ) -> LabelColumn:
-        """Call a function with each part of the table when the result is computed."""
+        """Apply a function to each partition when the result is computed."""
 
 
 @overload
@@ -144,16 +144,15 @@ def label_blocks(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_points`; such as `read_domains` gives.
     x, y, z : str, optional
-        Columns of the centroid; by default recognised by the names that packages use.
+        Columns of the centroid; by default recognised by common names.
     points_are_middles : bool
-        Take coordinates beside FROM and TO for the middles of samples, even where they are the
-        same for a whole hole, as those of collars are; otherwise such a table is refused.
+        In a table with FROM and TO, use x, y, z as sample midpoints, even if they are the same for
+        a whole hole. By default such a table is refused, because they may be collar coordinates.
     by, lines : optional
-        As for `label_file`. For "majority" the sizes of blocks are found by the names that packages
-        use, and solids are closed.
+        As for `label_file`. "majority" needs size columns with common names, and closed solids.
     replace : str, optional
-        An existing column of labels that the result replaces. Domains with ``keep`` leave its
-        labels.
+        Existing column of labels that the result replaces. Domains with ``keep`` leave its labels
+        unchanged.
     **settings
     **numbers
         ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
@@ -162,34 +161,34 @@ def label_blocks(
     Returns
     -------
     pandas.Series of category
-        For pandas, with the index of the frame. The categories are all the domains in their
-        order, then the background and unassigned labels, then labels that were kept. The name of
-        a Series is ``domain``, or that of the column it replaces.
+        For pandas, with the index of the frame. The categories are all domains in order, then the
+        background and unassigned labels, then kept labels. The Series is named ``domain``, or like
+        the column it replaces.
     polars.Series of Enum
         For polars, with the same categories.
     pyarrow.DictionaryArray
         For Arrow, of int32 and string; also for anything with ``__arrow_c_stream__``.
     dask.dataframe.Series of category
-        For dask, computed later, a partition at a time; the categories are known at once. The
-        columns of a rotated model are read in each partition. With `distributed`, the domains
-        travel to each worker once, which builds their index once.
+        For dask, computed later by partition; the categories are known at once. The columns of a
+        rotated model are read in each partition. With `distributed`, each worker receives the
+        domains once and builds their index once.
 
     Raises
     ------
     TypeError
-        For a table of another kind; collect a polars.LazyFrame first.
+        If the table has another type; collect a polars.LazyFrame first.
     TableError
         If columns are ambiguous, missing, not numeric, or may be local.
     ValueError
-        For a coordinate that a float64 cannot hold exactly, and for a dask table with labels to
-        keep, whose categories are not known in advance.
+        If float64 cannot represent a coordinate exactly, or a dask table has labels to keep,
+        because their categories are not known in advance.
     DomainError, MeshError, PointError
         As in `label_points`.
 
     Warns
     -----
     GeodomainWarning
-        For domains that lie apart from the blocks, and the like; as `label_file` does.
+        As for `label_file`, for example if domains do not meet the blocks.
 
     Examples
     --------
@@ -215,7 +214,7 @@ def label_blocks(
         return cast("ColumnT", label(cast("IntoDataFrame", frame), shared))
     if replace is not None and any(domain.keep for domain in ordered):
         message = (
-            "the labels that a dask table keeps are not known before it is computed: compute it "
+            "the existing labels of a dask table are unknown until it is computed: compute it "
             "first, or leave out replace="
         )
         raise ValueError(message)
@@ -226,10 +225,10 @@ def label_blocks(
 
 
 def _sent_once(shared: SharedDomains) -> object:
-    """Make a task of its own of what all partitions need.
+    """Make a separate task of the domains, which all partitions need.
 
-    As part of each partition's task it would travel with each of them; the result of a task goes
-    to a worker once, and stays there.
+    Included in each partition's task they would be sent with each of them; the result of a task is
+    sent to each worker once.
     """
     from dask.delayed import delayed
 
@@ -250,7 +249,7 @@ def _label(
     lost: str,
     whole: bool = True,
 ) -> LabelColumn:
-    """Label a table in memory; of one that is not `whole`, domains may lie apart."""
+    """Label a table in memory; unless it is `whole`, domains may be apart from its blocks."""
     domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(frame.native):
@@ -303,7 +302,7 @@ def _label(
 def categories_of(
     domains: Domains, background: str, unassigned: str
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return all the labels that there can be, and the place of each code's among them, or -1."""
+    """Return all possible labels, and for each code the index of its label, or -1."""
     labels = [*(target.name for target in domains.targets), background, *[unassigned] * 3]
     categories = list(dict.fromkeys(label for label in labels if label))
     return categories, np.array([categories.index(label) if label else -1 for label in labels])
@@ -312,7 +311,7 @@ def categories_of(
 def as_categorical(
     frame: BlockFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return labels, -1 for none, as a categorical column of the frame's library."""
+    """Return labels, -1 for none, as a categorical column of the table's library."""
     return _CATEGORICALS[frame.library](frame.native, places, categories, name)
 
 
@@ -329,7 +328,7 @@ def _pandas(
 def _polars(
     _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return a Series of Enum, gathered from a Series of its categories and a null."""
+    """Return an Enum Series, gathered from a Series of its categories and a null."""
     import polars
 
     each = polars.Series(name, [*categories, None], dtype=polars.Enum(categories))
@@ -351,7 +350,7 @@ _CATEGORICALS: dict[
 ] = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}
 
 
-# --- Shares of blocks of a table in memory: pandas, polars or Arrow.
+# --- Proportions for tables in memory: pandas, polars or Arrow.
 
 
 def proportions_blocks(
@@ -372,7 +371,7 @@ def proportions_blocks(
     threads: int | None = None,
     **numbers: Unpack[NumberKeywords],
 ) -> IntoDataFrameT:
-    """Return a table with the share of each of its blocks in each domain, a column for each.
+    """Return a table with the proportion of each block in each domain, one column per domain.
 
     Parameters
     ----------
@@ -381,13 +380,13 @@ def proportions_blocks(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_blocks`.
     proportions : {"itself", "priority"}, optional
-        Shares of each domain by itself, or by the order and the rules, as for `label_file`; by
-        default what `domains` say, or by itself.
+        Proportions of each domain on its own, or by the order and rules of the domains, as for
+        `label_file`; by default as `domains` set it, or on its own.
     percent, lines : optional
         As for `label_file`.
     x, y, z, dx, dy, dz : str, optional
-        Columns of the centroid and the sizes, which may be numbers, those of all blocks; by
-        default recognised by the names that packages use.
+        Columns of the centroid and sizes; a size may also be one number for all blocks. By default
+        recognised by common names.
     rule, backend, threads
         As in `geodomain.proportions`.
     **numbers
@@ -396,24 +395,24 @@ def proportions_blocks(
     Returns
     -------
     pandas or polars DataFrame, or pyarrow.Table
-        A new table of the same library: the columns as they were, and ``prop_<name>`` for each
-        domain, float64 from 0 to 1, or ``pct_<name>`` from 0 to 100; NaN where it is not known.
+        A new table of the same library: the existing columns, and for each domain ``prop_<name>``,
+        float64 from 0 to 1, or ``pct_<name>`` from 0 to 100; NaN if unknown.
 
     Raises
     ------
     TypeError
-        For a table of another kind.
+        If the table has another type.
     TableError
-        For blocks without sizes, and columns that are there already or as in `label_blocks`.
+        If blocks have no sizes or a new column exists already; or as in `label_blocks`.
     DomainError, MeshError
         As in `label_file`.
 
     Warns
     -----
     GeodomainWarning
-        For blocks that are cut along lines because triangles of one mesh cross, for blocks
-        without a share beyond the footprint of a surface, and for centroids that look like those
-        of a rotated model in the world.
+        If blocks are cut along lines because triangles of a mesh cross, if blocks have no
+        proportion outside the footprint of a surface, or if centroids look like world coordinates
+        of a rotated model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What was found of blocks: the codes of their labels, and what each domain says by itself."""
+"""The labeller: indexes of all domains, and the codes of blocks by domain order and rules."""
 
 from __future__ import annotations
 
@@ -41,28 +41,29 @@ from geodomain.query.locator import PointLocator, locate
 from geodomain.tables.new_columns import NewColumn
 from geodomain.volumes.distance import MeshDistance
 
-# What codes beyond those of the domains stand for.
+# Meaning of the codes after those of the domains.
 NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
 REST = 5
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of n blocks and k domains, layers of stacks included.
+    """Labels of n blocks, and the answers of k domains, including layers of stacks.
 
     Attributes
     ----------
     codes : (n,) int32
-        The domain whose label the block gets; k none, k + 1 not finite, k + 2 in a leaking
-        column, k + 3 beyond a surface, k + 4 where a label that was there is left.
+        Code of each block: its domain; k none, k + 1 not finite, k + 2 in a leaking column, k + 3
+        beyond a surface, k + 4 existing label kept.
     found : mapping of int to DomainAnswer
-        What domains say by themselves; those that are not there have no block and no doubt.
+        Answers of the domains, each on its own; domains without blocks or doubtful blocks are left
+        out.
     folded : mapping of str to (n,) bool
         For surfaces, the blocks whose vertical line crosses them more than once.
     on_wall : (n,) bool, optional
-        Blocks exactly on a wall of any mesh, where that was asked for.
+        Blocks exactly on a wall of any mesh, if requested.
     box : (2, 3) float64, optional
-        That of the centroids, if all of them are finite.
+        Box of the centroids, if all are finite.
     """
 
     codes: NDArray[np.int32]
@@ -73,7 +74,7 @@ class Verdict:
     box: NDArray[np.float64] | None
 
     def table(self, what: str) -> Bools:
-        """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
+        """Return one attribute of all answers, (k, n) bool, such as "inside"."""
         rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
         for index, found in self.found.items():
             part = getattr(found, what)
@@ -82,7 +83,7 @@ class Verdict:
         return rows
 
     def part(self, begin: int, end: int) -> Verdict:
-        """Return what was found of the blocks from one number to another."""
+        """Return the results for a range of blocks."""
         return replace(
             self,
             codes=self.codes[begin:end],
@@ -94,18 +95,19 @@ class Verdict:
 
     @property
     def uncertain(self) -> Bools:
-        """Return the blocks whose label rounding may have decided."""
+        """The mask of blocks whose label rounding may have decided."""
         return np.asarray(self.table("uncertain").any(axis=0))
 
 
-# --- The columns that a labelling adds, and the meaning of their codes.
+# --- New columns of a labelling, and the meaning of their codes.
 
 
 def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
-    """Return the new columns, in order; the settings have their labels: see `with_labels`.
+    """Return the new columns in order; the settings must have labels: see `with_labels`.
 
-    A column of 0 and 1 for each domain is before priority, and 0 where there is no sure answer. One
-    for all says whether rounding may have decided, which only winding numbers of open solids allow.
+    The flag column of a domain (0 or 1) is computed before priority, with 0 for undecided blocks.
+    One more column tells whether rounding may have decided; this needs winding numbers of open
+    solids.
     """
     names = tuple(target.name for target in targets)
     cells = tuple(map(_code, targets)) if settings.codes else names
@@ -129,29 +131,29 @@ def _code(target: DomainOrLayer) -> str:
     return str(target.code)
 
 
-# --- Labels of blocks, from domains in their order of priority.
+# --- Labels of blocks, from domains in priority order.
 
-# Of so many solids each is asked about the cells of a lattice faster than all about points.
+# From this number of solids on, cells of a lattice are faster one by one than points in one pass.
 _FEW = 8
 
 
 class Labeller:
-    """Domains in their order, ready to label chunk after chunk; safe among threads.
+    """Domains with their indexes, ready to label chunks of blocks; safe among threads.
 
     Parameters
     ----------
     domains : Domains, or what `as_domains` makes them of
-        What blocks can be labelled with.
+        Domains that blocks can be labelled with.
     settings : LabelSettings, optional
-        Rule, backend, threads, whether open solids are taken, and whether blocks exactly on a wall
-        are looked for, which takes longer.
+        Rule, backend, threads, whether open solids are allowed, and whether to find blocks exactly
+        on a wall, which takes longer.
 
     Attributes
     ----------
     targets : tuple of Domain and Layer
-        What codes stand for.
+        Targets of the codes.
     evaluations : list of Evaluation
-        The domains, then the stacks, ready to be asked.
+        The domains, then the stacks, ready to evaluate.
     """
 
     def __init__(self, domains: DomainsLike, settings: LabelSettings | None = None) -> None:
@@ -169,14 +171,14 @@ class Labeller:
 
     @property
     def machine(self) -> tuple[str, str]:
-        """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
+        """Return the backend used so far, "cpu" or "cuda", and the reason."""
         return machine_used(
             self.settings.backend, [locator.index for locator in self._locators.values()]
         )
 
     @property
     def painted(self) -> list[int]:
-        """Give the targets so that each labels blocks of those before it as well as its own."""
+        """Return the targets in an order in which each may overwrite the earlier ones."""
         order: list[int] = []
         for index, yields in self._sequence:
             order.insert(0 if yields else len(order), index)
@@ -189,12 +191,12 @@ class Labeller:
         labelled: Bools | None = None,
         lattice: BlockLattice | None = None,
     ) -> Verdict:
-        """Label (n, 3) centroids; one that is not finite is in no domain.
+        """Label centroids (n, 3); those that are not finite are in no domain.
 
-        `allowed` has for each domain, then for each stack, the blocks that meet its
-        conditions; None stands for all of them. Blocks that are `labelled` already are left
-        alone by domains that keep labels, and stay as they are if no other one has them. The
-        lattice is one that most blocks are thought to lie on; no answer depends on it.
+        `allowed` is, for each domain and then each stack, the mask of blocks that meet its
+        conditions; None means all. Domains that keep labels do not change `labelled` blocks, which
+        keep their label if no other domain contains them. The lattice is a guess at the blocks'
+        positions; no answer depends on it.
         """
         with keeping(points) as kept:
             chunk = BlockChunk(points, kept, lattice)
@@ -208,7 +210,7 @@ class Labeller:
     def answers(
         self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None
     ) -> dict[int, DomainAnswer]:
-        """Return what each domain says of the blocks of a chunk by itself."""
+        """Return the answer of each domain on its own for a chunk of blocks."""
         found, index = dict[int, DomainAnswer](), 0
         rows_of = allowed or [None] * len(self.evaluations)
         for evaluation, rows in zip(self.evaluations, rows_of, strict=True):
@@ -220,7 +222,7 @@ class Labeller:
     def codes(
         self, found: Mapping[int, DomainAnswer], finite: Bools, labelled: Bools | None = None
     ) -> NDArray[np.int32]:
-        """Return the label of each block from what the domains say by themselves."""
+        """Return the label of each block from the domains' own answers."""
         codes = self._decide(found, len(finite), labelled)
         codes[~finite] = len(self.targets) + LOST
         if labelled is not None:
@@ -229,13 +231,13 @@ class Labeller:
         return codes
 
     def count_solids(self, points: NDArray[np.float64]) -> list[int]:
-        """Count the points in each solid domain by itself, conditions left out."""
+        """Count the points in each solid domain on its own, ignoring conditions."""
         found = self.judge(points).found
         solids = [index for index, target in enumerate(self.targets) if target.is_solid]
         return [int(found[i].inside.sum()) if i in found else 0 for i in solids]
 
     def _find_members(self, chunk: BlockChunk) -> None:
-        """Find together what closed solids contain, where there are several near the blocks."""
+        """Find the members of several closed solids near the blocks in one pass."""
         shells = [
             s
             for evaluation in self.evaluations
@@ -264,7 +266,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return each block the domain that wins it, or that may have it and has no answer."""
+        """Return for each block the winning domain, or the domain that may win but is undecided."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:
@@ -286,9 +288,9 @@ class Labeller:
         return codes
 
     def _in_sequence(self) -> list[tuple[int, bool]]:
-        """Return the targets in the order in which they label, and whether they yield.
+        """Return the targets in labelling order, and whether each one yields.
 
-        Domains come before stacks in rank, so where the last wins they come after them in time.
+        Domains rank before stacks, so if the last one wins they are labelled after them.
         """
         count = len(self.domains.domains)
         layers = [(index, False) for index in range(count, len(self.targets))]
@@ -297,14 +299,14 @@ class Labeller:
         return layers + [(index, domain.keep) for index, domain in enumerate(self.domains)]
 
     def _on_wall(self, chunk: BlockChunk) -> Bools:
-        """Return the blocks that are exactly on a wall of any mesh."""
+        """Return the mask of blocks exactly on a wall of any mesh."""
         walls = np.zeros(len(chunk.points), np.bool_)
         for locator in self._locators.values():
             walls |= locator.on_surface(chunk.asked)
         return walls
 
     def _evaluation(self, domain: Domain) -> Evaluation | SkinEvaluation:
-        """Make a domain ready to be asked."""
+        """Return a domain ready to evaluate."""
         if not domain.is_skin:
             return self._side(domain)
         distances = tuple(map(self._distance, domain.meshes))
@@ -315,7 +317,7 @@ class Labeller:
         return SkinEvaluation(domain, distances, side)
 
     def _distance(self, mesh: Mesh) -> MeshDistance:
-        """Build the hierarchy of a mesh, once for all that share it."""
+        """Build the hierarchy of a mesh, shared by all domains that use it."""
         if id(mesh) not in self._distances:
             self._distances[id(mesh)] = MeshDistance(
                 mesh, backend=self.settings.backend, threads=self.settings.threads
@@ -323,7 +325,7 @@ class Labeller:
         return self._distances[id(mesh)]
 
     def _side(self, domain: Domain) -> SolidEvaluation | SurfaceEvaluation:
-        """Make ready what says which blocks are inside, above or below."""
+        """Return what decides whether blocks are inside, above or below."""
         if domain.kind != "solid":
             _require_rim(domain.name, domain.extend, domain.meshes)
             for mesh in domain.meshes:
@@ -331,7 +333,7 @@ class Labeller:
                     warn(_closed_surface(domain, mesh))
             return SurfaceEvaluation(domain, self._surface(domain.meshes))
         rule = domain.rule or self.settings.rule
-        # To write the rule with a domain is to ask for it, also of an open mesh.
+        # A rule written with a domain applies to open meshes as well.
         takes_open = self.settings.allow_open or domain.rule == "winding"
         shells = []
         for mesh in domain.meshes:
@@ -340,7 +342,7 @@ class Labeller:
             except MeshError as error:
                 if mesh.is_closed:
                     raise
-                message = f"{error} Of a surface, {domain.name} is kind = 'above' or 'below'."
+                message = f"{error} If {domain.name} is a surface, set kind = 'above' or 'below'."
                 raise MeshError(message) from None
             if rule == "winding" and mesh.is_closed:
                 require_balanced(mesh)
@@ -350,13 +352,13 @@ class Labeller:
         return SolidEvaluation(domain, tuple(shells))
 
     def _layers(self, stack: Stack) -> Evaluation:
-        """Make a stack ready to be asked."""
+        """Return a stack ready to evaluate."""
         for tiles in stack.surfaces:
             _require_rim(stack.title, stack.extend, tiles)
         return StackEvaluation(stack, tuple(map(self._surface, stack.surfaces)))
 
     def _surface(self, tiles: tuple[Mesh, ...]) -> TiledSurface:
-        """Make a surface ready to be asked, once for all that share it."""
+        """Return a surface ready to evaluate, shared by all that use it."""
         key = tuple(map(id, tiles))
         if key not in self._surfaces:
             for mesh in tiles:
@@ -365,7 +367,7 @@ class Labeller:
         return self._surfaces[key]
 
     def _locator(self, mesh: Mesh) -> PointLocator:
-        """Build the index of a mesh that was checked, once for all that share it."""
+        """Build the index of a checked mesh, shared by all that use it."""
         if id(mesh) not in self._locators:
             self._locators[id(mesh)] = locate(
                 mesh, backend=self.settings.backend, threads=self.settings.threads, allow_open=True
@@ -374,33 +376,37 @@ class Labeller:
 
 
 def _closed_surface(domain: Domain, mesh: Mesh) -> str:
-    """Say what a closed mesh means as a surface."""
+    """Explain how a closed mesh is used as a surface."""
     return (
-        f"{domain.name}: {mesh.name} is closed, and as kind = {domain.kind!r} its inside counts as "
-        "below it, what is over and under it as above it; for the blocks inside, leave kind away"
+        f"{domain.name}: {mesh.name} is closed. As a surface (kind = {domain.kind!r}) the points "
+        "inside it count as below it, and the points over and under it as above it; to label "
+        "the blocks inside, leave out kind"
     )
 
 
 def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
-    """Refuse to extend what has no rim, before any block is beyond it."""
+    """Refuse to extend a surface without a rim."""
     if extend == "nearest" and all(mesh.is_closed for mesh in tiles):
-        message = f"{title}: extend = 'nearest' needs a rim, and {tiles[0].name} is closed"
+        message = (
+            f"{title}: extend = 'nearest' needs a surface with a rim, but {tiles[0].name} is closed"
+        )
         raise MeshError(message)
 
 
 def _by_fraction(mesh: Mesh) -> str:
-    """Say that an open mesh is labelled by other than crossings."""
+    """Explain that an open mesh is labelled by winding numbers, not crossings."""
     return (
-        f"{mesh.name} is not closed, and is labelled by its generalised winding number, 1/2 or "
-        "more: a rounded measure of how far it surrounds a block, not an exact one"
+        f"{mesh.name} is not closed, so a block is inside if its generalised winding number is "
+        "1/2 or more: a rounded measure of how far the mesh surrounds the block, not an exact "
+        "test"
     )
 
 
-# --- Domains, their index and the new columns, made ready once for all blocks of a labelling.
+# --- Domains, index and new columns, prepared once for all blocks.
 
 
 class Prepared(NamedTuple):
-    """Domains as they were read, their index, and the settings with what the domains say."""
+    """Domains as read, their index, and the settings completed by the domains."""
 
     source: DomainSource
     labeller: Labeller
@@ -408,7 +414,7 @@ class Prepared(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """Return the names of the new columns."""
+        """The names of the new columns."""
         return [each.name for each in new_columns(self.settings, self.labeller.targets)]
 
 

@@ -1,4 +1,4 @@
-"""The wireframes of domains as bodies that part blocks, in the frame of the blocks."""
+"""Proportions of cut blocks: by volume if few wireframes enter a block, else along lines."""
 
 from __future__ import annotations
 
@@ -43,15 +43,14 @@ from geodomain.volumes.block_shares import Shares
 
 
 class BodyShelf:
-    """The bodies of all domains, each made once however many domains it bounds.
+    """The bodies of all domains; a body shared by several domains is made once.
 
     Raises
     ------
     DomainError
-        For a domain with limits of distance, at which lines are not cut.
+        If a domain has a distance limit, because lines are not cut there.
     MeshError
-        For a solid that is open, or has no winding number where that is asked for, and for a
-        surface that is closed.
+        If a solid is open or lacks a winding number that its rule needs, or a surface is closed.
     """
 
     def __init__(self, labeller: Labeller, frame: ModelFrame, lines: int) -> None:
@@ -65,8 +64,9 @@ class BodyShelf:
         """Return the bodies of one domain or stack."""
         if isinstance(evaluation, SkinEvaluation):
             message = (
-                f"{evaluation.domain.name} has within or beyond, and blocks have no shares "
-                "within a distance: label by centroids, without proportions= or by='majority'"
+                f"{evaluation.domain.name} has a within or beyond distance, for which block "
+                "proportions cannot be computed: label by centroids, without proportions= or "
+                "by='majority'"
             )
             raise DomainError(message)
         if isinstance(evaluation, SolidEvaluation):
@@ -79,8 +79,8 @@ class BodyShelf:
         key = (id(shell.locator), shell.rule)
         if not shell.mesh.is_closed:
             message = (
-                f"{shell.mesh.name} is not closed, and blocks have shares inside closed solids "
-                "alone: close it, or label by centroids, without proportions= or by='majority'"
+                f"{shell.mesh.name} is not closed, and block proportions need closed solids: "
+                "close it, or label by centroids, without proportions= or by='majority'"
             )
             raise MeshError(message)
         if key not in self._made:
@@ -93,8 +93,8 @@ class BodyShelf:
             for tile in surface.tiles:
                 if tile.is_closed:
                     message = (
-                        f"{tile.name} is closed, and blocks have shares above and below open "
-                        "surfaces alone: give its domain as a solid"
+                        f"{tile.name} is closed, and block proportions above and below need open "
+                        "surfaces: define its domain as a solid"
                     )
                     raise MeshError(message)
             self._made[key] = self._body(surface, merged(surface.tiles), surface.name)
@@ -120,7 +120,7 @@ class BodyShelf:
 def _extended(
     evaluations: Sequence[Evaluation | SkinEvaluation],
 ) -> Iterator[TiledSurface]:
-    """Yield the surfaces that some domain or stack extends as high as their rim."""
+    """Yield the surfaces that a domain or stack extends beyond their footprint."""
     for one in evaluations:
         if isinstance(one, StackEvaluation) and one.stack.extend == "nearest":
             yield from one.surfaces
@@ -129,7 +129,7 @@ def _extended(
 
 
 def merged(tiles: Sequence[Mesh]) -> Mesh:
-    """Return several meshes as one."""
+    """Join several meshes into one."""
     if len(tiles) == 1:
         return tiles[0]
     starts = np.cumsum([0, *(len(tile.vertices) for tile in tiles)])
@@ -140,23 +140,23 @@ def merged(tiles: Sequence[Mesh]) -> Mesh:
     return Mesh(vertices, np.concatenate(triangles), name=tiles[0].name)
 
 
-# --- Parts of blocks that wireframes enter: by volume where few do, else along lines.
+# --- Blocks that wireframes enter: their parts by volume if few bodies enter, else along lines.
 
-_TOGETHER = 1 << 18  # lines that are cut at a time
-MOST_BY_VOLUME = 3  # bodies whose parts of a block are computed from their triangles
+_TOGETHER = 1 << 18  # lines cut at a time
+MOST_BY_VOLUME = 3  # most bodies for which the parts of a block are computed exactly
 
 
 class SizedBlocks(NamedTuple):
-    """Blocks with their places.
+    """Blocks with their positions.
 
     Attributes
     ----------
     points, sizes : (n, 3) float64
         Centroids in the world, and sizes.
     lows, highs : (n, 3) float64
-        Corners in the frame of the blocks.
+        Corners in the local frame of the blocks.
     usable : (n,) bool
-        Whether each is a box.
+        Whether each block is a box.
     """
 
     points: Floats
@@ -166,14 +166,14 @@ class SizedBlocks(NamedTuple):
     usable: Bools
 
     def around(self, rows: Places) -> Floats:
-        """Return a box in the world around some of the blocks, however they are turned."""
+        """Return a box in world coordinates around some of the blocks."""
         reach = np.sqrt((self.sizes[rows] ** 2).sum(axis=1))[:, None] / 2
         points = self.points[rows]
         return np.stack([(points - reach).min(axis=0), (points + reach).max(axis=0)])
 
 
 def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlocks:
-    """Return blocks of world centroids, (n, 3), and sizes along the frame's axes."""
+    """Return blocks from world centroids, (n, 3), and sizes along the frame's axes."""
     middles = frame.local(points)
     with np.errstate(invalid="ignore", over="ignore"):
         lows, highs = middles - sizes / 2, middles + sizes / 2
@@ -182,15 +182,16 @@ def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlock
 
 
 class Entered(NamedTuple):
-    """The blocks that one body enters, as far as it is extended, or its rim passes over or under.
+    """The blocks that a body, its extension or the vertical through its rim enters.
 
     Attributes
     ----------
     rows : (m,) intp
     share : (m,) float64
-        Of each block inside the body or below; not known where it is `off` its footprint in part.
+        Fraction of each block inside or below the body; unknown if the block is partly `off` its
+        footprint.
     crossed, off : (m,) bool
-        Where its own triangles cross or fold; where its footprint ends, or has ended.
+        Blocks where its triangles cross or fold; blocks at or beyond the end of its footprint.
     """
 
     rows: Places
@@ -200,7 +201,7 @@ class Entered(NamedTuple):
 
 
 def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
-    """Find the blocks that a body enters, with their shares."""
+    """Find the blocks that a body enters, and their proportions."""
     found = _entered(body, blocks)
     if not body.extended or not isinstance(body.source, TiledSurface):
         return found
@@ -219,7 +220,7 @@ def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
 
 
 def _entered(body: Body, blocks: SizedBlocks) -> Entered:
-    """Find the blocks that a body enters, or its rim, by its triangles."""
+    """Find the blocks that a body or its rim enters, from its triangles."""
     with np.errstate(invalid="ignore"):
         near = (blocks.lows < body.box[1]) & (blocks.highs > body.box[0])
     rows = np.flatnonzero(near.all(axis=1) & blocks.usable)
@@ -236,23 +237,23 @@ def _entered(body: Body, blocks: SizedBlocks) -> Entered:
 
 
 class SampledBlocks(NamedTuple):
-    """Blocks that were cut along lines.
+    """Blocks that are cut along lines.
 
     Attributes
     ----------
     rows : (m,) intp
         The blocks.
     pieces : BlockPieces
-        Their shares add up to 1 in each block, and each body whose share is known has it.
+        Pieces; their shares add up to 1 in each block and match each body's known share.
     in_sample : (p,) float64
-        The shares of pieces by the lines of their sample alone, with the same sums.
+        Shares of the pieces computed from the lines of their sample alone, with the same sums.
     patterns : BlockPieces
-        What is inside and outside of each of the bodies of a block, without shares: one part for
-        each set of bodies, by its bits, of all blocks.
+        For every set of bodies, a part of each block inside these bodies and outside the others,
+        without shares.
     sure : (m, s) bool
-        Whether the share of a block's body is known, and all there is to know of it.
+        Whether the share of a body in a block is known exactly.
     copied : (m,) float64
-        The share of pieces that stand for what no line meets.
+        Share of pieces that represent parts not met by any line.
     """
 
     rows: Places
@@ -264,21 +265,21 @@ class SampledBlocks(NamedTuple):
 
 
 class Parting:
-    """Blocks that some bodies enter: those parted by volume, and those cut along lines.
+    """Blocks entered by bodies: those parted by volume, and those cut along lines.
 
     Parameters
     ----------
     blocks : SizedBlocks
     entries : sequence of (Body, Entered)
-        The first of them has its share in blocks along lines even where others cannot have theirs.
+        The first body gets its exact share in blocks cut along lines, even if others cannot.
     frame : ModelFrame
 
     Attributes
     ----------
     several : (m,) intp
-        The blocks that go along lines.
+        Blocks that are cut along lines.
     untouched : (n,) bool
-        The blocks that nothing enters, which the label of their centroids has whole.
+        Blocks that no body enters; they belong entirely to the label of their centroid.
     """
 
     def __init__(
@@ -289,8 +290,8 @@ class Parting:
         self._number = np.zeros(count, np.intp)
         self._owner = np.full((count, MOST_FITTED), -1, np.intp)
         self._share = np.full((count, MOST_FITTED), np.nan)
-        # A share along lines has an error to be estimated, and a sheet whose footprint ends may
-        # leave a part of the block uncovered.
+        # Shares along lines have an estimated error, and where a surface's footprint ends, part of
+        # a block may not be covered.
         unsure, self._vague = np.zeros((2, count), np.bool_)
         for place, (_, entry) in enumerate(entries):
             sure = ~(entry.off | entry.crossed)
@@ -308,9 +309,9 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield blocks, some at a time, parted into what is inside and outside of each body.
+        """Yield blocks in batches, parted exactly into inside and outside of each body.
 
-        Blocks whose volumes contradict each other join those that go along lines.
+        Blocks with contradictory volumes are added to those cut along lines.
         """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
@@ -323,7 +324,7 @@ class Parting:
                     yield rows, self._parts(rows, bodies, volumes)
 
     def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
-        """Return what is inside and outside of the first bodies of blocks, with shares."""
+        """Return the parts of blocks inside and outside of the first bodies, with shares."""
         owner, parts = self._owner[rows, :bodies], 1 << bodies
         box, points = self._blocks.around(rows), self._blocks.points[rows]
         states: list[tuple[Body, States]] = []
@@ -342,11 +343,11 @@ class Parting:
         return BlockPieces(block, volumes.T.reshape(-1), points[block], states, box)
 
     def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
-        """Return the share of each part of each block, and whether the block has such parts.
+        """Return the share of each part of each block, and whether the parts are valid.
 
-        Parts are in the order of the bits of the bodies that they are inside. They add up to 1, and
-        the first body has its share, also where rounding has left a part below 0. A part further
-        below 0 shows that something else is wrong.
+        Parts are ordered by the bits of the bodies that contain them. They add up to 1, and the
+        first body has its exact share even if rounding made a part negative. A clearly negative
+        part indicates another fault.
         """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:
@@ -359,7 +360,7 @@ class Parting:
         common[:, 0] = 1.0
         for slot in range(bodies):
             common[:, 1 << slot] = self._share[rows, slot]
-        for slot in range(bodies):  # what is in a set of bodies, less what is in one more
+        for slot in range(bodies):  # parts in a set of bodies, minus those in one more body
             parted = common.reshape(len(rows), -1, 2, 1 << slot)
             parted[:, :, 0] -= parted[:, :, 1]
         least = common.min(axis=1)
@@ -372,7 +373,7 @@ class Parting:
         return common, least >= -ROUNDING
 
     def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
-        """Yield the other blocks, some at a time, cut along lines."""
+        """Yield the other blocks in batches, cut along lines."""
         step = max(1, _TOGETHER // lines**2)
         for begin in range(0, len(self.several), step):
             rows = self.several[begin : begin + step]
@@ -394,7 +395,7 @@ class Parting:
         weight = pieces.share / np.bincount(sampled, pieces.share)[sampled]
         whole = fit(pieces.block, pieces.share, pattern, shares)
         parts = fit(sampled, weight, pattern, np.repeat(shares, samples, axis=0))
-        # Where no line meets a body there are copies of pieces as if on its other side.
+        # If no line meets a body, pieces are copied as if they were on its other side.
         copies = [np.flatnonzero(one.flipped) for one in (whole, parts)]
         extra = [one.piece[some] for one, some in zip((whole, parts), copies, strict=True)]
         flipped = [one.flipped[some] for one, some in zip((whole, parts), copies, strict=True)]
@@ -420,18 +421,18 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield bodies, and their bit in the block of each piece, 0 where they have none."""
+        """Yield bodies with their bit in the block of each piece, 0 if they do not enter it."""
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():
             yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
 
 
 def _near(body: Body, box: Floats) -> bool:
-    """Return whether the rules of domains may ask a body about blocks in a box of the world."""
+    """Return whether a body may matter for blocks in a box of the world."""
     return isinstance(body.source, TiledSurface) or not body.source.is_apart(box)
 
 
-# --- Blocks with a part beyond the footprint of a surface that decides them, however thin it is.
+# --- Blocks partly beyond the footprint of a surface that decides them, however narrow the part.
 
 
 def beyond_footprint(
@@ -441,11 +442,11 @@ def beyond_footprint(
     blocks: SizedBlocks,
     rows: Places,
 ) -> Bools:
-    """Return which blocks have no share in a domain, or in a stack, by itself.
+    """Return the blocks that have no proportion in a domain, or in a stack, on its own.
 
-    Lines do not see what is between them, so this is asked of the plan. The surfaces of a stack
-    are asked in the order of its rule, each about the blocks that those before it leave open: that
-    do not lie whole on the side where the search ends. A block that is open in part counts whole,
+    Lines do not see what is between them, so this is tested in plan. The surfaces of a stack are
+    tested in the order of its rule, each for the blocks that earlier ones leave undecided, that is,
+    not entirely on the side where the search ends. A partly undecided block counts as a whole,
     wherever the footprint ends in it.
 
     Parameters
@@ -458,7 +459,7 @@ def beyond_footprint(
     blocks : SizedBlocks
         n of them.
     rows : (m,) intp
-        Those that go along lines; no other counts.
+        Blocks cut along lines; others are ignored.
 
     Returns
     -------
@@ -485,24 +486,24 @@ def beyond_footprint(
     return beyond
 
 
-# --- Shares of blocks from their pieces, whatever the rule that the pieces are asked by.
+# --- Proportions of blocks from their pieces, for any rule.
 
-# From blocks and their pieces to the column of each piece, (m,).
+# Function from blocks and their pieces to the column of each piece, (m,).
 Score = Callable[[Places, BlockPieces], Places]
 
 
 class LabelledBlocks(NamedTuple):
-    """Blocks with what is known of them beside their places; arrays as `Labeller.judge` has them.
+    """Blocks with their labels; arrays as in `Labeller.judge`.
 
     Attributes
     ----------
     blocks : SizedBlocks
     verdict : Verdict
-        Of their centroids.
+        Labels of their centroids.
     allowed : sequence of (n,) bool or None, optional
-        The blocks that meet the conditions of each domain and stack.
+        Blocks that meet the conditions of each domain and stack.
     labelled : (n,) bool, optional
-        Those that have a label already.
+        Blocks that already have a label.
     """
 
     blocks: SizedBlocks
@@ -511,13 +512,13 @@ class LabelledBlocks(NamedTuple):
     labelled: Bools | None
 
     def allowed_in(self, unit: int, rows: Places, pieces: BlockPieces) -> Bools | None:
-        """Return which pieces of some blocks meet the conditions of a domain or stack."""
+        """Return the pieces that meet the conditions of a domain or stack."""
         met = None if self.allowed is None else self.allowed[unit]
         return None if met is None else met[rows][pieces.block]
 
 
 class Measured(NamedTuple):
-    """Shares of some blocks.
+    """Proportions of some blocks.
 
     Attributes
     ----------
@@ -525,9 +526,10 @@ class Measured(NamedTuple):
         The blocks.
     shares : (m, c) float64
     off : (s, m, c) float64, optional
-        Of blocks along lines, how far the shares in each sample of the lines are from these.
+        For blocks cut along lines: difference between the shares in each sample of lines and
+        `shares`.
     unseen : (m, c) float64, optional
-        Of these, what lines may miss altogether.
+        For the same blocks: the share that lines may miss.
     """
 
     rows: Places
@@ -537,7 +539,7 @@ class Measured(NamedTuple):
 
 
 def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterator[Measured]:
-    """Yield the shares of blocks that bodies enter, some at a time."""
+    """Yield the proportions of blocks that bodies enter, in batches."""
     for rows, pieces in parting.by_volume():
         place = pieces.block * columns + score(rows, pieces)
         yield Measured(rows, _sums(place, pieces.share, len(rows), columns))
@@ -557,12 +559,12 @@ def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterato
 
 
 def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
-    """Return which columns do not follow from the known share of one body, (blocks, columns).
+    """Return which columns do not follow from a single known share, (blocks, columns).
 
     Parameters
     ----------
     patterns : (2**s, blocks) intp
-        The column of what is inside the bodies of each set, and outside of the others.
+        Column of the part inside the bodies of each set and outside the others.
     sure : (blocks, s) bool
         Whether the share of a body is known.
     """
@@ -588,9 +590,9 @@ def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
 def score_itself(
     asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
 ) -> Score:
-    """Return what scores each of the domains of a unit by itself.
+    """Return a scoring function for each domain of a unit on its own.
 
-    After their columns come that of pieces that none can say, and that of all others.
+    After their columns come one for undecided pieces and one for all others.
     """
     width = evaluation.width
 
@@ -608,7 +610,7 @@ def score_itself(
 
 
 def score_by_order(asked: LabelledBlocks, labeller: Labeller) -> Score:
-    """Return what scores every label, by its code."""
+    """Return a scoring function for every label, by its code."""
 
     def score(rows: Places, pieces: BlockPieces) -> Places:
         units = range(len(labeller.evaluations))

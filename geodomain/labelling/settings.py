@@ -1,7 +1,7 @@
-"""What a labelling is asked for: one data class for keywords, options, record and hash.
+"""Settings of a labelling: one data class for keywords, options, record and hash.
 
-A new setting is a field of `LabelSettings`, and its type in one of the TypedDicts below it. A field
-of `LabelDefaults` is a key of `domains.toml` as well.
+To add a setting, add a field to `LabelSettings`, and its type to one of the TypedDicts below it. A
+field of `LabelDefaults` is also a key of `domains.toml`.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from geodomain.tables.settings import NumberKeywords, TableKeywords
 if TYPE_CHECKING:
     from geodomain.domains.order import Domains
 
-# The root of the number of lines in a block that is cut along lines.
+# Square root of the number of lines in a block that is cut along lines.
 LINES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings(LabelDefaults):
-    """What a labelling is asked for; None is left to the domains.
+    """Settings of a labelling; None means the value of the domains.
 
     Raises
     ------
     ValueError
-        For values that do not exist, and settings that contradict each other.
+        If a value is invalid or settings contradict each other.
     """
 
     column: str = setting("domain", TEXT, "Name of the new column.", hashed=True, metavar="NAME")
     replace: bool = setting(
-        False, FLAG, "Rewrite the existing column in its place.", hashed=True, option=False
+        False, FLAG, "Overwrite the existing column.", hashed=True, option=False
     )
     codes: bool = setting(False, FLAG, "Write the domains' codes, not their names.", hashed=True)
     background: str | None = setting(
@@ -52,7 +52,7 @@ class LabelSettings(LabelDefaults):
         "Label for blocks outside every domain.",
         hashed=True,
         metavar="LABEL",
-        note="By default that of `domains`.",
+        note="By default as `domains` set it.",
     )
     unassigned: str | None = setting(
         None,
@@ -60,44 +60,54 @@ class LabelSettings(LabelDefaults):
         "Label for rows without coordinates.",
         hashed=True,
         metavar="LABEL",
-        note="It is that of blocks beyond a surface, too. By default that of `domains`.",
+        note="Also for blocks outside the footprint of a surface. By default as `domains` set it.",
     )
     leaky: str | None = setting(
         None,
         TEXT,
-        "With allow_open=: label for rows above or below a hole, where an open mesh gives no "
-        "answer, unless an earlier domain contains them.  [default: as unassigned=]",
+        "With allow_open=: label for rows above or below a gap in an open mesh, where inside and "
+        "outside cannot be told, unless an earlier domain contains them.  [default: as "
+        "unassigned=]",
         hashed=True,
         metavar="LABEL",
     )
     flags: bool = setting(
-        False, FLAG, "Add a column in_<name> of 0 and 1 for each domain.", hashed=True
+        False,
+        FLAG,
+        "For each domain, add a column in_<name>: 1 inside it, 0 outside, before priority.",
+        hashed=True,
     )
     uncertain: bool = setting(
         False,
         FLAG,
-        "Add a column of 0 and 1: 1 where rounding may have decided the winding number of an open "
-        "mesh.",
+        "Add a column that is 1 where rounding may have decided whether a row is inside an open "
+        "mesh, otherwise 0.",
         hashed=True,
     )
     rule: Rule = setting(
         "parity",
         one_of(get_args(Rule)),
-        "Which points are inside: those with an odd number of walls above (parity), or with a "
-        "winding number other than 0 (winding).",
+        "Points are inside if an odd number of walls lies above them (parity), or if their "
+        "winding number is not 0 (winding).",
         hashed=True,
     )
-    allow_open: bool = setting(False, FLAG, "Label with meshes that are not closed.", hashed=True)
-    # A job has the hashes of the meshes as they were welded.
+    allow_open: bool = setting(
+        False, FLAG, "Also label with meshes that are not closed.", hashed=True
+    )
+    # The job's hash covers the welded meshes.
     weld: float | None = setting(
         None,
         LENGTH,
-        "Join vertices of a mesh that are this close, and report how many moved.",
+        "Join vertices of a mesh that are at most this far apart, such as 0.001, and report how "
+        "many moved.",
         hashed=False,
         metavar="TOLERANCE",
     )
     allow_disjoint: bool = setting(
-        False, FLAG, "Label even if no domain meets the rows.", hashed=False
+        False,
+        FLAG,
+        "Write labels even if no row is in any domain; otherwise this is an error.",
+        hashed=False,
     )
     # Counts are stored with the parts of a dataset.
     count_on_wall: bool = setting(
@@ -106,15 +116,15 @@ class LabelSettings(LabelDefaults):
     samples: bool = setting(
         False,
         FLAG,
-        "The rows are samples or composites, as for `geodomain flag`: they fill no model that "
-        "solids could leave or fit badly.",
+        "The rows are samples or composites, as for `geodomain flag`, not blocks of a model: "
+        "checks of how solids fit the model are left out.",
         hashed=True,
         option=False,
     )
     backend: BackendName = setting(
         "auto",
         one_of(get_args(BackendName), toml_only=True),
-        "Where to compute; every backend gives the same answers.",
+        "Where to compute; all backends give the same labels.",
         hashed=False,
     )
     threads: int | None = setting(
@@ -126,7 +136,7 @@ class LabelSettings(LabelDefaults):
     )
 
     def __post_init__(self) -> None:
-        """Refuse values that do not exist, and settings that contradict each other."""
+        """Refuse invalid values, and settings that contradict each other."""
         try:
             require_values(self)
         except DomainError as error:
@@ -137,26 +147,28 @@ class LabelSettings(LabelDefaults):
         elif self.samples and (self.proportions or self.by == "majority"):
             message = "proportions= and by= are for blocks with sizes, which samples do not have"
         elif self.leaky is not None and not self.allow_open:
-            message = "leaky= needs allow_open=True: it labels rows at the holes of open meshes"
+            message = (
+                "leaky= needs allow_open=True, because it labels rows at the holes of open meshes"
+            )
         elif self.replace:
             for name in ("flags", "uncertain", "proportions"):
                 if getattr(self, name):
                     message = (
-                        f"replace=True rewrites one column, and {name}= adds others: do without "
-                        "one of the two, or put the labels in a column of their own with column="
+                        f"replace=True overwrites one column, but {name}= adds more columns: use "
+                        "only one of the two, or write the labels to a new column with column="
                     )
         if message:
             raise ValueError(message)
 
     def over(self, domains: Domains) -> LabelSettings:
-        """Return the settings with what the domains say where the caller said nothing.
+        """Return the settings, completed by those of the domains.
 
-        Samples have no shares, whatever the domains say.
+        Samples have no proportions, whatever the domains set.
 
         Raises
         ------
         DomainError
-            For percent without proportions, for lines where nothing is measured, and where the
+            If percent is set without proportions, or lines although nothing is measured, or the
             domains contradict the caller.
         """
         asked = LabelDefaults() if self.samples else domains
@@ -170,65 +182,67 @@ class LabelSettings(LabelDefaults):
             raise DomainError(str(error)) from None
         message = ""
         if self.percent and found.proportions is None:
-            message = "percent= writes the columns of proportions= from 0 to 100: give both"
+            message = "percent= needs proportions=: it writes their columns from 0 to 100"
         elif self.lines is not None and not found.measures:
-            message = "lines= cuts blocks for proportions= or by='majority': give one of them too"
+            message = (
+                "lines= only has an effect with proportions= or by='majority': add one of them"
+            )
         if message:
             raise DomainError(message)
         return found
 
     def refuse_unused(self, domains: Domains) -> None:
-        """Refuse domains that say how shares are written or measured where none are.
+        """Refuse domains that set how proportions are written or measured if none are.
 
         Raises
         ------
         DomainError
-            For percent without proportions, and for lines where nothing is measured.
+            If percent is set without proportions, or lines although nothing is measured.
         """
         message = ""
         if self.samples:
             return
         if self.percent and self.proportions is None:
             message = (
-                "percent of the domains writes the columns of proportions from 0 to 100: give "
-                "proportions too, beside it or as proportions="
+                "percent in the domain list needs proportions: set proportions there too, or "
+                "give proportions="
             )
-        # By the centroid after all is a choice, not a slip.
+        # An explicit by centroid is a choice, not a mistake.
         elif domains.lines is not None and domains.by != "majority" and not self.measures:
             message = (
-                "lines of the domains cuts blocks for proportions or for majority: give one of "
-                "them too, beside it or as proportions= or by='majority'"
+                "lines in the domain list only has an effect with proportions or majority: set "
+                "one of them there too, or give proportions= or by='majority'"
             )
         if message:
             raise DomainError(message)
 
     @property
     def by_order(self) -> bool:
-        """Whether shares by the domains' order are needed."""
+        """Whether proportions by domain order are needed."""
         return self.proportions == "priority" or self.by == "majority"
 
     @property
     def measures(self) -> bool:
-        """Whether any shares of blocks are needed."""
+        """Whether any proportions are needed."""
         return self.proportions is not None or self.by_order
 
     @property
     def line_count(self) -> int:
-        """The root of the number of lines in a block that is cut along lines."""
+        """Square root of the number of lines in a block that is cut along lines."""
         return self.lines or LINES
 
     @property
     def rest(self) -> tuple[str, str, str, str]:
-        """The labels of blocks in no domain, without coordinates, by a hole, beyond a surface."""
+        """Labels of blocks in no domain, without coordinates, at a hole, beyond a surface."""
         lost = self.unassigned or ""
         return self.background or "", lost, lost if self.leaky is None else self.leaky, lost
 
     def share_column(self, name: str) -> str:
-        """Return the name of the column with the shares of a domain."""
+        """Return the name of the column with the proportions of a domain."""
         return f"{'pct' if self.percent else 'prop'}_{name}".lower()
 
 
-# --- The keywords of functions, for a type checker: a test compares them with the fields.
+# --- Keywords of functions, for type checkers; a test compares them with the fields.
 
 
 class PointKeywords(TypedDict, total=False):
@@ -243,7 +257,7 @@ class PointKeywords(TypedDict, total=False):
 
 
 class WriteKeywords(PointKeywords, total=False):
-    """The settings of functions that write a column of labels."""
+    """Settings of functions that write a column of labels."""
 
     column: str
     weld: float | None
@@ -257,7 +271,7 @@ class SubblockKeywords(WriteKeywords, TableKeywords, total=False):
 
 
 class LabelKeywords(WriteKeywords, total=False):
-    """The settings that hold for every file of a block model."""
+    """Settings of labelling any block-model file."""
 
     replace: bool
     codes: bool
@@ -268,11 +282,11 @@ class LabelKeywords(WriteKeywords, total=False):
 
 
 class ArrayKeywords(PointKeywords, NumberKeywords, total=False):
-    """The keywords of `label_points` and its kin, and how columns of conditions are read."""
+    """Keywords of `label_points` and similar functions, and of reading columns."""
 
 
 class DatasetKeywords(LabelKeywords, TableKeywords, total=False):
-    """The keywords of `label_dataset`, and how its files are read."""
+    """Keywords of `label_dataset`, including how its files are read."""
 
 
 class FileKeywords(DatasetKeywords, total=False):

@@ -1,4 +1,4 @@
-"""The frame in which blocks are boxes along the axes; meshes are turned into it, in float64."""
+"""Pieces of blocks along vertical lines, in the local frame in which blocks are axis-aligned."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SQUARE, _UPRIGHT = 1e-9, 1e-12
 
 
 class ModelFrame(NamedTuple):
-    """The directions of the blocks' edges, and the place in the world that is 0, 0, 0 in them.
+    """Local frame of a model: directions of the block edges, and the world position of its origin.
 
     Attributes
     ----------
     axes : (3, 3) float64
-        A row each.
+        Directions in rows.
     origin : (3,) float64
-        Near the meshes, so that differences round little.
+        World origin of the frame, near the meshes to keep rounding small.
     """
 
     axes: Floats
@@ -38,21 +38,21 @@ class ModelFrame(NamedTuple):
 
     @property
     def is_world(self) -> bool:
-        """Whether blocks lie along the axes of the world."""
+        """Whether blocks are aligned with the world axes."""
         return bool((self.axes == np.eye(3)).all())
 
     def local(self, points: Floats) -> Floats:
-        """Return world coordinates, (n, 3), in this frame."""
+        """Convert world coordinates, (n, 3), to this frame."""
         if self.is_world:
             return points
         return turned(points, self.axes, (0.0, 0.0, 0.0), self.origin.tolist())
 
     def world(self, points: Floats) -> Floats:
-        """Return coordinates of this frame, (n, 3), in the world."""
+        """Convert coordinates of this frame, (n, 3), to world coordinates."""
         return points if self.is_world else turned(points, self.axes.T, self.origin.tolist())
 
     def mesh(self, mesh: Mesh) -> Mesh:
-        """Return a mesh of the world in this frame."""
+        """Convert a mesh from world coordinates to this frame."""
         if self.is_world:
             return mesh
         vertices = np.ascontiguousarray(self.local(mesh.vertices))
@@ -60,48 +60,52 @@ class ModelFrame(NamedTuple):
 
 
 def model_frame(axes: Floats, origin: Floats, *, has_surfaces: bool, name: str) -> ModelFrame:
-    """Return the frame of a model, whose blocks' edges have these directions.
+    """Return the frame of a model whose block edges have these directions.
 
     Raises
     ------
     TableError
-        For blocks that are no boxes, and, where there are surfaces, for blocks that are tilted:
-        above is then not along their edges.
+        If blocks are not boxes; or if there are surfaces and the blocks are tilted, because
+        "above" is then not along their edges.
     """
     if not np.abs(axes @ axes.T - np.eye(3)).max() <= _SQUARE:
-        message = f"{name}: the blocks' edges are not at right angles, so that they have no shares"
+        message = (
+            f"{name}: the block edges are not at right angles, so block proportions "
+            "cannot be computed"
+        )
         raise TableError(message)
     if has_surfaces and not np.abs(axes[2] - (0.0, 0.0, 1.0)).max() <= _UPRIGHT:
         message = (
-            f"{name} is tilted about x or y, and above and below are along the vertical: shares "
-            "of such blocks are measured inside solids only"
+            f"{name} is tilted about x or y, and its block proportions can only be computed "
+            "inside solids, not above or below surfaces"
         )
         raise TableError(message)
     return ModelFrame(axes, origin)
 
 
-# --- BlockPieces of blocks, on one side of every wireframe each, as the rules of domains ask them.
+# --- Pieces of blocks, each on one side of every wireframe; domain rules treat them like blocks.
 
 Places = NDArray[np.intp]
-# Of places (n, 2): for a solid 1 inside, and 0; for a surface its crossings above and below.
+# States of positions (n, 2): for a solid 1 inside, and 0; for a surface its crossings above and
+# below.
 States = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A solid or a surface that parts blocks.
+    """A solid or surface that divides blocks.
 
     Attributes
     ----------
     source : Shell or TiledSurface
-        What the rules of domains know it by.
+        Mesh or surface used by the domain rules.
     shares : Shares
-        Of blocks inside it, or below.
+        Volumes of blocks inside or below it.
     box : (2, 3) float64
-        In the frame of the blocks; that of a surface has no ends along z.
+        Box in the frame of the blocks; unbounded along z for a surface.
     name : str
     extended : bool
-        Whether a domain takes it for as high as its rim beyond its footprint.
+        Whether a domain extends it beyond its footprint at the height of its rim.
     """
 
     source: Shell | TiledSurface
@@ -111,7 +115,7 @@ class Body:
     extended: bool = False
 
     def states_at(self, points: Floats) -> States:
-        """Return the states of places in the world."""
+        """Return the states of world positions."""
         if isinstance(self.source, TiledSurface):
             return sum(
                 (locator.count_sides(points) for locator in self.source.locators),
@@ -121,19 +125,19 @@ class Body:
         return _solid(inside)
 
     def states_along(self, above: NDArray[np.int32], signs: States, below: States) -> States:
-        """Return the states of places by the crossings above, their signs, and those below."""
+        """Return the states of positions from the crossings above, their signs, and those below."""
         if isinstance(self.source, TiledSurface):
             return np.stack([above, below], axis=1).astype(np.int32)
         return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
 
     def within(self, states: States) -> Bools:
-        """Return which states are inside, or below."""
+        """Return the mask of states that are inside, or below."""
         if isinstance(self.source, TiledSurface):
             return np.asarray(sides_of(states) == BELOW)
         return np.asarray(states[:, 0] != 0)
 
 
-# Inside or below, and the other side: of solids and surfaces.
+# A state inside or below, and one on the other side: for solids and surfaces.
 WITHIN, WITHOUT = (1, 0), (0, 1)
 
 
@@ -143,24 +147,24 @@ def _solid(inside: Bools) -> States:
 
 @dataclass(frozen=True, eq=False)
 class BlockPieces:
-    """Parts of blocks, and how they lie to wireframes.
+    """Pieces of blocks, and their positions relative to wireframes.
 
     Attributes
     ----------
     block : (m,) intp
-        The block that each is of.
+        Block of each piece.
     share : (m,) float64
-        Of the block, 0 to 1.
+        Fraction of the block, 0 to 1.
     points : (m, 3) float64
-        A place in each, in the world.
+        World position of a point in each piece.
     states : sequence of (Body, States)
-        Of all the wireframes near.
+        States for all nearby wireframes.
     box : (2, 3) float64
-        In the world, around all the blocks.
+        World box around all the blocks.
     extended : dict of int to (m,) int8
-        By the id of a surface, the sides of the pieces beyond its footprint, where known.
+        By id of a surface: sides of the pieces beyond its footprint, if known.
     sample : (m,) intp, optional
-        Of pieces of lines, which of several samples their line is in, from 0.
+        For pieces of lines: the sample of the line, from 0.
     """
 
     block: Places
@@ -172,15 +176,15 @@ class BlockPieces:
     sample: Places | None = None
 
     def chunk(self) -> AnsweredChunk:
-        """Return the pieces as the rules of domains ask blocks."""
+        """Return the pieces as a chunk of blocks for the domain rules."""
         return AnsweredChunk(self)
 
     def of(self, body: Body) -> States:
-        """Return the states of a wireframe that is near."""
+        """Return the states for a nearby wireframe."""
         return next(states for one, states in self.states if one is body)
 
     def taken(self, rows: Places) -> BlockPieces:
-        """Return some of the pieces, as copies."""
+        """Return copies of some pieces."""
         return BlockPieces(
             self.block[rows],
             self.share[rows],
@@ -193,7 +197,7 @@ class BlockPieces:
 
 
 class AnsweredChunk(BlockChunk):
-    """Places whose answers are known."""
+    """A chunk of positions with known answers."""
 
     doubles = False
 
@@ -208,20 +212,20 @@ class AnsweredChunk(BlockChunk):
                 self.members[id(body.source.locator), body.source.rule] = states[:, 0] != 0
 
 
-# --- Surfaces beyond their footprint, at the height of the nearest place of their rim.
+# --- Surfaces extended beyond their footprint, at the height of the nearest rim point.
 
 
 def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats) -> Bools:
-    """Return which blocks a surface may enter if they are beyond its footprint, (n,).
+    """Return the mask of blocks, (n,), that an extended surface may enter.
 
-    By the heights of all that can be nearest to a place of a block's plan: no other is entered.
+    The test uses the heights of every rim point that can be nearest to a block's plan.
 
     Parameters
     ----------
     surface : TiledSurface
-        With a rim.
+        Surface with a rim.
     frame : ModelFrame
-        Of the blocks; upright.
+        Frame of the blocks; not tilted.
     lows, highs : (n, 3) float64
         Corners of the blocks in their frame.
     """
@@ -237,21 +241,21 @@ def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs
 def heights_along(
     surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats, lines: int, wanted: Bools
 ) -> Floats:
-    """Return how high over the floors of blocks their lines meet a surface beyond its footprint.
+    """Return the height above block floors at which lines meet an extended surface.
 
     Parameters
     ----------
     surface, frame, lows, highs
         As in `may_be_entered`.
     lines : int
-        The root of their number in a block.
+        Square root of the number of lines in a block.
     wanted : (n * lines * lines,) bool
-        The lines that miss the surface.
+        Lines that miss the surface itself.
 
     Returns
     -------
     (n * lines * lines,) float64
-        NaN of the others.
+        NaN for the other lines.
     """
     found = np.full((len(lows), lines * lines), np.nan)
     rows = np.flatnonzero(wanted.reshape(found.shape).any(axis=1))
@@ -266,50 +270,50 @@ def heights_along(
 
 
 def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
-    """Return the sides of places, as heights over the same floors; below where none is known."""
+    """Return the sides of positions, as heights over the same floors; below if unknown."""
     return np.where(places >= heights, ABOVE, BELOW).astype(np.int8)
 
 
 def _plans(lows: Floats, highs: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the different plans of blocks, low and high x, y, and which one each block has."""
+    """Return the distinct plans of blocks, low and high x, y, and the plan of each block."""
     corners = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)
     plans, which = np.unique(corners, axis=0, return_inverse=True)
     return plans, which.reshape(-1)
 
 
 def _around(plans: Floats) -> tuple[Floats, Floats]:
-    """Return the middles of plans, and how far they reach, or a little more."""
+    """Return the centres of plans, and a radius that covers them."""
     side = plans[:, 2:] - plans[:, :2]
     return plans[:, :2] + side / 2, np.sqrt((side * side).sum(axis=1)) * (0.5 * (1 + 1e-9))
 
 
 def _in_world(frame: ModelFrame, places: Floats) -> Floats:
-    """Return places of the plan, (n, 2), in the world."""
+    """Convert plan positions, (n, 2), to world coordinates."""
     level = np.concatenate([places, np.zeros((len(places), 1))], axis=1)
     return np.ascontiguousarray(frame.world(level)[:, :2])
 
 
 def _base(frame: ModelFrame) -> float:
-    """Return what is 0 of an upright frame's heights, in the world."""
+    """Return the world height of an upright frame's zero."""
     return 0.0 if frame.is_world else float(frame.origin[2])
 
 
-# --- Pieces of lines, weighed so that each wireframe has its exact share of each block.
+# --- Weights of line pieces, fitted so that each wireframe has its exact share of each block.
 
-# Wireframes of a block that are fitted; the first in the order of the domains.
+# Largest number of wireframes fitted in a block; the first in domain order.
 MOST_FITTED = 6
 _SWEEPS, _ENOUGH = 200, 1e-13
 
 
 class Fitted(NamedTuple):
-    """Pieces after fitting: the ones that were there, and copies as if elsewhere.
+    """Fitted pieces: the original ones, and copies on the other side of wireframes.
 
     Attributes
     ----------
     piece : (m,) intp
-        Which piece each is a copy of.
+        Original piece of each.
     flipped : (m,) intp
-        Bits of the wireframes of the block that a copy is on the other side of.
+        Bits of the wireframes for which a copy is on the other side.
     weight : (m,) float64
     """
 
@@ -319,19 +323,19 @@ class Fitted(NamedTuple):
 
 
 def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitted:
-    """Weigh pieces so that the wireframes of each group have their shares.
+    """Weigh pieces so that each wireframe has its share in each group.
 
     Parameters
     ----------
     group : (m,) intp
         The block of each piece.
     weight : (m,) float64
-        Adds up to 1 in each group.
+        Weights, which add up to 1 in each group.
     pattern : (m,) intp
         Bits of the wireframes that a piece is inside.
     shares : (g, s) float64
-        Of each wireframe in each group; NaN where it is not known. The first is met exactly, even
-        where others cannot be met too.
+        Share of each wireframe in each group; NaN if unknown. The first one is met exactly, even
+        if the others cannot be.
     """
     groups, slots = shares.shape
     cells = 1 << slots
@@ -359,7 +363,7 @@ def _halves(table: Floats, slot: int) -> tuple[Floats, Floats]:
 
 
 def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
-    """Return the cells with wireframes that are on one side of all lines, and bits of these."""
+    """Return the cells, copied for wireframes with all lines on one side, and the bits."""
     table, missed = counted.copy(), np.zeros(len(counted), np.intp)
     for slot in range(shares.shape[1]):
         share = shares[:, slot]
@@ -373,9 +377,10 @@ def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
 
 
 def rake(table: Floats, shares: Floats) -> None:
-    """Scale the cells of each group, (g, 2**s), until each wireframe has its share, the first last.
+    """Scale the cells of each group, (g, 2**s), until each wireframe has its share.
 
-    A wireframe without a cell inside, or without one outside, is left as it is.
+    The first wireframe is scaled last. A wireframe without a cell inside, or without one outside,
+    is skipped.
     """
     for _ in range(_SWEEPS):
         worst = 0.0
@@ -392,14 +397,15 @@ def rake(table: Floats, shares: Floats) -> None:
             return
 
 
-# --- Blocks along vertical lines, cut wherever a wireframe is: exact in z, sampled in plan alone.
+# --- Blocks along vertical lines, cut at every wireframe: exact in z, sampled only in plan.
 
-# Every sixth line is well spread too: six times the golden section is far from all short ratios.
+# Every sixth line is also well distributed: six times the golden section is far from all simple
+# ratios.
 SAMPLES = 6
 
 
 class _Cuts(NamedTuple):
-    """What the lines cross of one body: counts (lines, 4), and crossings in their order."""
+    """Crossings of the lines with one body: counts (lines, 4), and crossings in order."""
 
     counts: States
     line: Places
@@ -408,7 +414,7 @@ class _Cuts(NamedTuple):
 
     @property
     def is_off(self) -> Bools:
-        """Which lines cross nothing, in the blocks, over or under them."""
+        """The lines that cross nothing in, over or under the blocks."""
         above, _, within, below = self.counts.T
         return np.asarray((above | within | below) == 0)
 
@@ -416,20 +422,20 @@ class _Cuts(NamedTuple):
 def pieces_along_lines(
     bodies: Sequence[Body], frame: ModelFrame, lows: Floats, highs: Floats, lines: int, box: Floats
 ) -> BlockPieces:
-    """Cut blocks along lines times lines vertical lines each, where `line_places` has them.
+    """Cut blocks along lines x lines vertical lines each, placed by `line_places`.
 
     Parameters
     ----------
     bodies : sequence of Body
-        Everything that may cut them.
+        All bodies that may cut the blocks.
     frame : ModelFrame
-        Of the blocks.
+        Frame of the blocks.
     lows, highs : (n, 3) float64
         Corners of the blocks in their frame.
     lines : int
-        The root of their number.
+        Square root of the number of lines in a block.
     box : (2, 3) float64
-        Around the blocks, in the world.
+        World box around the blocks.
 
     Returns
     -------
@@ -452,7 +458,7 @@ def pieces_along_lines(
     sign = np.concatenate([np.empty(0, np.int8), *(cuts.sign for cuts in found)])
     order = np.lexsort((-height, line))
     owner, line, height, sign = owner[order], line[order], height[order], sign[order]
-    # The piece under a cut: there is one more on each line than cuts.
+    # The piece under a cut: each line has one more piece than cuts.
     under = np.arange(len(line)) + line + 1
     of_line = np.repeat(np.arange(count), 1 + np.bincount(line, minlength=count))
     block = of_line // (lines * lines)
@@ -475,7 +481,7 @@ def pieces_along_lines(
 
 
 def sample_count(lines: int) -> int:
-    """Return into how many samples lines are parted, to see how far these differ."""
+    """Return the number of samples into which lines are divided for error estimates."""
     return min(SAMPLES, lines * lines // 2)
 
 
@@ -485,7 +491,7 @@ def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
 
 
 def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
-    """Return where lines meet an extended surface inside of their blocks."""
+    """Return where lines meet an extended surface inside their blocks."""
     roof = np.repeat(roofs, len(heights) // len(roofs)) if len(roofs) else roofs
     line = np.flatnonzero((heights > 0) & (heights < roof))
     return _Cuts(np.empty((0, 4), np.int32), line, heights[line], np.zeros(len(line), np.int8))
@@ -494,7 +500,7 @@ def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
 def _states(
     body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
 ) -> States:
-    """Return the states of all pieces, by the cuts above each of them."""
+    """Return the states of all pieces, from the cuts above each of them."""
     steps, signs = np.zeros((2, len(of_line)), np.int32)
     steps[under], signs[under] = 1, sign
     first = np.flatnonzero(np.diff(of_line, prepend=-1))
@@ -504,14 +510,14 @@ def _states(
 
 
 def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray[np.int32]:
-    """Sum along each line, from its first piece on, which has none."""
+    """Return cumulative sums along each line, starting at 0 for its first piece."""
     total = np.cumsum(values, dtype=np.int64)
     found: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
     return found
 
 
 def _middles(lows: Floats, highs: Floats, lines: int, of_line: Places, height: Floats) -> Floats:
-    """Return the middles of the pieces, in the frame of the blocks."""
+    """Return the midpoints of the pieces in the frame of the blocks."""
     block, place = of_line // (lines * lines), of_line % (lines * lines)
     points = np.empty((len(block), 3), order="F")
     for axis, part in enumerate(line_places(lines)[place].T):

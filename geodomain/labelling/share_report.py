@@ -1,4 +1,4 @@
-"""What shares of blocks add up to, chunk by chunk, and how far off those along lines may be."""
+"""Sums of block proportions, error estimates for shares along lines, and their warnings."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import SAMPLES
 from geodomain.volumes.block_shares import by_lines
 
-# Shares by volume are wrong by less than so much of a block that is cut.
+# Error bound of shares by volume, as a fraction of a cut block.
 ROUNDING = 1e-9
 
 
 class ShareTally:
-    """Volumes by shares, and counts of how shares were found; one thread adds.
+    """Volumes from proportions, and counts of how proportions were computed; one thread adds.
 
     Parameters
     ----------
     count : int
-        Domains and layers, k.
+        Number of domains and layers, k.
 
     Attributes
     ----------
     volumes : (k,) float64
-        By shares, in cubed units of the file.
+        Volumes from proportions, in cubed units of the file.
     entered, by_lines : int
-        Blocks that a wireframe enters, and those of them that went along lines.
+        Blocks that a wireframe enters, and how many of them were cut along lines.
     crossed : dict of str to int
-        Blocks along lines because triangles of one mesh cross or fold, by its name.
+        Blocks cut along lines because triangles of a mesh cross or fold, by mesh name.
     lost : (k,) int64
-        Blocks without a share of a domain by itself, beyond a surface's footprint.
+        Blocks without a proportion for a domain on its own, outside a surface's footprint.
     beyond : int
-        Blocks of which a part has no label, by the domains' order, for the same reason.
+        Blocks with an unlabelled part, by domain order, for the same reason.
     moved : int
-        Blocks whose label by majority is not that of their centroid.
+        Blocks whose majority label differs from that of the centroid.
     worst : float
-        The largest estimated error of one share.
+        Largest estimated error of a share.
     turned, by_itself : bool
-        Whether meshes were turned into the frame of the blocks; whether volumes are those of each
-        domain by itself, not by their order.
+        Whether meshes were rotated to the frame of the blocks; whether volumes are of each domain
+        on its own, not by domain order.
     """
 
     def __init__(self, count: int) -> None:
@@ -59,17 +59,17 @@ class ShareTally:
 
     @property
     def errors(self) -> Floats:
-        """Return the estimated error of each volume, (k,), with what rounding may be."""
+        """Return the estimated error of each volume, (k,), including rounding."""
         lines = np.sqrt((self._off**2).max(axis=0) + self._unseen)
         return np.asarray(lines + ROUNDING * self._cut)
 
     def add_cut(self, targets: range, shares: Floats, volumes: Floats) -> None:
-        """Add the volumes of blocks that are cut, (n,), with the shares of w targets, (n, w)."""
+        """Add n cut blocks: shares in w targets, (n, w), and block volumes, (n,)."""
         cut = (shares > 0) & (shares < 1)
         self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
 
     def see(self, off: Floats, unseen: Floats) -> None:
-        """Remember the largest error of shares."""
+        """Update the largest error of shares."""
         for error in (off, unseen):
             self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
@@ -81,44 +81,44 @@ class ShareTally:
         targets : range
             w of them.
         off : (s, n, w) float64
-            How far samples of lines are from all of them. They err alike in many blocks, or not:
-            so each is added up with its sign.
+            Difference between each sample of lines and all lines. Samples may err in the same
+            direction in many blocks, so differences are added with their sign.
         unseen : (n, w) float64
-            What lines may miss, which is different in each block.
+            Share that lines may miss; independent between blocks.
         volumes : (n,) float64
-            Of the blocks.
+            Volumes of the blocks.
         """
         span = slice(targets.start, targets.stop)
         self._off[: len(off), span] += (off * volumes[:, None]).sum(axis=1)
         self._unseen[span] += ((unseen * volumes[:, None]) ** 2).sum(axis=0)
 
 
-# --- What a labelling says of shares: for its summary, and as sentences of warning.
+# --- Proportions in the summary, and their warnings.
 
 
 @dataclass(frozen=True)
 class ShareSummary:
-    """How shares of blocks were found.
+    """How block proportions were computed.
 
     Attributes
     ----------
     proportions : {"itself", "priority"}, optional
-        Which were written; see `label_file`.
+        Proportions that were written; see `label_file`.
     percent : bool
-        From 0 to 100.
+        Whether they are from 0 to 100.
     by : {"centroid", "majority"}
-        What labelled the blocks.
+        How blocks were labelled.
     lines : int
-        The root of the number of vertical lines in a block.
+        Square root of the number of vertical lines in a block.
     entered, by_lines : int
-        Blocks that a wireframe enters, and those of them that went along lines.
+        Blocks that a wireframe enters, and how many of them were cut along lines.
     beyond : int
-        Blocks of which a part has no label, beyond the footprint of a surface.
+        Blocks with an unlabelled part outside the footprint of a surface.
     moved : int
-        Blocks whose label by majority is not that of their centroid.
+        Blocks whose majority label differs from that of the centroid.
     estimated_error : float
-        The largest of one share along lines, 0 to 1: how far the share by a sixth of the lines
-        is from it.
+        Largest estimated error of a share along lines, 0 to 1: its difference from the share by a
+        sixth of the lines.
     """
 
     proportions: str | None
@@ -132,12 +132,12 @@ class ShareSummary:
     estimated_error: float
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return one line of text."""
         said = f"shares: wireframes enter {_blocks(self.entered)}"
         if self.by_lines:
             said += (
-                f", {self.by_lines:,} of them along {self.lines} x {self.lines} lines: shares "
-                f"there are wrong by at most {self.estimated_error:.2g} (estimated)"
+                f", {self.by_lines:,} of them cut along {self.lines} x {self.lines} lines: "
+                f"proportions there are wrong by at most {self.estimated_error:.2g} (estimated)"
             )
         if self.by == "majority":
             said += f"; majority changed the label of {_blocks(self.moved)}"
@@ -160,18 +160,18 @@ def share_summary(settings: LabelSettings, tally: ShareTally) -> ShareSummary:
 
 
 def share_notes(tally: ShareTally) -> Iterator[str]:
-    """Yield what need not be wrong, and should be known."""
+    """Yield remarks that are not warnings."""
     if tally.turned:
         yield (
-            "for shares the wireframes were turned into the frame of the blocks, in float64: "
-            "their coordinates are rounded there"
+            "for proportions the wireframes were rotated to the frame of the blocks in float64, "
+            "which rounds their coordinates"
         )
 
 
 def share_warnings(
     settings: LabelSettings, tally: ShareTally, targets: Sequence[DomainOrLayer]
 ) -> Iterator[str]:
-    """Yield a sentence for everything that a geologist should know of the shares."""
+    """Yield warnings about proportions."""
     for name, count in tally.crossed.items():
         yield by_lines(name, count, settings.line_count)
     for target, lost in zip(targets, tally.lost.tolist(), strict=True):
@@ -184,7 +184,8 @@ def share_warnings(
     if tally.beyond:
         yield (
             f"{_blocks(tally.beyond)} {'lies' if tally.beyond == 1 else 'lie'} partly or wholly "
-            "outside the footprint of a surface: what is beyond it is unassigned, in no share"
+            "outside the footprint of a surface: the part outside is unassigned and in no "
+            "proportion"
         )
 
 

@@ -1,4 +1,4 @@
-"""Shares of blocks inside each domain by itself, and by the rules that label them."""
+"""Measures proportions of blocks: in each domain on its own, and by the rules that label them."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from geodomain.tables.frames import Frame
 from geodomain.tables.rotation import require_known_turn
 
 _TOGETHER = 1 << 16  # blocks
-# Shares this close are equal, where the largest labels a block: about what one is wrong by.
+# Tolerance for equal shares in majority labels: about the error of a share.
 EQUAL = 1e-9
 
 
 class MeasuredBlocks(NamedTuple):
-    """What was measured of some blocks.
+    """Results for some blocks.
 
     Attributes
     ----------
     shares : (k, n) float64, or (0, n)
-        Of each domain; NaN where it is not known.
+        Proportion in each domain; NaN if unknown.
     codes : (n,) int32
-        The labels, as in `Verdict`.
+        Labels as in `Verdict`.
     """
 
     shares: Floats
@@ -55,26 +55,26 @@ class MeasuredBlocks(NamedTuple):
 
 
 class Sharer:
-    """Measures blocks as they are labelled, chunk after chunk.
+    """Measures proportions of blocks as they are labelled, chunk by chunk.
 
     Parameters
     ----------
     labeller : Labeller
         The domains and their rules.
     frame : ModelFrame
-        In which the blocks are boxes.
+        Frame in which the blocks are axis-aligned boxes.
     settings : LabelSettings
-        What is asked.
+        Settings of the labelling.
 
     Attributes
     ----------
     tally : ShareTally
-        What all the shares add up to.
+        Sums of all shares.
 
     Raises
     ------
     MeshError
-        For wireframes that leave no shares: see `BodyShelf`.
+        If wireframes allow no proportions: see `BodyShelf`.
     """
 
     def __init__(self, labeller: Labeller, frame: ModelFrame, settings: LabelSettings) -> None:
@@ -95,9 +95,9 @@ class Sharer:
         allowed: Sequence[Bools | None] | None = None,
         labelled: Bools | None = None,
     ) -> MeasuredBlocks:
-        """Measure blocks that were labelled by their centroids; arguments as `Labeller.judge` has.
+        """Measure blocks that are labelled by centroids; arguments as in `Labeller.judge`.
 
-        A block without a size, or a centroid, has no shares, and keeps its label.
+        A block without a size or centroid has no proportions and keeps its label.
         """
         wanted = self._count if self.settings.proportions is not None else 0
         shares, codes = np.full((wanted, len(points)), np.nan), verdict.codes.copy()
@@ -145,7 +145,7 @@ class Sharer:
     def _parting(
         self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
     ) -> Parting:
-        """Part blocks; the body of the domain that comes first in the order is the first."""
+        """Part blocks; the body of the domain with the highest priority comes first."""
         unique = list(dict.fromkeys(bodies))
         if self._labeller.domains.order == "last":
             unique.reverse()
@@ -155,7 +155,7 @@ class Sharer:
     def _measure_unit(
         self, asked: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
     ) -> None:
-        """Write the shares of one domain by itself, or of the layers of one stack."""
+        """Write the shares of a domain on its own, or of the layers of a stack."""
         evaluation = self._labeller.evaluations[unit]
         targets, width = self._targets_of(unit), evaluation.width
         met = None if asked.allowed is None else asked.allowed[unit]
@@ -180,7 +180,7 @@ class Sharer:
         self._add(asked, found, known, targets)
 
     def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Floats:
-        """Return the share of every label, by its code."""
+        """Return the share of every label, by code."""
         codes, usable = self._count + REST, asked.blocks.usable
         found = np.zeros((len(usable), codes))
         whole = np.flatnonzero(parting.untouched)
@@ -204,7 +204,7 @@ class Sharer:
         *,
         adds: bool = True,
     ) -> None:
-        """Remember what shares along lines may be wrong by, and add it to that of volumes."""
+        """Record the error of shares along lines, and add it to that of volumes."""
         if some.off is None or some.unseen is None:
             return
         here = known[some.rows]
@@ -226,7 +226,7 @@ class Sharer:
         return range(first, first + self._labeller.evaluations[unit].width)
 
     def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
-        """Label blocks by the largest share, of equal ones by the first in rank."""
+        """Label blocks by the largest share; of equal shares, the first in rank wins."""
         ranked = shares[rows][:, self._rank]
         best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
         self.tally.moved += int((best != codes[rows]).sum())
@@ -234,7 +234,7 @@ class Sharer:
 
 
 def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
-    """Return the frame of blocks whose edges have these directions; see `model_frame`."""
+    """Return the frame of blocks with these edge directions; see `model_frame`."""
     low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.meshes]).reshape(-1, 3)[0]
     solid = all(isinstance(one, SolidEvaluation) for one in labeller.evaluations)
     return model_frame(
@@ -243,7 +243,7 @@ def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
 
 
 def _ranked(labeller: Labeller) -> NDArray[np.int32]:
-    """Return the codes of all labels, the one that wins first: domains before what has none."""
+    """Return the codes of all labels in rank order: domains before labels of other blocks."""
     domains, count = labeller.domains, len(labeller.targets)
     layers = range(len(domains), count)
     if domains.order == "first":
@@ -256,7 +256,7 @@ def _ranked(labeller: Labeller) -> NDArray[np.int32]:
     return np.array([*order, *rest], np.int32)
 
 
-# --- Shares and labels of blocks that are arrays in memory.
+# --- Proportions and labels of blocks in memory.
 
 # Blocks at a time.
 _PART = 1 << 18
@@ -274,7 +274,7 @@ def measure_blocks(
     name: str,
     index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """Return shares of each domain, (k, n), and labels as codes, a part at a time.
+    """Return proportions in each domain, (k, n), and labels as codes, computed in parts.
 
     Parameters
     ----------
@@ -285,25 +285,25 @@ def measure_blocks(
     domains, settings, labelled
         As `Sharer` has them.
     column : callable
-        Gives the columns of conditions.
+        Returns the columns of conditions.
     name : str
-        What messages call the blocks.
+        Name of the blocks in messages.
     index : Labeller, optional
-        Of the same domains, where there is one already.
+        Existing index of the same domains.
 
     Raises
     ------
     TableError
-        For blocks without sizes, and for ones that are turned where nothing says so.
+        If blocks have no sizes, or are rotated although no rotation is given.
 
     Warns
     -----
     GeodomainWarning
-        As `label_file` for shares, and for centroids that look like those of a rotated model.
+        As `label_file` for proportions, and if centroids look like those of a rotated model.
     """
     if sizes is None:
         message = (
-            f"{name} has no sizes of blocks, whose shares are asked for: name their columns with "
+            f"{name} has no block sizes, which proportions need: name the size columns with "
             "dx=, dy= and dz="
         )
         raise TableError(message)

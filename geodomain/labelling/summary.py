@@ -1,4 +1,4 @@
-"""The summary of a labelling, as values, JSON and a text table."""
+"""Summary of a labelling: values, JSON and a text table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodomain.labelling.share_report import ShareSummary, ShareTally, share_not
 from geodomain.labelling.warnings import notes, tally_warnings
 from geodomain.mesh.mesh import Mesh
 
-# So many overlaps are read; the other ones are data.
+# Largest number of overlaps shown as text; JSON lists all.
 _MOST_PAIRS = 50
 
 
@@ -31,25 +31,25 @@ class Part:
     Attributes
     ----------
     name : str
-        The domain, or background, unassigned, leaking, beyond, kept.
+        Name of the domain, or background, unassigned, leaking, beyond, kept.
     label : str
-        The label of its blocks.
+        Label of its blocks.
     blocks : int
         Number of blocks with this label, after priority.
     share : float
-        Their share of all blocks, 0 to 1.
+        Fraction of all blocks, 0 to 1.
     volume : float, optional
-        Their volume in cubed units of the file, if block sizes are known.
+        Volume in cubed units of the file, if block sizes are known.
     own_blocks, own_volume : optional
-        Blocks and volume of the domain by itself, before priority.
+        Blocks and volume of the domain on its own, before priority.
     wireframe_volume : float, optional
         Volume of the solid's meshes, if it can be compared with `own_volume`.
     code : int, optional
-        The domain's code.
+        Code of the domain.
     proportion_volume, proportion_error : float, optional
-        Volume by shares of blocks, where they were measured: of the domain by itself where its
-        proportions are, else by the domains' order; and its error, as it is estimated from blocks
-        along lines, and 1e-9 of the blocks that the domain cuts, for rounding.
+        Volume from block proportions, if measured: of the domain on its own or by domain order, as
+        the proportions are; and its estimated error: that of blocks cut along lines, plus 1e-9 of
+        the cut blocks for rounding.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Part:
 
 
 class Overlap(TypedDict):
-    """Two solids that share blocks: how many, and their volume where it is known."""
+    """Two solids that share blocks: number of blocks, and volume if known."""
 
     solids: list[str]
     blocks: int
@@ -74,7 +74,7 @@ class Overlap(TypedDict):
 
 
 class Folded(TypedDict):
-    """A surface that vertical lines cross more than once: in how many columns, and blocks."""
+    """A surface that vertical lines cross more than once: number of columns and blocks."""
 
     surface: str
     columns: int
@@ -90,10 +90,10 @@ class Summary:
     rows : int
         Number of blocks.
     domains : tuple of Part
-        The domains and layers in their order.
+        Domains and layers in order.
     background, unassigned, leaking, beyond, kept : Part
-        Blocks outside every domain; without coordinates; above or below a hole; outside the
-        footprint of a surface; and with the label that they had before.
+        Blocks outside every domain; without coordinates; above or below a gap in an open mesh;
+        outside the footprint of a surface; with their existing label.
     overlaps : tuple of dict
         Pairs of ``solids`` that share blocks: the number of ``blocks``, and their ``volume``.
     folded : tuple of dict
@@ -104,21 +104,21 @@ class Summary:
     on_wall : int, optional
         Blocks exactly on a wireframe, if they were counted.
     seconds, rows_per_second : float
-        How long it took, reading and writing included.
+        Run time including reading and writing, and rows per second.
     backend, backend_reason : str
-        Where it was computed, and why there.
+        Backend that computed the labels, and the reason.
     columns : tuple of str
-        The new columns.
+        New columns.
     output : str, optional
-        The file that was written.
+        File that was written.
     welds : tuple of Weld
-        What welding changed, mesh by mesh.
+        Changes by welding, mesh by mesh.
     warnings : tuple of str
-        Everything that was warned of.
+        All warnings.
     notes : tuple of str
-        What need not be wrong: domains without a block, solids that leave the model.
+        Remarks that are not warnings: domains without a block, solids that leave the model.
     shares : ShareSummary, optional
-        How shares of blocks were found, where they were measured.
+        How block proportions were computed, if they were.
     """
 
     rows: int
@@ -148,7 +148,7 @@ class Summary:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return everything as lines of text."""
+        """Return the summary as lines of text."""
         return as_table(self)
 
     def __repr__(self) -> str:
@@ -164,7 +164,7 @@ class Summary:
 
 
 def as_table(summary: Summary) -> str:
-    """Lay the summary out as lines to read."""
+    """Return the summary as lines of text."""
     return in_lines([*text_table(_rows(summary)), *_notes(summary)])
 
 
@@ -184,7 +184,7 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 
 def _volumes(summary: Summary) -> dict[str, str]:
-    """Return the columns of volumes, and which attribute of a part each shows."""
+    """Return the volume columns, and the attribute of a part that each shows."""
     first, own = {"volume": "volume"}, {"before priority": "own_volume"}
     measured = {"by proportion": "proportion_volume", "error": "proportion_error"}
     shares = measured if summary.shares else {}
@@ -217,14 +217,14 @@ def _notes(summary: Summary) -> list[str]:
 
 
 def _written(output: str | None) -> list[str]:
-    """Return a line with the file, or that there is none; standard output needs none."""
+    """Return a line that names the file or says that none was written; none for standard output."""
     if output == STANDARD:
         return []
     return ["no file was written" if output is None else f"wrote {output}"]
 
 
 def _overlaps(pairs: Sequence[Overlap]) -> list[str]:
-    """Return a line for each pair; of very many, for those that share most blocks."""
+    """Return one line per overlapping pair; if there are very many, only the largest overlaps."""
     if len(pairs) <= _MOST_PAIRS:
         return [_overlap(pair) for pair in pairs]
     largest = sorted(pairs, key=lambda pair: -pair["blocks"])[:_MOST_PAIRS]
@@ -242,7 +242,7 @@ def _overlap(pair: Overlap) -> str:
 def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:
     """Format one row of the table, with some of its volumes."""
     name = part.name if solid else f"({part.name})"
-    # The label is said only where it is not the name: background and the like.
+    # The label is shown only if it differs from the name, as for background.
     shown = f"{name} {part.label}" if part.label and not solid else name
     cells = [shown, f"{part.blocks:,}", f"{part.share:.2%}"]
     return cells + [_volume(getattr(part, name)) for name in volumes]
@@ -259,7 +259,7 @@ def _volume(volume: float | None) -> str:
 
 
 class _Own(TypedDict, total=False):
-    """Fields of `Part` for a solid by itself."""
+    """Fields of `Part` for a solid on its own."""
 
     own_blocks: int
     own_volume: float | None
@@ -286,22 +286,22 @@ def summarise(
     Parameters
     ----------
     labeller : Labeller
-        Whose solids were asked.
+        The labeller that was used.
     tally : Tally
-        What was counted.
+        Counts of the labelling.
     settings : LabelSettings
-        With the labels of blocks that no solid surely has.
+        Settings, with the labels of blocks outside all domains.
     seconds : float
-        How long it took.
+        Run time.
     columns, output, welds, warnings : optional
-        What else there is to report.
+        Further content of the summary.
     earlier : sequence of str
         Notes to put before those on the domains.
 
     Returns
     -------
     Summary
-        Its warnings are those given, then what else the counts give cause for.
+        Its warnings are `warnings`, followed by those that the counts show.
     """
     solids = labeller.targets
     *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, settings)
@@ -353,7 +353,7 @@ def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSetti
 
 
 def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
-    """Return blocks and volume of a solid by itself, and its wireframe's volume if comparable."""
+    """Return blocks and volume of a solid on its own, and its wireframe's volume if comparable."""
     sized = tally.sized and tally.rows > 0
     frames = solid.wireframes
     whole = sized and not tally.doubled[index] and tally.encloses(solid)
@@ -367,7 +367,7 @@ def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
 
 
 def _by_shares(index: int, shares: ShareTally | None) -> _Own:
-    """Return the volume of a domain by shares of blocks, and its estimated error."""
+    """Return the volume of a domain from block proportions, and its estimated error."""
     if shares is None:
         return {}
     return {
@@ -377,10 +377,10 @@ def _by_shares(index: int, shares: ShareTally | None) -> _Own:
 
 
 def mesh_volume(mesh: Mesh) -> float:
-    """Return the volume that a closed mesh encloses, in cubed units of its coordinates.
+    """Return the volume enclosed by a closed mesh, in cubed units of its coordinates.
 
-    The sum of signed tetrahedra, taken from the middle of the box: at mine coordinates a sum
-    from the origin would lose the volume in rounding.
+    It is the sum of signed tetrahedra from the centre of the box; at mine coordinates a sum from
+    the origin would lose the volume in rounding.
     """
     corners = (mesh.vertices - mesh.bounds.mean(axis=0))[mesh.triangles]
     cross = np.cross(corners[:, 1], corners[:, 2])

@@ -1,4 +1,4 @@
-"""How domains lie to a block model: which have no block, which leave it, which would fit turned."""
+"""Warnings and notes about domains and a block model, from positions and counts."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh, volume_beyond
 
 _SIDES = (("west side", "east side"), ("south side", "north side"), ("bottom", "top"))
-# Less of a solid's volume beyond a side is not worth a remark.
+# Fraction of a solid's volume beyond a side below which nothing is reported.
 _SHARE = 0.001
-# A side that faces the vertical within 45 degrees is the top or the bottom.
+# A side whose normal is within 45 degrees of vertical is the top or bottom.
 _UPRIGHT = math.sqrt(0.5)
-# Solids of whose boxes so much is in the model fit it. With axes exchanged they must have so many
-# times the blocks, and not only a few.
+# Solids with at least this fraction of their boxes in the model fit it. With exchanged axes they
+# must contain this many times the blocks, and more than a few.
 _FITS, _MORE, _FEWEST = 0.9, 1.3, 20
-# Each of so many domains has a sentence of its own; of more the first few are named in one.
+# Up to this many domains get a sentence each; more are reported together, with the first few names.
 _MOST_NAMED, _NAMED = 20, 5
 
 
 def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
-    """Yield a warning for solids and surfaces that lie apart from the blocks, (2, 3) their box."""
+    """Yield a warning for solids and surfaces that do not meet the box (2, 3) of the blocks."""
     lost = [solid.name for solid in apart(domains.targets, bounds)]
     if len(lost) > _MOST_NAMED:
         yield f"{_named(lost)} do not meet the block model: no block is in them"
@@ -55,7 +55,7 @@ def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
 
 
 def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
-    """Yield a warning for surfaces with all blocks on one side because of a likely mistake."""
+    """Yield a warning for surfaces that probably by mistake have all blocks on one side."""
     tiles = [(one.name, one.meshes) for one in domains.domains if one.is_surface]
     tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
     for title, meshes in tiles:
@@ -75,21 +75,22 @@ def exchanged_axes(
     sample: Floats,
     count_inside: Callable[[Floats], Sequence[int]],
 ) -> Iterator[str]:
-    """Yield a warning if the solids leave the model, and would fit better with axes exchanged.
+    """Yield a warning if the solids leave the model but would fit better with axes exchanged.
 
-    Their boxes must fit no worse, each of them, and must have far more of the blocks: some are
-    labelled again, at exchanged places. Not for samples, which may lie anywhere.
+    With axes exchanged, every box must fit at least as well, and the solids must contain far more
+    blocks; this is tested by labelling a sample at exchanged coordinates. Samples are not tested,
+    because they may lie anywhere.
 
     Parameters
     ----------
     domains : Domains
-        Only the solids are looked at.
+        Domains; only solids are used.
     bounds : (2, 3) float64
         Box of the blocks.
     sample : (n, 3) float64
-        Some of the centroids.
+        Sample of the centroids.
     count_inside : callable
-        Gives, for points, how many each of the solids has, in their order.
+        Returns the number of given points in each solid, in order.
     """
     boxes = [d.bounds for d in domains if d.is_solid]
     if not boxes or np.isnan(bounds).any() or not all(meet(box, bounds) for box in boxes):
@@ -114,9 +115,9 @@ def exchanged_axes(
 
 
 def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[str]:
-    """Yield what need not be wrong, and should be known: no warnings.
+    """Yield remarks that are not warnings.
 
-    Solids may leave the box of samples as they like.
+    Samples have no remark about solids that leave their box.
     """
     rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
     if not rows:
@@ -136,13 +137,14 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         last = divmod(int(tally.overlaps.pairs[-1]), tally.overlaps.targets)
         names = [domains.targets[index].name for index in last]
         yield (
-            f"more than {MOST_PAIRS:,} pairs of domains share blocks: those of the first domains "
-            f"are counted, up to {names[0]} with {names[1]}, and other pairs are not"
+            f"more than {MOST_PAIRS:,} pairs of domains share blocks: only pairs up to "
+            f"{names[0]} with {names[1]} are counted"
         )
     if tally.turned_apart and not samples:
         yield (
-            "the parts of the model are not all turned alike, or some are too small to show how: "
-            "what of a solid leaves the model is measured by its box along the axes of the world"
+            "the parts of the model have different rotations, or some are too small to show "
+            "theirs: the volumes of solids outside the model are measured by its box along the "
+            "world axes"
         )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
@@ -153,7 +155,7 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
 def _many_empty(
     targets: Sequence[DomainOrLayer], tally: Tally, empty: Sequence[int]
 ) -> Iterator[str]:
-    """Say together that many domains label no block, with the names of a few."""
+    """Report together that many domains label no block, naming the first few."""
     without = [targets[index].name for index in empty if not tally.own_blocks[index]]
     taken = [targets[index].name for index in empty if tally.own_blocks[index]]
     if without:
@@ -164,14 +166,14 @@ def _many_empty(
 
 
 def _named(names: Sequence[str]) -> str:
-    """Name a few of many domains, and count them."""
+    """Name a few of many domains, with their number."""
     if len(names) <= _NAMED:
         return _listed(names)
     return f"{len(names):,} domains ({', '.join(names[:_NAMED])}, ...)"
 
 
 def _empty(target: Domain | Layer, own: int) -> str:
-    """Say that a domain labels no block, and whether it has any by itself."""
+    """Report that a domain labels no block, and how many it contains on its own."""
     what = (
         f"layer {target.name} of {target.stack.title}"
         if isinstance(target, Layer)
@@ -179,11 +181,11 @@ def _empty(target: Domain | Layer, own: int) -> str:
     )
     if not own:
         return f"{what} has no block"
-    return f"{what} labels no block: other domains take all {own:,} that it has by itself"
+    return f"{what} labels no block: other domains take all {own:,} blocks inside it"
 
 
 def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
-    """Say how much of a closed solid lies beyond which sides of the model, along its own axes."""
+    """Report how much of a closed solid lies beyond each side of the model."""
     if not (mesh.is_closed and mesh.is_balanced):
         return
     own, model = tally.along(mesh), tally.box
@@ -203,11 +205,11 @@ def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
                 said.append(f"{share} beyond its {_side(tally, axis, end)}")
     if said:
         what = "block model" if tally.sized else "box of the centroids (block sizes are not known)"
-        yield f"{mesh.name} of {name} leaves the {what}: of its volume {_listed(said)}"
+        yield f"{mesh.name} of {name} extends beyond the {what}: of its volume {_listed(said)}"
 
 
 def _side(tally: Tally, axis: int, end: int) -> str:
-    """Name a side of the model; sides of a turned one by the direction that they face."""
+    """Name a side of the model; sides of a rotated one by the direction that they face."""
     if not tally.is_turned:
         return _SIDES[axis][end]
     east, north, up = tally.axes[axis] if end else -tally.axes[axis]
@@ -218,40 +220,40 @@ def _side(tally: Tally, axis: int, end: int) -> str:
 
 
 def _six_digits(volume: float) -> str:
-    """Format a volume by six digits, and zeros after them: 15,334,200,000."""
+    """Format a volume with six significant digits: 15,334,200,000."""
     return f"{float(f'{volume:.6g}'):,.15g}"
 
 
 def _listed(said: Sequence[str]) -> str:
-    """Join phrases by commas and a last "and"."""
+    """Join phrases with commas and a last "and"."""
     *most, last = said
     return f"{', '.join(most)} and {last}" if most else last
 
 
 # --- Warnings that follow from the counts of a labelling, one sentence each.
 
-# A regular model can miss its wireframe's volume by about so much; more deserves a look.
+# A regular model may differ from its wireframe's volume by about this much; more is reported.
 _VOLUME_TOLERANCE = 0.02
 
 
 class Volumes(Protocol):
-    """The volume of a domain by itself."""
+    """The volumes of one domain on its own."""
 
     @property
     def own_volume(self) -> float | None:
-        """Return the volume of its blocks."""
+        """The volume of its blocks."""
 
     @property
     def proportion_volume(self) -> float | None:
-        """Return its volume by shares of blocks."""
+        """Its volume from block proportions."""
 
     @property
     def wireframe_volume(self) -> float | None:
-        """Return the volume of its solids."""
+        """The volume of its solids."""
 
 
 def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:
-    """Yield a warning for each count that a geologist should look at."""
+    """Yield a warning for each count that a geologist should check."""
     solids = domains.targets
     if tally.first_unsized is not None:
         yield _unsized(tally.unsized, *tally.first_unsized)
@@ -277,7 +279,7 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
 
 
 def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
-    """Describe the blocks that have no usable size."""
+    """Report the blocks without a usable size."""
     said = " x ".join(f"{size:.10g}" for size in sizes)
     return (
         f"{counted(count, 'block')} {'has' if count == 1 else 'have'} no usable size (above 0); "
@@ -287,12 +289,12 @@ def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
 
 
 def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
-    """Yield warnings of blocks for which a domain has no answer, or no certain one."""
+    """Yield warnings of blocks that a domain leaves undecided or uncertain."""
     if tally.leaking[index]:
         x, y, z = tally.first_leak[index]
         yield (
-            f"{name} is open and has no answer for {counted(tally.leaking[index], 'block')} above "
-            f"or below its holes, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
+            f"{name} is open and cannot decide {counted(tally.leaking[index], 'block')} above or "
+            f"below its holes, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
         )
     if tally.uncertain[index]:
         yield (
@@ -302,14 +304,14 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
 
 
 _EXTENDED = {
-    "unassigned": "unassigned there, which 'extend' can change",
-    "background": "not in this domain, as extend = 'background' says",
-    "nearest": "labelled as at the nearest place of the rim, as extend = 'nearest' says",
+    "unassigned": "unassigned there; 'extend' can change this",
+    "background": "not in this domain (extend = 'background')",
+    "nearest": "labelled as at the nearest point of the rim (extend = 'nearest')",
 }
 
 
 def _off_footprint(source: Domain | Stack, blocks: int) -> str:
-    """Describe how blocks outside a surface's footprint were labelled."""
+    """Report how blocks outside a surface's footprint were labelled."""
     title = source.title if isinstance(source, Stack) else source.name
     return (
         f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'} outside the footprint of a "
@@ -318,7 +320,7 @@ def _off_footprint(source: Domain | Stack, blocks: int) -> str:
 
 
 def _crossed(stack: Stack, blocks: int) -> str:
-    """Describe the blocks where surfaces of a stack cross."""
+    """Report the blocks where surfaces of a stack cross."""
     kept = "above the upper" if stack.rule == "erode" else "below the lower"
     return (
         f"{counted(blocks, 'block')} {'lies' if blocks == 1 else 'lie'} where surfaces of "
@@ -332,12 +334,12 @@ def _off(name: str, part: float) -> Iterator[str]:
     if abs(part) > _VOLUME_TOLERANCE:
         yield (
             f"the blocks in {name} have {abs(part):.1%} {'more' if part > 0 else 'less'} "
-            "volume than its wireframe: are they too large for it, or too few?"
+            "volume than its wireframe: check whether the blocks are too large or some are missing"
         )
 
 
 def _folded(name: str, folds: Folds) -> str:
-    """Describe where a surface is not single-valued."""
+    """Report where a surface is not single-valued."""
     x, y = folds.first
     more = "" if len(folds.columns) < MOST_COLUMNS else " or more"
     return (
@@ -347,7 +349,7 @@ def _folded(name: str, folds: Folds) -> str:
 
 
 def _doubled(solid: DomainOrLayer, blocks: int) -> str:
-    """Describe the blocks that are in more than one shell of a solid."""
+    """Report the blocks that are in more than one shell of a solid."""
     said = f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
     if isinstance(solid, Domain) and len(solid.meshes) > 1:
         return f"{said} in more than one shell of {solid.name}, whose parts overlap"
@@ -357,7 +359,7 @@ def _doubled(solid: DomainOrLayer, blocks: int) -> str:
     )
 
 
-# --- Warnings about blocks in memory and domains: those of a file, without its counts.
+# --- Warnings about blocks in memory: those of a file, without counts.
 
 
 def warn_of_blocks(
@@ -370,22 +372,22 @@ def warn_of_blocks(
     reach: bool = False,
     axes: Floats | None = None,
 ) -> None:
-    """Warn of what `label_file` would: domains apart from the blocks, exchanged axes.
+    """Warn, as `label_file` does, of domains apart from the blocks and of exchanged axes.
 
     Parameters
     ----------
     points, sizes : (n, 3) float64
-        Of the blocks; without sizes they may be samples, and lie anywhere.
+        Centroids and sizes of the blocks; without sizes they may be samples, which lie anywhere.
     domains : Domains
-        What they were labelled by.
+        Domains of the labelling.
     whole : bool
-        Whether these are all the blocks, which some domain should meet.
+        Whether these are all blocks, so that some domain should meet them.
     settings : LabelSettings
-        As for `Labeller`; a second look is on the CPU.
+        As for `Labeller`; the test of exchanged axes runs on the CPU.
     reach : bool
-        Whether a domain meets blocks that it enters, however their centroids lie.
+        Whether a domain also meets blocks that it enters without containing a centroid.
     axes : (3, 3) float64, optional
-        Directions of the blocks' edges, a row each, where they are not those of the world.
+        Directions of the block edges in rows, if they differ from the world axes.
     """
     bounds = _bounds(points)
     if reach and sizes is not None:
@@ -413,7 +415,7 @@ def warn_of_blocks(
 
 
 def _bounds(points: Floats) -> Floats:
-    """Return the box of the finite points, (2, 3), NaN where there is none."""
+    """Return the box of the finite points, (2, 3), NaN if there are none."""
     bounds = np.array([points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)])
     if not np.isfinite(bounds).all():
         points = points[np.isfinite(points).all(axis=1)]

@@ -1,6 +1,6 @@
-"""Labels and counts of all cells of a lattice at once, by the bits of closed solids about them.
+"""Labels and counts of a whole lattice of cells, computed from bits of closed solids.
 
-No block has coordinates of its own here: what is known of an axis is known of all its cells.
+Block coordinates are never formed: the three axes describe all cells.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from geodomain.query.lattice import Axes, label_bits
 
 Codes = NDArray[np.uint8]
 
-# Layers of a word of bits, and bytes of bools that are held at a time.
+# Layers in a word of bits; bytes of bools held at a time.
 _WORD, _HELD = 64, 1 << 25
 _MOST_CODES = 255
 
@@ -38,10 +38,10 @@ def label_whole(
     flags: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Codes] | None:
-    """Label all cells of an even lattice where every domain is of closed solids by parity.
+    """Label all cells of an even lattice if every domain consists of closed solids by parity.
 
-    The labels and what is counted are those of one block after the other; volumes are the number
-    of cells times the volume of one.
+    Labels and counts are the same as those of block-by-block labelling; volumes are the number of
+    cells times the volume of one.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ def label_whole(
     labeller : Labeller
         The domains.
     tally : Tally
-        Takes the counts.
+        Receives the counts.
     flags : bool
-        Whether to tell for each domain which cells are in it.
+        Whether to return a mask for each domain.
     progress : callable
-        Called with what is done and its total.
+        Called with the amount done and the total.
 
     Returns
     -------
     list of (n,) uint8
-        Codes as in `Verdict`, then 0 and 1 for each domain with `flags`, in the order of the
-        cells. None where cells must be asked for one by one, and nothing was counted.
+        Codes as in `Verdict`, then 0 and 1 for each domain if `flags`, in cell order. None if
+        cells must be labelled one by one; then nothing was counted.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
     if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
@@ -96,7 +96,7 @@ def label_whole(
 
 
 def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
-    """Return the solids of each domain; None where bits do not tell all of their answers."""
+    """Return the solids of each domain; None if bits do not determine all answers."""
     if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
     found = []
@@ -112,12 +112,12 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
 
 
 class Inside(NamedTuple):
-    """Some cells of a slab, and which of them are inside.
+    """A range of cells in a slab, with a mask of those inside.
 
     Attributes
     ----------
     z, y, x : Span
-        Which cells, z from the slab's first layer on.
+        Ranges of cells; z is relative to the slab's first layer.
     cells : (z, y, x) bool
     """
 
@@ -128,11 +128,11 @@ class Inside(NamedTuple):
 
     @property
     def place(self) -> tuple[slice[int, int], slice[int, int], slice[int, int]]:
-        """Give the part of a slab that the cells are."""
+        """The slices of the range within a slab."""
         return slice(*self.z), slice(*self.y), slice(*self.x)
 
     def shared(self, other: Inside) -> int:
-        """Count the cells that are inside both."""
+        """Count the cells inside both."""
         z, y, x = (
             Span(max(one.first, two.first), min(one.end, two.end))
             for one, two in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
@@ -156,11 +156,11 @@ class _Part(NamedTuple):
     Attributes
     ----------
     x, y, z : Span
-        Which cells; the first in z is the first of a word of layers.
+        Ranges of cells; z starts at the first layer of a word.
     bits : (nx, ny, words) uint64
-        Along z, 1 inside.
+        Bits along z, 1 inside.
     threads : int
-        How many spread them.
+        Threads that expand the bits.
     """
 
     x: Span
@@ -170,7 +170,7 @@ class _Part(NamedTuple):
     threads: int
 
     def inside(self, slab: Span) -> Inside | None:
-        """Return the cells of some layers, none of which lie in two words."""
+        """Return the cells of some layers that lie in one word."""
         low, high = max(slab.first, self.z.first), min(slab.end, self.z.end)
         if low >= high or not self.bits.size:
             return None
@@ -185,7 +185,7 @@ class _Part(NamedTuple):
 def _parts(
     lattice: EvenLattice, shells: Sequence[Shell], threads: int | None
 ) -> Mapping[int, _Part] | None:
-    """Return the cells near each mesh, by the id of its locator; None where that does not pay."""
+    """Return the cells near each mesh, by the id of its locator; None if that does not pay off."""
     given, parts, left = thread_count(threads), dict[int, _Part](), float(MOST_CELLS)
     for shell in shells:
         if id(shell.locator) in parts:
@@ -195,20 +195,20 @@ def _parts(
         near = zip(lattice.centres, (x, y, z), strict=True)
         axes = [axis[span.first : span.end] for axis, span in near]
         left -= cells_in_words(*map(len, axes))
-        # A triangle takes about as long as a cell that is asked for by itself.
+        # A triangle costs about as much as a single cell computed by itself.
         if left < 0 or len(shell.mesh.triangles) > lattice.count:
             return None
         locator = shell.locator
         try:
             bits = label_bits(locator.mesh, Axes(*axes), locator.backend, given, locator.index)
-        except PointError:  # which is to name the row
+        except PointError:  # so that the error names the row
             return None
         parts[id(locator)] = _Part(x, y, z, bits, given)
     return parts
 
 
 def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
-    """Return what is inside any mesh of a domain, and how many cells are in several."""
+    """Return the cells inside any mesh of a domain, and the number of cells in several."""
     if not invert and len(asked) < 2:
         return (asked[0] if asked else None), 0
     inside, doubled = np.zeros((2, *slab.shape), np.bool_)
@@ -223,7 +223,7 @@ def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Insid
 
 
 class _Counts:
-    """How many cells there are of each code, in each domain, and in two of them."""
+    """Numbers of cells of each code, in each domain, and in each pair of domains."""
 
     def __init__(self, solid: Sequence[bool]) -> None:
         domains, self._solid = len(solid), solid
@@ -262,7 +262,7 @@ class _Counts:
 
 
 def _meet(shape: tuple[int, ...], found: Mapping[int, Inside]) -> bool:
-    """Return whether some cell is in two domains."""
+    """Return whether any cell is in two domains."""
     times = np.zeros(shape, np.uint8)
     for one in found.values():
         there = times[one.place]

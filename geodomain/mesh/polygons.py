@@ -270,7 +270,8 @@ def _warn_of_resolution(faces: Faces, name: str) -> None:
     if resolution < COARSE:
         return
     message = (
-        f"{name} stores single precision, which at these coordinates is only good to"
-        f" {resolution:g} (in the unit of the file): export it in double precision, or as text"
+        f"{name} stores single precision, which is only accurate to"
+        f" {resolution:g} at these coordinates (in the unit of the file): export it in double"
+        " precision, or as text"
     )
     warn(message)

@@ -39,47 +39,47 @@ class Column(Protocol):
     rule: ColumnRule
 
     def present(self, *, number: bool = False) -> Bools:
-        """Tell the rows with a value: a cell that is neither empty nor a mark of missing values.
+        """Return the mask of rows with a value: not empty, and not marked as missing.
 
-        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        The text nan counts as a value, for example as a label; with `number` it counts as missing.
         """
 
     def among(self, texts: Sequence[str]) -> Bools:
-        """Tell the rows whose value is one of the texts, outer blanks left out."""
+        """Return the mask of rows whose value, without outer blanks, is one of the texts."""
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing; TableError where a cell is none.
+        """Return the values as numbers, NaN where missing; raise TableError for invalid cells.
 
-        With `words` texts that nobody takes for a number are NaN too.
+        With `words`, texts that cannot be numbers become NaN.
         """
 
     def loose_numbers(self) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing or no number: nothing is refused."""
+        """Return the values as numbers, with NaN where a value is missing or not a number."""
 
     def loses_digits(self) -> bool:
         """Tell whether a whole number, such as a long id, would lose digits as float64."""
 
     def tell(self, refused: Refused) -> None:
-        """Count the cells that `numbers` refuses."""
+        """Record the number of cells that `numbers` refused."""
 
     def below_detection(self) -> int:
-        """Count the texts below detection that `numbers` gives a value."""
+        """Return the number of texts below detection that `numbers` replaces by a value."""
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Give the different values as texts, and the place of each row's among them.
+        """Return the distinct values as texts, and the index of each row's value.
 
-        A missing value is an empty text. The texts begin with those that are `known`.
+        A missing value is an empty text. The texts begin with `known`.
         """
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
-        """Give the different texts as they are spelled, and the place of each row's among them."""
+        """Return the distinct texts exactly as written, and the index of each row's text."""
 
     def padded(self) -> Bools:
-        """Tell the rows whose text has blanks around it, which no other answer shows."""
+        """Return the mask of rows whose text has outer blanks, which other methods remove."""
 
 
 def with_policy(column: Column, below: BelowDetection | None) -> Column:
-    """Have a column read by a policy for values below detection, unless it has one already."""
+    """Apply a policy for values below detection, unless the column already has one."""
     if column.rule.below is None:
         column.rule = column.rule._replace(below=below)
     return column
@@ -104,24 +104,24 @@ class Condition:
     values: tuple[str | float, ...]
 
     def __str__(self) -> str:
-        """Say it as a list of domains does."""
+        """Return the condition as it is written in a list of domains."""
         values = [repr(value) for value in self.values]
         said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
         return f"{self.column} {self.operator} {said}"
 
     @property
     def orders(self) -> bool:
-        """Return whether the column is ordered along numbers."""
+        """Return whether the condition compares by order, that is, with numbers."""
         return self.operator in _ORDERS
 
     @property
     def is_signed(self) -> bool:
-        """Return whether it names negative numbers, or what is not above 0, as those to find."""
+        """Return whether it can be met by negative numbers."""
         lowest = min((value for value in self.values if not isinstance(value, str)), default=0.0)
         return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
 
     def holds(self, column: Column, grade: NDArray[np.float64] | None = None) -> Bools:
-        """Tell the rows that meet the condition; an order may be that of a `grade` as it counts."""
+        """Return the mask of rows that meet the condition; `grade` is the column as a grade."""
         if self.operator in _ORDERS:
             (limit,) = self.values
             with np.errstate(invalid="ignore"):
@@ -134,7 +134,7 @@ class Condition:
         return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
     def near_misses(self, column: Column) -> dict[str, int]:
-        """Count the rows by texts that equal a value of the condition but for case and blanks."""
+        """Count the texts that differ from a value of the condition only by case and blanks."""
         texts = {value for value in self.values if isinstance(value, str)}
         if not texts:
             return {}
@@ -149,7 +149,7 @@ class Condition:
         return {spellings[place]: int(counts[place]) for place in near}
 
     def _equal(self, column: Column) -> Bools:
-        """Tell the rows with one of the values."""
+        """Return the mask of rows with one of the values."""
         texts = [value for value in self.values if isinstance(value, str)]
         numbers = [value for value in self.values if not isinstance(value, str)]
         equal = np.zeros(len(column.present()), np.bool_)
@@ -161,28 +161,28 @@ class Condition:
 
 
 def folded(text: str) -> str:
-    """Return what texts have in common that differ by case and blanks alone."""
+    """Return a text without differences of case and blanks."""
     return " ".join(text.casefold().split())
 
 
 def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
-    """Return what a mapping of columns to values or comparisons says.
+    """Read conditions from a mapping of columns to values or comparisons.
 
     Parameters
     ----------
     given : mapping
-        To a text or number, which the column equals; to a list, one of which it equals; or
-        to a mapping of operators to such values.
+        Each column maps to a text or number that it must equal, to a list of allowed values, or to
+        a mapping of operators to such values.
 
     Returns
     -------
     tuple of Condition
-        All of them must hold.
+        Conditions that must all be met.
 
     Raises
     ------
     DomainError
-        For anything else, with what was expected.
+        If a condition is invalid; the message says what was expected.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
 
 
 def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
-    """Give what is wanted of a column by operator."""
+    """Return the comparisons of a column by operator."""
     if not isinstance(wanted, Mapping):
         return {"==": wanted}
     unknown = [sign for sign in wanted if sign not in _OPERATORS]
@@ -215,7 +215,7 @@ def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
 
 
 def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
-    """Give the values of a comparison, checked."""
+    """Return the values of a comparison after checking them."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     for one in values:
         number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
@@ -241,11 +241,11 @@ class ArrayColumn:
         Numbers, or texts with None or NaN where missing; masked values are missing. Bools are
         texts, True and False, which are no 1 and 0. Those of float32 mean their shortest decimals.
     name : str
-        What messages call it.
+        Name of the column in messages.
     rule : ColumnRule, optional
-        What its cells mean where it is used as numbers, and which are missing.
+        How its cells are read as numbers, and which values are missing.
     first : int or (n,) int
-        The number of the first row in its table, from 0, or of every row.
+        Row number in the table of the first row, from 0, or of every row.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class ArrayColumn:
             raise DomainError(message)
 
     def present(self, *, number: bool = False) -> Bools:
-        """Tell the rows with a value; with `number` the text nan is none."""
+        """Return the mask of rows with a value; with `number` the text nan is missing."""
         if self._numeric or number:
             known: Bools = self._cells[1] != Kind.MISSING
             return known
@@ -297,7 +297,7 @@ class ArrayColumn:
         return found
 
     def among(self, texts: Sequence[str]) -> Bools:
-        """Tell the rows whose value is one of the texts."""
+        """Return the mask of rows whose value is one of the texts."""
         if self._numeric:
             message = f"column {self._name!r} holds numbers; compare it with {texts[0]} unquoted"
             raise DomainError(message)
@@ -306,13 +306,13 @@ class ArrayColumn:
         return equal
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing; TableError where a cell is none."""
+        """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
         self.rule.require(kinds, self._said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing or no number."""
+        """Return the values as numbers, with NaN where a value is missing or not a number."""
         return self._values if self._numeric else self._cells[0]
 
     def loses_digits(self) -> bool:
@@ -320,11 +320,11 @@ class ArrayColumn:
         return self._is_long or any(map(loses_digits, self._texts))
 
     def tell(self, refused: Refused) -> None:
-        """Count the cells that `numbers` refuses."""
+        """Record the number of cells that `numbers` refused."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Count the texts below detection that `numbers` gives a value."""
+        """Return the number of texts below detection that `numbers` replaces by a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     @cached_property
@@ -335,18 +335,18 @@ class ArrayColumn:
         return read_texts(self._texts, self._codes, self.rule)
 
     def _said(self, row: int) -> str:
-        """Give what a row says."""
+        """Return the text of a row for a message."""
         if self._numeric:
             return _shortest(float(self._values[row]))
         return self._texts[int(self._codes[row])]
 
     def _where(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the position of a row for a message."""
         number = self._first + row if isinstance(self._first, int) else int(self._first[row])
         return f"row {number + 1:,}"
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Give the different values as texts, and the place of each row's among them."""
+        """Return the distinct values as texts, and the index of each row's value."""
         places = {text: place for place, text in enumerate(known)}
         said, codes = self._texts, self._codes
         if self._numeric:
@@ -360,23 +360,23 @@ class ArrayColumn:
         return list(places), here[codes]
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
-        """Give the different values as texts, and the place of each row's among them."""
+        """Return the distinct values as texts, and the index of each row's value."""
         return self.distinct()
 
     def padded(self) -> Bools:
-        """Tell the rows whose text has blanks around it."""
+        """Return the mask of rows whose text has outer blanks."""
         found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
         found[self._padded] = True
         return found
 
 
 def _shortest(value: float) -> str:
-    """Give a number as text, a whole one without a point."""
+    """Format a number as text; whole numbers have no decimal point."""
     return repr(value).removesuffix(".0")
 
 
 def _text(value: object) -> str:
-    """Give a value as text without outer blanks; nothing for None and NaN."""
+    """Format a value as text without outer blanks; empty for None and NaN."""
     if value is None or value != value:
         return ""
     return (value.decode() if isinstance(value, bytes) else str(value)).strip(BLANKS)

@@ -1,4 +1,4 @@
-"""Exact decimal numbers of a table's text, as whole units and parts of 10^-18."""
+"""Exact decimal numbers of a text table, stored as whole units and parts of 10^-18."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from geodomain.compute.native import core, thread_count
 from geodomain.tables.numbers import Resolution, numbered, steps
 
 PLACES = 18
-# A half and a share of what has no more decimals than this, and the half of that, are exact.
+# With at most this many decimals, a half, a fraction, and half of that are exact.
 MOST_DECIMALS = PLACES - 2
 _PARTS = 10**PLACES
 _LIMB = 10**9
-# What rounding adds to an amount that is shared: so many decimals, up to so many digits in all.
+# Decimals added when an amount is divided, up to this many digits in total.
 _MORE, _DIGITS = 6, 15
 NOT_PLAIN = 255
 
 
 @dataclass(frozen=True)
 class Decimals:
-    """Numbers as text has them; see `geodomain.tables.numbers.Numbers`.
+    """Exact decimal numbers; see `geodomain.tables.numbers.Numbers`.
 
     Attributes
     ----------
     whole, parts : (n,) int64
         Whole units, rounded down, and parts of 10^-18, from 0 up to 10^18.
     decimals : (n,) uint8
-        How many decimals are written at least.
+        Minimum number of decimals written.
     """
 
     whole: Ints
@@ -41,37 +41,37 @@ class Decimals:
     decimals: NDArray[np.uint8]
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of values."""
         return len(self.whole)
 
     def __add__(self, other: Decimals) -> Decimals:
-        """Add others, exactly."""
+        """Return the exact sums."""
         parts = self.parts + other.parts
         over = parts >= _PARTS
         whole = self.whole + other.whole + over
         return Decimals(whole, np.where(over, parts - _PARTS, parts), self.decimals)
 
     def __sub__(self, other: Decimals) -> Decimals:
-        """Take others away, exactly."""
+        """Return the exact differences."""
         parts = self.parts - other.parts
         under = parts < 0
         whole = self.whole - other.whole - under
         return Decimals(whole, np.where(under, parts + _PARTS, parts), self.decimals)
 
     def half(self) -> Decimals:
-        """Halve them; exactly, but for an odd last place of 18."""
+        """Return the halves; exact unless the 18th decimal is odd."""
         odd = self.whole & 1
         return Decimals(self.whole >> 1, (self.parts + odd * _PARTS) // 2, self.decimals)
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Decimals:
-        """Give some of them."""
+        """Return the values at some rows."""
         return Decimals(self.whole[rows], self.parts[rows], self.decimals[rows])
 
     def share(self, part: Ints, parts: Ints, start: Decimals, resolution: Resolution) -> Decimals:
-        """Give ``self * part / parts``, exactly where that ends within 17 decimals.
+        """Return ``self * part / parts``, exact if it ends within 17 decimals.
 
-        Elsewhere `start` and it are rounded to a multiple of the resolution. For numbers that are
-        not negative, and parts below 2^20.
+        Otherwise `start` plus the result is rounded to a multiple of the resolution. The numbers
+        must not be negative, and `parts` must be below 2^20.
         """
         whole, rest = np.divmod(self.whole * part, parts)
         high, low = np.divmod(self.parts, _LIMB)
@@ -88,14 +88,14 @@ class Decimals:
         return found
 
     def to_multiples(self, resolution: Resolution) -> Decimals:
-        """Give the multiples of a resolution next to them, halves upwards."""
+        """Round to multiples of a resolution, halves upwards."""
         one = 10**resolution.places
-        # Twice as many units tell a half from what is below it, whatever comes after.
+        # Doubling the units distinguishes a half from anything below it.
         doubled = self.whole * (2 * one) + self.parts // (_PARTS // one // 2)
         return self._units((doubled + resolution.units) // (2 * resolution.units), resolution)
 
     def rounded(self, values: Floats, resolution: Resolution) -> Decimals:
-        """Give the multiples of a resolution next to some values."""
+        """Round values to multiples of a resolution."""
         return self._units(np.rint(values / resolution.size).astype(np.int64), resolution)
 
     def _units(self, multiples: Ints, resolution: Resolution) -> Decimals:
@@ -104,7 +104,7 @@ class Decimals:
         return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
 
     def portion(self, share: Floats) -> Decimals:
-        """Give a share of each, 0 to 1, to six decimals more or 15 digits; of share 1 all of it."""
+        """Return a fraction of each, to six more decimals or 15 digits; exact for 1."""
         doubles = self.doubles()
         digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
         own = self.decimals.astype(np.int64)
@@ -120,7 +120,7 @@ class Decimals:
         )
 
     def summed(self, group: Ints, count: int) -> Decimals:
-        """Add those of each group up, exactly; up to 2^33 of them."""
+        """Return the exact sum of each group, for up to 2^33 numbers."""
         whole, high, low = np.zeros((3, count), np.int64)
         decimals = np.zeros(count, np.uint8)
         np.add.at(whole, group, self.whole)
@@ -132,19 +132,19 @@ class Decimals:
         return Decimals(whole, high % _LIMB * _LIMB + low % _LIMB, decimals)
 
     def followed(self, other: Decimals) -> Decimals:
-        """Put others behind."""
+        """Append other numbers."""
         both = ((self.whole, other.whole), (self.parts, other.parts))
         whole, parts = (np.concatenate(pair) for pair in both)
         return Decimals(whole, parts, np.concatenate([self.decimals, other.decimals]))
 
     def ranked(self, group: Ints) -> Ints:
-        """Give a number to each different value of a group, exactly."""
+        """Return a rank for each distinct value within its group."""
         order = np.lexsort([self.parts, self.whole, group])
         columns = (self.parts[order], self.whole[order], group[order])
         return numbered(order, np.logical_or.reduce([np.diff(each) != 0 for each in columns]))
 
     def doubles(self) -> Floats:
-        """Give the nearest float64 of each, as a reader of the text gives it."""
+        """Return the nearest float64 of each number, as parsing its text would give."""
         whole, parts = np.ascontiguousarray(self.whole), np.ascontiguousarray(self.parts)
         out = np.empty(len(whole))
         core().fixed_doubles(
@@ -159,7 +159,7 @@ class Decimals:
         return out
 
     def spelled(self, mark: bytes, *, quoted: bool) -> tuple[list[bytes], Ints]:
-        """Give the different numbers as text, and the place of each among them."""
+        """Return the distinct numbers as text, and the index of each row's text."""
         quote = b'"' if quoted else b""
         group = np.zeros(len(self), np.int64)
         place = self.ranked(group)
@@ -175,14 +175,14 @@ class Decimals:
         return texts, place
 
     def exact(self, row: int) -> Decimal:
-        """Give one of them as Python's Decimal."""
+        """Return one number as Python's Decimal."""
         with localcontext() as context:
             context.prec = 4 * PLACES
             return int(self.whole[row]) + Decimal(int(self.parts[row])).scaleb(-PLACES)
 
 
 def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimals:
-    """Read the cells at `places`, (n, 2) bytes of a text; `NOT_PLAIN` decimals for what is none."""
+    """Read the cells at byte positions (n, 2); `NOT_PLAIN` decimals mark invalid cells."""
     count = len(places)
     whole, parts = np.empty((2, count), np.int64)
     decimals = np.empty(count, np.uint8)
@@ -199,7 +199,7 @@ def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimal
 
 
 def repeated_decimal(said: str, count: int) -> Decimals:
-    """Give one number, which has at most 16 decimals, so many times."""
+    """Return one number, with at most 16 decimals, repeated `count` times."""
     text = np.frombuffer(said.encode(), np.uint8)
     found = read_decimals(text, np.array([[0, len(said)]], np.int64), b".")
     if found.decimals[0] == NOT_PLAIN:
@@ -208,14 +208,14 @@ def repeated_decimal(said: str, count: int) -> Decimals:
 
 
 def not_plain(found: Decimals) -> Iterator[int]:
-    """Give the rows whose cells were no plain decimals."""
+    """Return the rows whose cells were not plain decimals."""
     yield from np.flatnonzero(found.decimals == NOT_PLAIN).tolist()
 
 
 def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
-    """Put a number that was written in another way, such as 1e3, in its row; False if it cannot.
+    """Store a number written in another way, such as 1e3; return False if it does not fit.
 
-    It cannot with more than 18 digits on either side of the mark.
+    It does not fit if it has more than 18 digits on either side of the decimal mark.
     """
     with localcontext() as context:
         context.prec = 100

@@ -1,4 +1,4 @@
-"""Text of a table: encoding, rows and cells of its head, decimal marks."""
+"""Text of a table: encoding, rows and cells of its head, and decimal marks."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _FORMATS = (
     (b"<VTKFile", "a VTK file", "name it .vti, .vtr or .vtu, or "),
     (b"<?xml", "an XML file", "name it .vti, .vtr or .vtu if it is VTK's, or "),
 )
-# Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) are text.
+# Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) count as text.
 _CONTROLS = bytes({*range(1, 32)} - {*b"\t\n\f\r\x1a"})
 
 
 def require_text(head: bytes, name: str) -> None:
-    """Raise TableError unless `head`, the first bytes of the file `name`, is one-byte text.
+    """Raise TableError unless the first bytes of a file are text with one-byte ASCII.
 
-    UTF-8 and every encoding that keeps ASCII where it is are text; UTF-16 and UTF-32, NUL
-    bytes, control characters and the formats that people hand over by mistake are not.
+    UTF-8 and other encodings that keep ASCII are accepted. UTF-16, UTF-32, NUL bytes, control
+    characters and common other formats are refused.
     """
     if not head.removeprefix(UTF8_MARK).strip():
         message = f"{name} is empty: a table needs a header line and rows."
@@ -52,7 +52,7 @@ def require_text(head: bytes, name: str) -> None:
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """Name the encoding of two or four bytes a character, by its mark or by where NULs stand."""
+    """Return the name of a two-byte or four-byte encoding, from its mark or its NUL bytes."""
     for mark, what in _WIDE_MARKS:
         if head.startswith(mark):
             return what
@@ -77,14 +77,14 @@ def _require_no_control(head: bytes, name: str) -> None:
         )
         raise BinaryTableError(message)
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    # One stray control character in a comment cell is no reason to refuse a block model.
+    # A few control characters in a comment are no reason to refuse a block model.
     if controls * 500 > len(head):
         message = f"{name} is not text (it is full of control characters); export it as CSV."
         raise TableError(message)
 
 
 def count_line_ends(head: bytes, start: int, end: int) -> int:
-    """Count LF, CR LF and lone CR, each once, in a part of the head."""
+    """Count the line ends LF, CR LF and CR in part of the head."""
     ends = head.count(b"\n", start, end) + head.count(b"\r", start, end)
     return ends - head.count(b"\r\n", start, end)
 
@@ -100,19 +100,19 @@ _THOUSANDS = re.compile(
 )
 _MARKS = (_DECIMAL_COMMA, _DECIMAL_POINT)
 _NUMBER = re.compile(rf"[+-]?\d+(?:[eE][+-]?\d+)?|{'|'.join(mark.pattern for mark in _MARKS)}")
-# Thousands as well as three decimals.
+# Could be thousands or three decimals.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 
-# A block model has hundreds of columns; what has more is split at the wrong mark, or is no table.
+# Block models have hundreds of columns; more means the wrong delimiter, or no table.
 _MOST_CELLS = 10_000
 
-# Lines of nothing, all at once: a file may hold millions of them.
+# Skip blank lines all at once, because a file may have millions.
 _BLANK = re.compile(rb"(?: *(?:\r\n|[\r\n]))+")
 
 
 class Row(NamedTuple):
-    """One row of the head: its cells, and where its text stands.
+    """One row of the head: its cells and its position.
 
     Attributes
     ----------
@@ -135,24 +135,24 @@ class Row(NamedTuple):
 
 @cache
 def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
-    """Match one field: quoted from its first byte, or anything up to a delimiter or line end."""
+    """Return a pattern for one field, which may be quoted from its first byte."""
     stop = b"[^" + re.escape(delimiter) + rb"\r\n]*"
     return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
 
 
 @cache
 def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
-    """Match one field in which a quote is a byte like any other."""
+    """Return a pattern for one field in which quotes are ordinary bytes."""
     return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
 
 
 def split_rows(
     head: bytes, delimiter: bytes, start: int, *, whole: bool, name: str = "the table"
 ) -> Iterator[Row]:
-    """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
+    """Yield the rows of `head` from the offset `start`, except blank ones.
 
-    Lines end in LF, CR LF or a lone CR. Where `head` is not the `whole` file, a last row without
-    its line ending is left out too: the rest of it is unknown.
+    Lines end in LF, CR LF or CR. Unless `head` is the `whole` file, a last row without line end is
+    left out, because it may be incomplete.
     """
     line = 1 + count_line_ends(head, 0, start)
     while start < len(head):
@@ -162,7 +162,7 @@ def split_rows(
             start = blank.end()
             continue
         row = _one_row(head, delimiter, start, line, name)
-        # A CR that is the last byte may be half of a CR LF.
+        # A final CR may be the first half of a CR LF.
         last = row.end + 1 == len(head) and head[row.end :] == b"\r"
         if not whole and (row.following == row.end or last):
             return
@@ -173,8 +173,8 @@ def split_rows(
 
 
 def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) -> Row:
-    """Cut the row that begins at `start` into its cells."""
-    # A comment line is text to its end: a quote in it opens nothing.
+    """Split the row that begins at `start` into cells."""
+    # A quote in a comment line does not open a quoted field.
     comment = head[start : start + 1] == b"#"
     pattern = _plain_pattern(delimiter) if comment else _field_pattern(delimiter)
     cells: list[bytes] = []
@@ -210,12 +210,12 @@ def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
 
 
 def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
-    """Encode a new cell, quoted only where the dialect needs it.
+    """Encode a new cell, and quote it only if the dialect requires it.
 
     Raises
     ------
     TableError
-        Where `encoding` cannot say `text`.
+        If `encoding` cannot represent `text`.
     """
     try:
         cell = text.encode(encoding)
@@ -231,20 +231,20 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
 def decimal_mark(
     cells: Sequence[str], columns: Sequence[Sequence[str]], name: str, delimiter: bytes
 ) -> bytes | None:
-    """Return the decimal mark of `cells`, the coordinates of some rows; None if nothing shows it.
+    """Return the decimal mark of `cells`, the coordinates of some rows, or None if unknown.
 
-    A mark followed by three digits, as in 1,410, may part thousands. It is taken for a decimal
-    mark only beside a number that can be read in no other way, such as 0,5 or 12,25. Whole
-    coordinates show nothing; then the `columns` of those rows decide that hold numbers throughout,
-    unless commas part the fields. A column whose numbers may all be thousands does not decide:
-    its cells are refused where it is used.
+    A mark followed by three digits, as in 1,410, may separate thousands. It counts as a decimal
+    mark only if another number can be read in no other way, such as 0,5 or 12,25. If all
+    coordinates are whole, the numeric `columns` of those rows decide, unless commas separate the
+    fields. A column whose numbers may all have thousands separators does not decide; its cells are
+    refused when they are used.
 
     Raises
     ------
     TableError
-        Where coordinates have thousands separators, or both marks, or where all their marks may
-        be thousands separators and no other number shows that they are not. Where coordinates
-        are whole, and some of the other columns have decimal commas and some have points.
+        If coordinates have thousands separators or both marks, or if all their marks may be
+        thousands separators; or if coordinates are whole and other columns have both decimal
+        commas and points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
@@ -263,7 +263,7 @@ def decimal_mark(
 
 
 def _certain(cells: Iterable[str], example: str) -> bool:
-    """Return whether some number with the mark of the example can be read in one way only."""
+    """Return whether some number with the same mark can be read in only one way."""
     mark = _DECIMAL_COMMA if "," in example else _DECIMAL_POINT
     return any(mark.fullmatch(cell) and not _EITHER.fullmatch(cell) for cell in cells)
 
@@ -271,9 +271,9 @@ def _certain(cells: Iterable[str], example: str) -> bool:
 def _require_witness(
     example: str, columns: Sequence[Sequence[str]], name: str, delimiter: bytes
 ) -> None:
-    """Raise TableError if a coordinate such as 12,005 may have thousands.
+    """Raise TableError if a coordinate such as 12,005 may have thousands separators.
 
-    A point is taken for a decimal point unless another column shows decimal commas.
+    A point counts as a decimal point unless another column shows decimal commas.
     """
     numbers = [column for column in map(_numbers, columns) if column]
     mark = "," if "," in example else "."
@@ -300,13 +300,13 @@ def _require_witness(
 
 
 def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
-    """Return a number with a decimal comma and one with a point, "" where there is none."""
+    """Return a number with a decimal comma and one with a point, "" if there is none."""
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
     with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
     cells = [cell for column in numbers for cell in column]
     if with_comma and not _certain(cells, with_comma):
-        # Commas that may part thousands are no decimal commas beside points that cannot.
+        # Commas that may separate thousands are not decimal commas if points must be decimal.
         if not with_point or _certain(cells, with_point):
             return "", with_point
     elif not (with_comma and with_point):
@@ -320,26 +320,26 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
 
 
 def _numbers(column: Sequence[str]) -> list[str]:
-    """Give the cells of a column that have digits, if all of them are numbers, or nothing.
+    """Return the cells of a column that have digits, if all of them are numbers.
 
-    So dates, versions and lists of codes do not count; words such as NA do no harm.
+    Dates, versions and lists of codes therefore do not count; words such as NA are ignored.
     """
     cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
     return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []
 
 
 def may_have_decimal_commas(text: bytes) -> bool:
-    """Tell whether a comma stands beside a digit as a decimal comma may; a quick look."""
+    """Return whether a comma may be a decimal comma, by a quick test."""
     return re.search(rb"[0-9],[0-9]", text) is not None
 
 
 def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:
-    """Give the first cell that is all of a pattern, or nothing."""
+    """Return the first cell that matches a pattern completely, or ""."""
     return next((cell for cell in cells if pattern.fullmatch(cell)), "")
 
 
 def number(cell: str) -> float | None:
-    """Read a cell of the head as a number, whichever decimal mark it has, or give None."""
+    """Read a cell of the head as a number with either decimal mark, or return None."""
     try:
         return float(cell.replace(",", "."))
     except ValueError:

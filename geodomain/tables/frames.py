@@ -1,4 +1,4 @@
-"""From the coordinates of a block model to world centroids: corners, and rotated local frames."""
+"""From coordinates of a block model to world centroids: block corners and rotated frames."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Where = Callable[[int, int], str]
 
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620900")
 _DIGITS = 70
-# The plane that each axis turns, so that clockwise from the axis's positive end takes the second
-# to the first: about z, north to east.
+# Plane turned by each axis: clockwise from the axis's positive end, the second direction moves to
+# the first; about z, north to east.
 _PLANES: dict[Axis, tuple[int, int]] = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 
 
 @dataclass(frozen=True)
 class LocalFrame:
-    """A rotated frame in which a block model has its coordinates.
+    """A rotated frame for the coordinates of a block model.
 
-    The axes of the world are turned one after another, each about an axis of the frame as the
-    turns before have left it, to become those of the frame. A positive angle is clockwise for
-    who looks from the positive end of the axis towards the origin: ``("z", 30)`` turns the y axis
-    from north to azimuth 30. This is Datamine's convention: its help says of the process CDTRAN
-    that the axes are turned, of ROTORDER that angles are clockwise so seen, and of PROTOM that a
-    rotated model has its origin in both frames, X0.. in the world and XMORIG.. in its own.
+    The world axes are rotated one after another to become those of the frame; each rotation is
+    about an axis of the frame as left by the previous rotations. A positive angle is clockwise when
+    looking from the positive end of the axis to the origin: ``("z", 30)`` turns the y axis from
+    north to azimuth 30. This is Datamine's convention: its help says that CDTRAN rotates the axes,
+    that angles in ROTORDER are clockwise in this sense, and that a rotated model from PROTOM has
+    its origin in both frames, X0.. in the world and XMORIG.. in its own.
 
     Parameters
     ----------
     turns : sequence of (axis, angle)
         Axes "x", "y", "z" and degrees, in the order in which they are applied.
     origin : tuple of float
-        World coordinates of the point in which the frames are tied together.
+        World coordinates of the point that relates the frames.
     local_origin : tuple of float
         Coordinates of the same point in the local frame.
 
@@ -59,7 +59,7 @@ class LocalFrame:
     matrix: tuple[Triple, Triple, Triple] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Work out the rotation; every entry is the double that is nearest to the true value."""
+        """Compute the rotation; every entry is the double nearest to the true value."""
         for axis, angle in self.turns:
             if axis not in _PLANES or not math.isfinite(angle):
                 message = f"a turn is an axis x, y or z and degrees, not {(axis, angle)!r}"
@@ -68,47 +68,46 @@ class LocalFrame:
         object.__setattr__(self, "matrix", _matrix(self.turns))
 
     def to_world(self, points: Floats) -> Floats:
-        """Give the world coordinates of points, (n, 3), in the local frame.
+        """Convert points, (n, 3), from local to world coordinates.
 
-        Differences, products and sums are rounded to float64 once each, always in the same
-        order, so that the result is the same on every machine; turns by whole quarters add
-        nothing to the rounding of the differences and sums. A point that lacks one coordinate
-        (NaN) lacks all of them in the world.
+        Each difference, product and sum is rounded once to float64, in a fixed order, so the result
+        is the same on every machine. Rotations by multiples of 90 degrees add no rounding. If one
+        coordinate of a point is missing (NaN), all are.
         """
         return turned(points, self.matrix, self.origin, self.local_origin)
 
     def to_local(self, points: Floats) -> Floats:
-        """Return points of the world, (n, 3), in the local frame, rounded as `to_world` rounds."""
+        """Convert points, (n, 3), from world to local coordinates, rounded as in `to_world`."""
         back = np.array(self.matrix).T
         return turned(points, back, self.local_origin, self.origin)
 
     def say(self) -> str:
-        """Say the frame in keywords, to the last digit."""
+        """Return the frame as keywords, with all digits."""
         origins = (",".join(map(shortest, point)) for point in (self.origin, self.local_origin))
         return "{}, origin='{}', local_origin='{}'".format(self.say_turns(), *origins)
 
     def say_turns(self, keyword: str = "rotation") -> str:
-        """Say the turns as the keyword that takes them, to the last digit."""
+        """Return the rotations as the value of a keyword, with all digits."""
         turns = ",".join(f"{axis}={shortest(angle)}" for axis, angle in self.turns)
         return f"{keyword}='{turns}'"
 
 
 class Frame(NamedTuple):
-    """What the coordinates in a block model stand for.
+    """Interpretation of the coordinates in a block model.
 
     Attributes
     ----------
     position : {"centroid", "corner"}
-        Whether they are centroids, or the corners with the lowest coordinates.
+        Whether they are centroids or lowest corners.
     local : LocalFrame, optional
-        The frame that they are in, if it is not the world.
+        Their frame, if they are not world coordinates.
     fixed : tuple of float, optional
-        The size of every block, where no columns say it.
+        Size of every block, if there are no size columns.
     boxes : LocalFrame, optional
-        The frame that blocks are boxes in, where coordinates are those of the world and the caller
-        says how blocks are turned; its origins are those of the world.
+        Frame in which blocks are axis-aligned, if coordinates are world coordinates and the caller
+        gives the rotation of the blocks; it keeps the world origin.
     said : bool
-        Whether the caller says how the model is turned, and not its file.
+        Whether the rotation comes from the caller, not from the file.
     """
 
     position: Position = "centroid"
@@ -119,16 +118,16 @@ class Frame(NamedTuple):
 
     @property
     def lattice(self) -> LocalFrame | None:
-        """The frame that blocks are boxes in; None where nothing says that it is not the world."""
+        """The frame in which blocks are axis-aligned; None for the world, as far as known."""
         return self.local or self.boxes
 
     @property
     def axes(self) -> Floats:
-        """Return the directions of the blocks' edges in the world, a row each."""
+        """The directions of the block edges in world coordinates, one row per axis."""
         return np.eye(3) if self.lattice is None else np.array(self.lattice.matrix).T
 
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
-        """Return the sizes of blocks at points, (n, 3): those of columns, or the fixed one."""
+        """Return the sizes of blocks, (n, 3): from columns, or the fixed one."""
         if sizes is None and self.fixed is not None:
             return np.broadcast_to(np.array(self.fixed), points.shape)
         return sizes
@@ -197,7 +196,7 @@ def turned(
     origin: Sequence[float],
     local_origin: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Floats:
-    """Give origin + matrix (points - local_origin), (n, 3), every operation rounded once."""
+    """Return origin + matrix (points - local_origin), (n, 3), rounding each operation once."""
     out = np.empty(points.shape, order="F")
     with np.errstate(invalid="ignore"):
         x, y, z = (points[:, axis] - local_origin[axis] for axis in range(3))
@@ -208,19 +207,19 @@ def turned(
 
 
 def shortest(value: float) -> str:
-    """Say a number with the fewest digits that mean it."""
+    """Format a number with the fewest digits that read back the same."""
     return repr(float(value)).removesuffix(".0")
 
 
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
-    """Give sine and cosine of an angle in degrees to more digits than a double has.
+    """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    The platform's own functions differ in their last bit, and so would centroids.
+    The platform's own functions differ in the last bit, and so would centroids.
     """
     with localcontext() as context:
         context.prec = _DIGITS
         quarters = round(math.fmod(degrees, 360.0) / 90.0)
-        # Taken apart exactly: fmod is exact, and what is left is within 45 degrees of zero.
+        # The reduction is exact: fmod is exact, and the rest is within 45 degrees of zero.
         rest = Decimal(math.fmod(degrees, 360.0)) - 90 * quarters
         sine, cosine = _series(rest * _PI / 180)
         turned = ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))
@@ -238,7 +237,7 @@ def _series(angle: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple]:
-    """Multiply the turns from the frame back to the world, and round once at the end."""
+    """Multiply the rotations from frame to world, and round once at the end."""
     with localcontext() as context:
         context.prec = _DIGITS
         whole = [[Decimal(int(row == column)) for column in range(3)] for row in range(3)]
@@ -250,7 +249,7 @@ def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple
                     cosine * row[one] - sine * row[two],
                     sine * row[one] + cosine * row[two],
                 )
-        # Adding zero turns -0.0 into 0.0.
+        # Adding 0 turns -0.0 into 0.0.
         x, y, z = ((float(a) + 0.0, float(b) + 0.0, float(c) + 0.0) for a, b, c in whole)
     return x, y, z
 
@@ -265,11 +264,11 @@ class Grid:
     Attributes
     ----------
     counts : tuple of int
-        Of the cells along x, y and z.
+        Numbers of cells along x, y and z.
     first : tuple of float
-        The centre of the first cell.
+        Centre of the first cell.
     sizes : tuple of float
-        Of a cell.
+        Size of a cell.
     """
 
     counts: tuple[int, int, int]
@@ -278,17 +277,17 @@ class Grid:
 
     @property
     def count(self) -> int:
-        """Count the cells."""
+        """The number of cells."""
         return math.prod(self.counts)
 
 
 def grid_of(numbers: Sequence[float]) -> Grid:
-    """Return the grid that nine numbers say.
+    """Return the grid described by nine numbers.
 
     Raises
     ------
     ValueError
-        For counts that are not whole and above zero, and sizes that are not above zero.
+        If a count is not a whole number above 0, or a size is not above 0.
     """
     counts, first, sizes = numbers[:3], numbers[3:6], numbers[6:9]
     whole = all(1 <= count < 2**40 and count == int(count) for count in counts)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     ColumnT = TypeVar("ColumnT", default=Any)
     ColumnT_co = TypeVar("ColumnT_co", covariant=True)
 
-    # Structural, so that nothing is unknown to a type checker where a library is missing.
+    # Structural types, so that type checkers also work without these libraries.
     class _PandasTable(Protocol[ColumnT_co]):
         """A table of pandas or dask."""
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
             """Return a column."""
 
     class _ArrowTable(Protocol):
-        """A table of Arrow, which has no types."""
+        """An Arrow table, because pyarrow has no type annotations."""
 
         @property
         def column_names(self) -> list[str]:
@@ -79,7 +79,7 @@ def names_of(native: IntoDataFrame) -> list[object]:
 
 
 def with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFrame:
-    """Return a table with a column that is replaced, or comes last."""
+    """Return a table with a column replaced, or added at the end."""
     if hasattr(native, "append_column"):
         arrow = cast("pyarrow.Table", native)
         if name in arrow.column_names:
@@ -113,7 +113,7 @@ def is_numeric(series: nw.Series[IntoSeries]) -> bool:
 
 
 def numbers_of(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
-    """Return numbers or bools as float64, NaN where missing; `exact` names what is not rounded."""
+    """Return numbers or bools as float64, NaN where missing; `exact` refuses rounding."""
     import narwhals.stable.v1 as types
 
     if series.dtype == types.Decimal:
@@ -225,7 +225,7 @@ def _is_of(thing: object, module: str, name: str) -> bool:
 
 
 def refusal(thing: object) -> str:
-    """Return the message for something that is no table: what is taken, and how to convert it."""
+    """Return an error message that lists the accepted tables and how to convert to one."""
     kind = type(thing)
     name = f"{kind.__module__.split('.')[0]}.{kind.__name__}".removeprefix("builtins.")
     message = f"blocks must be {TAKEN}, not {name}"
@@ -263,28 +263,28 @@ def is_wrapped(thing: object) -> bool:
 
 
 class BlockFrame:
-    """A table of blocks in memory, whose columns are found by number.
+    """A table of blocks in memory, with columns addressed by index.
 
     Parameters
     ----------
     native : pandas.DataFrame, polars.DataFrame, pyarrow.Table
-        A block to a row.
+        Table with one block per row.
     name : str
-        What messages call it.
+        Name of the table in messages.
     options : TableOptions, optional
-        What the user says of it.
+        The user's options for reading it.
     every : bool
-        Whether all columns that the options name must be there.
+        Whether all columns named by the options must exist.
 
     Attributes
     ----------
     names : tuple of str
-        Of the columns; two may be alike.
+        Column names, which may repeat.
 
     Raises
     ------
     TypeError
-        For what is no such table.
+        If the object has another type.
     """
 
     def __init__(
@@ -319,11 +319,11 @@ class BlockFrame:
 
     @property
     def library(self) -> str:
-        """Name the library that the table is of."""
+        """The name of the table's library."""
         return str(self._frame.implementation.value)
 
     def find(self, name: str) -> int:
-        """Return the place of a column; TableError where there is none, or more than one."""
+        """Return the index of a column; raise TableError if none or several have the name."""
         return find_column(self.names, name, self._name)
 
     def column(self, place: int) -> ArrayColumn:
@@ -338,16 +338,16 @@ class BlockFrame:
         return ArrayColumn(numbers.astype(np.float32) if single else numbers, name, rule)
 
     def numbers(self, place: int) -> Floats:
-        """Give a column as numbers, NaN where missing; TableError where it holds others."""
+        """Return a column as numbers, NaN where missing; raise TableError for other values."""
         if self._series(place).is_null().all():
             return np.full(len(self), np.nan)
         return self._coordinates(place)
 
     def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Give a column as texts: the place of each row's among the different ones, and those.
+        """Return the index of each row's text, and the distinct texts of a column.
 
-        Whole numbers become their decimal texts, however large they are. Rows of one id mostly
-        follow each other, so that only the first of each run is looked up.
+        Whole numbers become decimal texts of any length. Equal ids are mostly consecutive, so only
+        the first of each run is looked up.
         """
         series = self._series(place)
         values = objects_of(series)
@@ -368,11 +368,11 @@ class BlockFrame:
         Parameters
         ----------
         rows : (m,) intp
-            Which of the rows, in their order; a row may come again.
+            Rows of the new table, in order; a row may be repeated.
         numbers : mapping of int to (m,) float64
-            By place, the columns that are replaced.
+            Replaced columns, by index.
         added : mapping of str to column
-            New columns of m rows, of the table's own library.
+            New columns of m rows, in the table's library.
         """
         import narwhals.stable.v1 as nw
 
@@ -404,20 +404,20 @@ class BlockFrame:
         return [str(value) for value in objects_of(self._series(place))[rows]]
 
     def centroids(self, options: TableOptions | None = None) -> Floats:
-        """Return the world centroids, (n, 3), column-major, so that no column is copied twice.
+        """Return the world centroids, (n, 3), in column-major order, to avoid a copy.
 
         Raises
         ------
         TableError
-            Where the columns are ambiguous or not there, hold no numbers, or may be local.
+            If columns are ambiguous, missing or not numeric, or coordinates may be local.
         """
         choice = self._choose(options)
         return choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
 
     def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
-        """Return world centroids and sizes, (n, 3) each, and what the coordinates stand for.
+        """Return world centroids and sizes, (n, 3) each, and the frame of the coordinates.
 
-        Without columns of sizes there are none. Errors are those of `centroids`.
+        Sizes are None without size columns. Errors are those of `centroids`.
         """
         choice = self._choose(options)
         points = self._triple(choice.xyz)
@@ -426,7 +426,7 @@ class BlockFrame:
         return choice.frame.centroids(points, sizes, self._where(choice)), sizes, choice.frame
 
     def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
-        """Return what `blocks` does, but no sizes where one of the three holds no numbers."""
+        """Return the result of `blocks`, but no sizes if one of the columns is not numeric."""
         choice = self._choose(options)
         points = choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
         for place in choice.sizes or ():
@@ -437,7 +437,7 @@ class BlockFrame:
     def geometry(
         self, options: TableOptions | None = None
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of the columns of the centroid, and of the sizes."""
+        """Return the names of the centroid columns and of the size columns."""
         choice = self._choose(options)
         places = choice.xyz, choice.sizes or ()
         centroid, sizes = (tuple(self.names[place] for place in each) for each in places)
@@ -491,7 +491,7 @@ class BlockFrame:
         return self._series(place).dtype == types.Float32
 
     def _coordinates(self, place: int) -> Floats:
-        """Return a column as numbers, NaN where missing; TableError for an infinite one."""
+        """Return a column as numbers, NaN where missing; raise TableError for infinite values."""
         series, name = self._series(place), self.names[place]
         if not is_numeric(series):
             message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"

@@ -49,7 +49,7 @@ from geodomain.tables.vendors import (
     vendor_rows,
 )
 
-# A header further down than this is not looked for: preambles are short.
+# Last position at which a header is searched: preambles are short.
 _HEAD_ROWS = 100
 
 _QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
@@ -64,12 +64,13 @@ class TableHeader(NamedTuple):
 
 
 def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -> TableHeader:
-    """Find the first row that names a centroid, under the delimiter that the rows agree with.
+    """Find the first row that names a centroid, with the delimiter that the other rows fit.
 
     Raises
     ------
     TableError
-        Where no row does, saying what the columns seem to be; where a quote in it is not closed.
+        If no row names a centroid (the message lists the likely columns), or a quote in the row is
+        not closed.
     """
     start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     delimiters = _candidates(head, start, options)
@@ -79,7 +80,7 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
         )
         for delimiter in delimiters
     }
-    # A comment may hold the names (`# x y z`, or numpy's `# x,y,z`): only where no other row does.
+    # Comments may hold the names (`# x y z`, or numpy's `# x,y,z`), if no other row does.
     for comments in (False, True):
         found = [
             header
@@ -94,7 +95,7 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
 
 
 def _require_closed_quotes(header: TableHeader, table: str) -> None:
-    """Refuse a name whose quote does not end with it: other readers would see other columns."""
+    """Refuse a name with an unclosed quote, which other readers would split otherwise."""
     if header.row.cells[0].startswith(b"#"):
         return
     for cell, text in zip(header.row.cells, header.names, strict=True):
@@ -107,7 +108,7 @@ def _require_closed_quotes(header: TableHeader, table: str) -> None:
 
 
 def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, ...]:
-    """Give the delimiters to try: the user's, the one of Excel's `sep=` line, or all of them."""
+    """Return the delimiters to try: the user's, that of Excel's `sep=` line, or all."""
     if options.delimiter:
         return (options.delimiter,)
     first = head[start : start + 16].splitlines()[:1]
@@ -121,7 +122,7 @@ def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, 
 def _header(
     rows: Sequence[Row], delimiter: bytes, options: TableOptions, *, comments: bool
 ) -> TableHeader | None:
-    """Find the first row that holds the columns that are asked for, or a family's."""
+    """Find the first row that contains the requested columns, or a known set of names."""
     for row in rows:
         if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
             continue
@@ -132,7 +133,7 @@ def _header(
 
 
 def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
-    """Tell whether the names hold the user's columns, and a family's for the other axes."""
+    """Return whether the names include the user's columns, and known names for other axes."""
     plain = [vendors.plain_name(name) for name in names]
     wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
     if any(one is not None and one not in plain for one in wanted):
@@ -142,14 +143,14 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 
 
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
-    """Score a header: the share of rows with as many cells, then how many those are."""
+    """Return a score for a header: fraction of rows with as many cells, then number of cells."""
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)
     return (alike / len(below) if below else 1.0), len(header.names)
 
 
 def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> NoReturn:
-    """Say what is missing, in the row that looks most like a header."""
+    """Report what is missing in the row that looks most like a header."""
     guesses = [_likely(found, options.encoding) for found in rows.values()]
     names = max(guesses, key=len)
     for wanted in options.centroid:
@@ -174,7 +175,7 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
 
 
 def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
-    """Give the cells of the first row that has as many of them as most rows have."""
+    """Return the cells of the first row with the most common number of cells."""
     plain = [row for row in rows if not row.cells[0].startswith(b"#")] or list(rows)
     if not plain:
         return ()
@@ -183,10 +184,10 @@ def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
     return tuple(cell_text(cell, encoding) for cell in likely.cells)
 
 
-# Centroids that are really corners of blocks.
+# Detection of corners given as centroids.
 
 _ORIGIN = ("xmorig", "ymorig", "zmorig")
-# Exports round; a centroid is half a size away.
+# Exports round; a centroid is half of a size away from a corner.
 _SLACK = 1e-3
 
 
@@ -197,14 +198,14 @@ def warn_of_corners(
     sizes: Triplet,
     table: str,
 ) -> None:
-    """Warn where blocks' centroids are whole numbers of their sizes from XMORIG, YMORIG, ZMORIG.
+    """Warn if centroids are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG.
 
-    There the corners of blocks are: centroids, of sub-blocks too, are half a size further.
+    Those are positions of block corners: centroids, also of sub-blocks, are half a size further.
 
     Warns
     -----
     GeodomainWarning
-        If all of the first rows say so, along all three axes.
+        If this holds for all of the first rows along all three axes.
     """
     plain = [plain_name(name) for name in names]
     if not set(_ORIGIN) <= set(plain):
@@ -225,9 +226,9 @@ def warn_of_corners(
         )
 
 
-# Samples with the coordinates of their hole's collar.
+# Detection of samples that have the coordinates of their collar.
 
-# Columns of the ends of an interval, and of the hole that it is in.
+# Columns of the interval ends, and of the hole.
 _ENDS = (
     ("from", "to"),
     ("depthfrom", "depthto"),
@@ -247,24 +248,24 @@ _HOLES = (
 def refuse_collars(
     names: Sequence[str], rows: Sequence[Sequence[str]], xyz: Triplet, table: str
 ) -> None:
-    """Refuse the coordinates of collars beside the intervals of samples.
+    """Refuse collar coordinates in a table of sample intervals.
 
-    Holes with one interval, such as blast holes, are left out; of the others, most must have more
-    than one place.
+    Holes with a single interval, such as blast holes, are ignored; most other holes must have more
+    than one position.
 
     Parameters
     ----------
     names, rows
-        Of all columns, and the cells of the first rows.
+        Names of all columns, and the cells of the first rows.
     xyz : tuple of int
-        The columns of the coordinates.
+        Coordinate columns.
     table : str
-        What error messages call it.
+        Name of the table in messages.
 
     Raises
     ------
     TableError
-        With the columns, and the ways out.
+        If the coordinates look like those of collars.
     """
     plain = [plain_name(name) for name in names]
     ends = next((pair for pair in _ENDS if set(pair) <= set(plain)), None)
@@ -289,7 +290,7 @@ def refuse_collars(
 def _places(
     rows: Sequence[Sequence[str]], start: int, hole: int | None, xyz: Triplet
 ) -> list[list[tuple[float | None, ...]]]:
-    """Return the coordinates of each hole's intervals; depths that decrease begin a hole."""
+    """Return the coordinates of each hole's intervals; a decreasing depth starts a new hole."""
     found: dict[str, list[tuple[float | None, ...]]] = {}
     last, count = -1.0, 0
     for row in rows:
@@ -306,7 +307,7 @@ def _places(
 
 # The columns of centroids and sizes, and their frame.
 
-# So many rows of blocks are looked at to know what a model means: rotation, decimal mark.
+# Rows used to determine rotation and decimal mark.
 SAMPLE_ROWS = 200
 
 

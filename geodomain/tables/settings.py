@@ -1,4 +1,4 @@
-"""What a user can say about a table: keywords of functions, options of commands."""
+"""Settings for reading tables: keywords of functions and options of commands."""
 
 from __future__ import annotations
 
@@ -30,37 +30,38 @@ class PlaceSettings:
     position: Position | None = setting(
         None,
         one_of(("centroid", "corner"), toml_only=True),
-        "Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes. "
+        "Whether the coordinates are centroids, or the lowest corners of blocks with sizes. "
         " [default: as the header says, or centroid]",
         hashed=True,
     )
     rotation: str | Turns | None = setting(
         None,
         read_by("read_turns"),
-        "Rotations of the model's axes, in order, if the coordinates are local to a rotated model. "
-        "Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
+        "Rotation of the model, if its coordinates are local. z=30 turns the model's north to "
+        "azimuth 30; for several rotations in order write z=30,x=-60. Clockwise, seen from the "
+        "axis's positive end.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
     )
     origin: str | Sequence[float] | None = setting(
         None,
         read_by("read_point"),
-        "With rotation=: the model's origin in world coordinates.",
+        "With rotation=: origin of the model in world coordinates, such as 500100,6000200,250.",
         hashed=True,
         metavar="X,Y,Z",
     )
     local_origin: str | Sequence[float] | None = setting(
         None,
         read_by("read_point"),
-        "With rotation=: the same point in the model's coordinates.  [default: 0,0,0]",
+        "With rotation=: local coordinates of the origin= point.  [default: 0,0,0]",
         hashed=True,
         metavar="X,Y,Z",
     )
     frame: str | Turns | None = setting(
         None,
         read_by("read_turns"),
-        "Rotations as for rotation=, if the coordinates are those of the world and the boxes of "
-        "the blocks are turned.",
+        "Rotation of the blocks, such as z=30, if they are rotated but their centroids are "
+        "already world coordinates.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
     )
@@ -70,11 +71,11 @@ class PlaceSettings:
         message = ""
         if self.rotation is None:
             if self.origin is not None or self.local_origin is not None:
-                message = "origin= and local_origin= belong to a rotation=: give that as well"
+                message = "origin= and local_origin= need a rotation=: give it as well"
         elif self.frame is not None:
             message = (
-                "rotation= says that coordinates are local, and frame= that they are those of the "
-                "world: give one of them"
+                "rotation= is for local coordinates, and frame= for world coordinates: give only "
+                "one of them"
             )
         elif self.origin is None:
             message = "rotation= needs origin=: the world coordinates of the model's origin"
@@ -96,13 +97,25 @@ class TableSettings(PlaceSettings):
         None, TEXT, "Column of the centroid's z.", hashed=True, metavar="COLUMN"
     )
     dx: str | float | None = setting(
-        None, TEXT, "Column of the block's size in x, or its size.", hashed=True, metavar="COLUMN"
+        None,
+        TEXT,
+        "Column of block sizes in x, or one size for all blocks.",
+        hashed=True,
+        metavar="COLUMN",
     )
     dy: str | float | None = setting(
-        None, TEXT, "Column of the block's size in y, or its size.", hashed=True, metavar="COLUMN"
+        None,
+        TEXT,
+        "Column of block sizes in y, or one size for all blocks.",
+        hashed=True,
+        metavar="COLUMN",
     )
     dz: str | float | None = setting(
-        None, TEXT, "Column of the block's size in z, or its size.", hashed=True, metavar="COLUMN"
+        None,
+        TEXT,
+        "Column of block sizes in z, or one size for all blocks.",
+        hashed=True,
+        metavar="COLUMN",
     )
     delimiter: str | None = setting(
         None,
@@ -128,16 +141,17 @@ class TableSettings(PlaceSettings):
     missing: Missing = setting(
         (),
         read_by("read_missing", list),
-        "Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; may be "
-        "repeated. Empty cells and NaN always count as missing.",
+        "Value that means missing, such as -99 or NA; AU=-99 applies it to one column. May be "
+        "repeated. Empty cells and NaN are always missing.",
         hashed=True,
         metavar="[COLUMN=]VALUE",
     )
     below_detection: BelowDetection | None = setting(
         None,
         one_of(("half", "limit", "zero", "missing"), toml_only=True),
-        "What texts such as <0.01, and negative grades, count as where a column is used as "
-        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
+        "How to read values below detection (texts such as <0.01, and negative grades) as "
+        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse "
+        "texts]",
         hashed=True,
     )
     detection_limit: Mapping[str, float] | None = setting(
@@ -150,15 +164,16 @@ class TableSettings(PlaceSettings):
     gslib_grid: str | Sequence[float] | Grid | None = setting(
         None,
         read_by("read_gslib_grid"),
-        "Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
+        "Grid of a GSLIB file that does not state it: number of cells, centre of the first cell, "
+        "cell sizes.",
         hashed=True,
         metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
     )
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "Take coordinates beside FROM and TO for the middles of samples, even where they are the "
-        "same for a whole hole, as those of collars are.",
+        "Use x, y, z beside FROM and TO as sample midpoints even if they are the same for a "
+        "whole hole, as collar coordinates are.",
         hashed=True,
     )
 
@@ -170,8 +185,8 @@ class NumberKeywords(TypedDict, total=False):
     """Keywords of every function that uses columns as numbers; all are optional.
 
     ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
-    {"AU": -99}. ``below_detection`` says how texts such as "<0.01", and negative grades, count:
-    as "half" or all ("limit") of the detection limit, as "zero" or as "missing".
+    {"AU": -99}. ``below_detection`` sets how texts such as "<0.01", and negative grades, are read:
+    as "half" of the detection limit, the "limit", "zero" or "missing".
     ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
     """
 

@@ -219,7 +219,7 @@ def test_columns_of_other_kinds_are_joined_or_refused(tmp_path: Path) -> None:
         assert found.after == plain.after if each is kept else found.after > plain.after
     lists = pyarrow.array([[1]] * len(rows))
     pyarrow.parquet.write_table(rows.append_column("C", lists), sub)
-    with pytest.raises(TableError, match=r"sub\.parquet has a column of a kind whose rows"):
+    with pytest.raises(TableError, match=r"sub\.parquet has a column of a type that cannot be"):
         geodomain.merge_file(sub, out, extensive="T", overwrite=True)
 
 
@@ -228,7 +228,7 @@ def test_an_index_that_is_a_range_is_left_out_and_said(tmp_path: Path) -> None:
     blocks.index = pandas.RangeIndex(100, 100 + len(blocks), name="ID")
     place, out = tmp_path / "range.parquet", tmp_path / "sub.parquet"
     blocks.to_parquet(place)
-    with pytest.warns(GeodomainWarning, match="the index of pandas is a range"):
+    with pytest.warns(GeodomainWarning, match="the pandas index is a range"):
         found = geodomain.subblock_file(
             place, {"ORE": solid()}, out, scheme="grid", minimum="3,7,2", extensive="T"
         )

@@ -241,9 +241,9 @@ def test_what_cannot_be_split_is_refused(blocks: Path, tmp_path: Path) -> None:
     refused("X,Y,Z\n1,1,1\n", "has no block sizes: name")
     refused(one.format("parent", 1), "already has a column 'parent'.*parent=")
     refused(one.format("domain", 1), "already has a column 'domain'.*column=")
-    refused(one.format("T", "many"), "line 2: T is 'many', which is no number", extensive="T")
+    refused(one.format("T", "many"), "line 2: T is 'many', which is not a number", extensive="T")
     long = "414000.30000000000000001"
-    refused(one.format("T", 1).replace("414000.3", long), r"line 2: X is .* \(16 decimals")
+    refused(one.format("T", 1).replace("414000.3", long), r"line 2: X is .* support \(16\)")
     refused(one.format("T", 1), "block 1 would have more than", minimum="0.05,0.05,0.05",
             resolution="0.0001")  # fmt: skip
     refused(one.format("T", 1).replace("7480000.7", "1"), "meets the block model")

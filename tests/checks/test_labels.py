@@ -75,7 +75,7 @@ def test_keep_keeps_every_text_and_no_empty_cell(model: Path) -> None:
         (["NaN", "ORE"], [1, 4]),
     ],
 )
-@pytest.mark.filterwarnings("ignore:only_if of NEW. .* compares letter by letter")
+@pytest.mark.filterwarnings("ignore:only_if of NEW. .* is case-sensitive")
 def test_conditions_take_nan_for_a_text(model: Path, wanted: object, rows: list[int]) -> None:
     domains = [Domain("NEW", LOW, only_if={"domain": wanted})]
     output = model.with_stem("new")

@@ -73,7 +73,7 @@ MISUSED = {
     ("--rotation", "w=3"): "AXIS=DEGREES",
     ("--rotation", "z=30", "--origin", "1,2"): "three numbers",
     ("--rotation", "z=30"): "needs --origin",
-    ("--origin", "1,2,3"): "belong to a --rotation",
+    ("--origin", "1,2,3"): "need a --rotation",
     ("--position", "top"): "Invalid value",
 }
 

@@ -42,7 +42,7 @@ def test_one_solid_and_one_mesh() -> None:
     convert("pit.dxf:WASTE", "waste.msh")
     assert list(read_meshes("waste.msh")) == ["waste"]
     result = convert("pit.dxf", "all.ply")
-    assert "all.ply holds no names: it has all 2 as one mesh" in result.stderr
+    assert "all.ply cannot store names: all 2 solids are one mesh in it" in result.stderr
     assert len(read_meshes("all.ply")["all"].triangles) == 24
 
 

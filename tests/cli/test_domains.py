@@ -165,7 +165,7 @@ def test_options_of_the_command_win_over_the_file(folder: Path) -> None:
     run("b.csv", "--domains", "d.toml", "--unassigned", "LOST", "-o", "out.csv")
     assert added(folder / "out.csv")[-1] == "LOST"
     said = run("b.csv", "--domains", "d.toml", "--background", "ORE", "-o", "o.csv", code=3).stderr
-    assert "'ORE' labels background blocks and stands for ORE too" in said
+    assert "'ORE' is the label of both background blocks and ORE" in said
 
 
 def test_an_open_mesh_by_winding_number_with_a_column_of_doubt(folder: Path) -> None:
@@ -175,7 +175,7 @@ def test_an_open_mesh_by_winding_number_with_a_column_of_doubt(folder: Path) -> 
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0] == "X,Y,Z,domain,uncertain"
     assert lines[1].endswith(",POT,0") and lines[2].endswith(",1") and lines[3].endswith(",,0")
-    assert "is not closed, and is labelled by its generalised winding number" in result.stderr
+    assert "is not closed, so a block is inside if its generalised winding number" in result.stderr
     assert "rounding may have decided for 1 block" in result.stderr
 
 
@@ -301,9 +301,12 @@ def test_labels_that_are_no_codes_are_refused_beside_codes(folder: Path, kind: s
     source, out = f"b.{kind}", f"o.{kind}"
     codes = (source, "--domains", "d.toml", "--codes", "-o", out)
     said = run(*codes, "--background", "WASTE", code=3).stderr
-    assert "'WASTE' labels background blocks beside codes; give a whole number of 32" in said
+    assert (
+        "'WASTE' is the label of background blocks, but the column holds codes; give "
+        "a whole number of 32" in said
+    )
     for number in ("1.0", "007", "3000000000"):
-        assert "beside codes" in run(*codes, "--unassigned", number, code=3).stderr
+        assert "but the column holds codes" in run(*codes, "--unassigned", number, code=3).stderr
     (folder / "d.toml").write_text(f"{ORE}code = 2\nkeep = true")
     said = run(*codes, "--replace-column", "ROCK", code=0 if kind == "csv" else 3).stderr
     assert kind == "csv" or "a cell of 'ROCK' that is kept is no code" in said

@@ -80,7 +80,7 @@ def test_an_open_mesh_is_refused_or_leaks(folder: Path) -> None:
     result = run("b.csv", "--solid", "open.obj", *options, "-o", "out.csv")
     cells = [row.split(b",")[-1] for row in (folder / "out.csv").read_bytes().splitlines()]
     assert cells == [b"domain", b"open", b"LEAK", b"LEAK", b"W"]
-    assert "has no answer for 2 blocks" in result.stderr and "(leaking) LEAK" in result.stderr
+    assert "cannot decide 2 blocks" in result.stderr and "(leaking) LEAK" in result.stderr
 
 
 def test_welding_to_nothing_is_refused(folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_point_that_cannot_be_decided_is_located(folder: Path) -> None:
     (folder / "b.csv").write_text(f"X,Y,Z\n1,1,1\n{row}\n")
     write_mesh(minute(), folder / "minute.obj")
     result = run("b.csv", "--solid", "minute.obj", "-o", "out.csv", code=3)
-    assert "b.csv, among the blocks from number 1 on: point 1 is (3.83" in result.stderr
+    assert "b.csv, in the chunk that starts at block 1: point 1 is (3.83" in result.stderr
     assert not (folder / "out.csv").exists()
 
 

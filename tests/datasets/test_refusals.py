@@ -167,13 +167,13 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--in-place"], 2, "--in-place rewrites one file"),
-        (["-o", "out", "--report", "r.html"], 2, "--report is of one labelled file"),
+        (["--in-place"], 2, "--in-place works for single files"),
+        (["-o", "out", "--report", "r.html"], 2, "--report works for a single labelled file"),
         (["-o", "out", "--background", "X"], 3, "have them removed by --overwrite"),
-        (["-o", "out", "--proportions"], 2, "measure shares in one file"),
-        (["-o", "out", "--by", "majority"], 2, "measure shares in one file"),
+        (["-o", "out", "--proportions"], 2, "work for single files"),
+        (["-o", "out", "--by", "majority"], 2, "work for single files"),
         (["-o", "out", "--scheduler", "local:x"], 2, "give 'local:4' for four processes"),
-        (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler has workers write the files"),
+        (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler lets workers write the files"),
         (["-o", "blocks/out"], 3, "name a folder beside it"),
         (["-o", "nowhere/out"], 4, "the folder is not there"),
     ],

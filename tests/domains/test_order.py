@@ -153,8 +153,8 @@ def test_what_makes_no_domain_is_refused() -> None:
         ({"code": True}, "whole number"),
         ({"rule": "even"}, "parity"),
         ({"extend": "far"}, "nearest"),
-        ({"extend": "nearest"}, "for surfaces"),
-        ({"kind": "above", "rule": "winding"}, "for solids"),
+        ({"extend": "nearest"}, "only to surfaces"),
+        ({"kind": "above", "rule": "winding"}, "only to solids"),
     ):
         with pytest.raises(DomainError, match=what):
             Domain("X", cube(), **options)
@@ -165,9 +165,9 @@ def test_what_makes_no_domain_is_refused() -> None:
 
 
 def test_names_must_tell() -> None:
-    with pytest.raises(DomainError, match="'ORE' is the name of domain 1 and of domain 2"):
+    with pytest.raises(DomainError, match="'ORE' is the name of both domain 1 and domain 2"):
         Domains((ORE, ORE))
-    with pytest.raises(DomainError, match="of domain 1 and of layer 2 of stack 1"):
+    with pytest.raises(DomainError, match="of both domain 1 and layer 2 of stack 1"):
         Domains((ORE,), (Stack([GROUND], ["AIR", "ORE"]),))
     for what in ("background", "unassigned"):
         with pytest.raises(DomainError, match=what):
@@ -251,7 +251,9 @@ def test_conditions_that_no_block_meets_are_said() -> None:
 
 
 def test_what_a_surface_taken_for_a_solid_may_be() -> None:
-    with pytest.raises(geodomain.MeshError, match="Of a surface, AIR is kind = 'above' or 'below'"):
+    with pytest.raises(
+        geodomain.MeshError, match="If AIR is a surface, set kind = 'above' or 'below'"
+    ):
         labels(Domain("AIR", GROUND))
 
 
@@ -260,7 +262,9 @@ def test_a_closed_mesh_is_not_extended() -> None:
         Domain("UP", cube(), kind="above", extend="nearest"),
         Stack([cube()], ["UP", ""], extend="nearest"),
     ):
-        with pytest.raises(geodomain.MeshError, match=r"UP.*extend = 'nearest' needs a rim"):
+        with pytest.raises(
+            geodomain.MeshError, match=r"UP.*extend = 'nearest' needs a surface with a rim"
+        ):
             Labeller([one])
 
 

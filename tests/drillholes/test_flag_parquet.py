@@ -106,7 +106,9 @@ def test_the_command(samples: pa.Table) -> None:
     assert parquet.read_table("out.pq").column("domain").to_pylist()[1] == "ORE"
     run = CliRunner().invoke(main, ["flag", "assay.parquet", *options, "-o", "out.csv"])
     assert run.exit_code == 3
-    assert "comes back as what it is: give the output out.csv the extension .parquet" in run.output
+    assert (
+        "is written in its own format: give the output out.csv the extension .parquet" in run.output
+    )
     run = CliRunner().invoke(main, ["flag", "assay.csv", *options, "-o", "new.parquet"])
     assert run.exit_code == 3 and "the extension .csv" in run.output
     assert not Path("new.parquet").exists() and not Path("out.csv").exists()

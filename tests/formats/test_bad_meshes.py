@@ -17,21 +17,29 @@ HUGE = 2**40
 BAD = {
     # Nothing that is known.
     "empty": ("a.stl", b"", r"a\.stl is empty: export"),
-    "blank": ("a.stl", b" \r\n\n", r"nothing but blanks"),
+    "blank": ("a.stl", b" \r\n\n", r"only blanks"),
     "unknown text": (
         "a.stl",
         "x,y,z\n1,2,3\n",
-        r"a\.stl: .*none of those that are read \(PLY, OMF",
+        r"a\.stl: .*format is not recognised; readable formats are PLY, OMF",
     ),
-    "unknown bytes": ("a.bin", b"\x00\x01\x02" * 99, r"none of those that are read"),
-    "vulcan": ("a.00t", b"\0\1" * 2048, r"Vulcan's \.00t is packed .*: export .* as DXF"),
-    "vulcan, renamed": ("a.bin", b"\xea\xfb\xa7\x8avulZ" + b"\0" * 99, r"Vulcan's \.00t is packed"),
+    "unknown bytes": ("a.bin", b"\x00\x01\x02" * 99, r"format is not recognised"),
+    "vulcan": ("a.00t", b"\0\1" * 2048, r"Vulcan's \.00t is a packed .*: export .* as DXF"),
+    "vulcan, renamed": (
+        "a.bin",
+        b"\xea\xfb\xa7\x8avulZ" + b"\0" * 99,
+        r"Vulcan's \.00t is a packed",
+    ),
     "deswik": ("a.duf", b"\0\1" * 99, r"Deswik's \.duf .* export the wireframe as DXF"),
     "hdf5": ("a.bin", b"\x89HDF\r\n\x1a\n" + b"\0" * 99, r"\(HDF5\) is not read: export"),
     "excel": ("a.bin", b"PK\3\4" + b"xl/workbook.xml" * 9, r"an Excel workbook.*: save .* as CSV"),
-    "strings": ("a.str", "a,1-Jan-20,,\n0, 0, 0, 0\n", r"no a\.dtm beside it, and strings are no"),
+    "strings": (
+        "a.str",
+        "a,1-Jan-20,,\n0, 0, 0, 0\n",
+        r"no a\.dtm in the same folder, and strings are not",
+    ),
     # STL.
-    "stl, cut": ("a.stl", binary_stl()[:-60], r"cut short: .*promises 4 facets.* bytes for 2;"),
+    "stl, cut": ("a.stl", binary_stl()[:-60], r"cut short: .*declares 4 facets.* bytes for 2;"),
     "stl, count": ("a.stl", b"\0" * 80 + struct.pack("<I", 2**32 - 1), r"4,294,967,295 facets"),
     "stl, cut header": ("a.stl", b"\0" * 50, r"cut short"),
     "stl, no facets": ("a.stl", b"\0" * 84, r"a\.stl has no faces"),
@@ -48,12 +56,12 @@ BAD = {
     "stl, cut facet": (
         "a.stl",
         ascii_stl().replace(" endloop\nendfacet\nendsolid", "endsolid"),
-        r"cut short: the facet before line 28 does not end",
+        r"cut short: the facet before line 28 is incomplete",
     ),
     "stl, two corners": (
         "a.stl",
         ascii_stl().replace("  vertex 0.25 7480000.7 9.5\n", "", 1),
-        r"line 14: a facet ends with 2 vertices instead of 3",
+        r"line 14: a facet has 2 vertices instead of 3",
     ),
     "stl, two numbers": (
         "a.stl",
@@ -65,7 +73,11 @@ BAD = {
     "ply, points": ("a.ply", PLY.replace("face 4", "face 0"), r"4 points but no faces, so"),
     "ply, no z": ("a.ply", PLY.replace("double z", "double q"), r"no properties x, y and z"),
     "ply, no list": ("a.ply", PLY.replace("vertex_indices", "edges"), r"no list vertex_indices"),
-    "ply, no format": ("a.ply", PLY.replace("format ascii 1.0\n", ""), r"not declare a format"),
+    "ply, no format": (
+        "a.ply",
+        PLY.replace("format ascii 1.0\n", ""),
+        r"not declare a known format",
+    ),
     "ply, bad format": ("a.ply", PLY.replace("ascii", "utf7"), r"line 2: 'format utf7 1\.0' is no"),
     "ply, bad type": ("a.ply", PLY.replace("double z", "quad z"), r"line 8: 'property quad z' is"),
     "ply, twice": ("a.ply", PLY.replace("double z", "double y"), r"a property of 'vertex' twice"),
@@ -79,8 +91,8 @@ BAD = {
         r"511,627,776 rows of 'v",
     ),
     "ply, binary faces": ("a.ply", BINARY.replace(b"face 4", b"face %d" % HUGE), r"rows of 'face'"),
-    "ply, cut": ("a.ply", BINARY[:-1], r"cut short: its header promises 4 rows of 'face'"),
-    "ply, cut text": ("a.ply", PLY[:-4], r"cut short: its header promises 4 rows of 'face'"),
+    "ply, cut": ("a.ply", BINARY[:-1], r"cut short: its header declares 4 rows of 'face'"),
+    "ply, cut text": ("a.ply", PLY[:-4], r"cut short: its header declares 4 rows of 'face'"),
     "ply, index": (
         "a.ply",
         PLY[:-2] + "9\n",
@@ -96,8 +108,12 @@ BAD = {
     # OBJ.
     "obj, points": ("a.obj", "v 0 0 0\nv 1 1 1\n", r"2 points but no faces"),
     "obj, lines": ("a.obj", "v 0 0 0\nv 1 1 1\nl 1 2\n", r"2 points but no faces"),
-    "obj, index": ("a.obj", obj() + "f 1 2 5\n", r"line 17: .*vertex 5, but there are 4 vertices"),
-    "obj, zero": ("a.obj", obj() + "f 1 2 0\n", r"line 17: .*vertex 0, .*counted from 1"),
+    "obj, index": (
+        "a.obj",
+        obj() + "f 1 2 5\n",
+        r"line 17: .*vertex 5, but the vertices are 1 to 4",
+    ),
+    "obj, zero": ("a.obj", obj() + "f 1 2 0\n", r"line 17: .*vertex 0, .* 1 to 4"),
     "obj, negative": ("a.obj", obj() + "f 1 2 -5\n", r"line 17: .*vertex -5"),
     "obj, continued": (
         "a.obj",
@@ -105,7 +121,11 @@ BAD = {
         r"line 21: .*vertex 5",
     ),
     "obj, word": ("a.obj", obj() + "f 1 2 x\n", r"line 17: 'x' is not a whole number"),
-    "obj, two corners": ("a.obj", obj() + "f 1 2\n", r"line 17: a face of 2 corners, and three"),
+    "obj, two corners": (
+        "a.obj",
+        obj() + "f 1 2\n",
+        r"line 17: a face has 2 corners, but needs at least three",
+    ),
     "obj, nan": ("a.obj", obj().replace("9.5", "nan"), r"line 7: a vertex is not finite; repair"),
     "obj, comma": ("a.obj", obj().replace("9.5", "9,5"), r"line 7: '9,5' is not a number; correct"),
     "obj, short": (
@@ -116,25 +136,33 @@ BAD = {
     "obj, stray key": ("a.obj", obj() + "f f 1 2 3\n", r"line 17: 'f' is not a whole number"),
     "obj, underscore": ("a.obj", obj().replace("9.5", "9_5"), r"line 7: '9_5' is not a number"),
     # OFF.
-    "off, count": ("a.off", off(counts=f"\n{HUGE} 4 0"), r"promises 1,099,511,627,776 vertices"),
+    "off, count": ("a.off", off(counts=f"\n{HUGE} 4 0"), r"declares 1,099,511,627,776 vertices"),
     "off, cut": (
         "a.off",
         off()[:-8],
-        r"cut short: its header promises 4 vertices and 4 faces, but 7",
+        r"cut short: its header declares 4 vertices and 4 faces, but 7",
     ),
-    "off, keyword": ("a.off", "OFF\n", r"cut short: its header promises counts"),
+    "off, keyword": ("a.off", "OFF\n", r"cut short: its header declares counts"),
     "off, negative": ("a.off", off(counts="\n-4 4 0"), r"line 2: expected the numbers of vertices"),
     "off, one count": ("a.off", off(counts="\n4"), r"line 2: expected the numbers of vertices"),
     "off, word": ("a.off", off().replace("9.5", "x"), r"line 6: 'x' is not a number"),
     "off, short": ("a.off", off().replace(" 9.5", ""), r"line 6: a vertex needs x, y and z"),
-    "off, face": ("a.off", off()[:-2] + "\n", r"line 10: a face of 3 corners with 2 numbers"),
+    "off, face": (
+        "a.off",
+        off()[:-2] + "\n",
+        r"line 10: a face declares 3 corners but has 2 numbers",
+    ),
     "off, index": (
         "a.off",
         off()[:-2] + "4\n",
         r"face 4 of a\.off refers to vertex 4 counted from 0",
     ),
-    "off, 4d": ("a.off", off("4OFF"), r"OFF of a kind that is not read \(4OFF\): export"),
-    "off, binary": ("a.off", "OFF BINARY\n1 2 3", r"kind that is not read \(OFF BINARY\)"),
+    "off, 4d": ("a.off", off("4OFF"), r"OFF that is not supported \(4OFF\): export"),
+    "off, binary": (
+        "a.off",
+        "OFF BINARY\n1 2 3",
+        r"variant of OFF that is not supported \(OFF BINARY\)",
+    ),
     "off, points": ("a.off", "OFF\n1 0 0\n0 0 0\n", r"1 point but no faces"),
     # VTK.
     "vtp, cut": ("a.vtp", '<VTKFile type="PolyData">\n<PolyData>', r"cannot be read by VTK"),

@@ -75,7 +75,7 @@ def test_sub_blocks_become_any_kind_but_an_image(extension: str) -> None:
     divided().to_csv("a.csv", index=False)
     convert("a.csv", f"b{extension}")
     pd.testing.assert_frame_equal(table(f"b{extension}"), table("a.csv"), check_like=True)
-    assert "end the output in .vtu" in convert("a.csv", "b.vti", code=3).stderr
+    assert "use the extension .vtu" in convert("a.csv", "b.vti", code=3).stderr
     assert not Path("b.vti").exists()
 
 
@@ -102,7 +102,7 @@ def test_free_sub_blocks_and_blocks_that_straddle() -> None:
     pd.testing.assert_frame_equal(table("b.omf"), table("a.csv"), check_like=True, rtol=1e-14)
     odd.loc[1, "X"] = 10.0
     odd.to_csv("c.csv", index=False)
-    assert "straddle" in convert("c.csv", "c.omf", code=3).stderr
+    assert "cross the boundaries" in convert("c.csv", "c.omf", code=3).stderr
 
 
 @pytest.mark.parametrize("axes", [np.eye(3).tolist(), omf_models.TURNED])
@@ -132,7 +132,7 @@ def test_skewed_cells_are_told_as_what_they_are() -> None:
     image.cast_to_unstructured_grid().transform(skew, inplace=False).save("a.vtu")
     for name in ("b.vti", "b.vtu", "b.omf"):
         said = convert("a.vtu", name, code=3).stderr
-        assert "6 cells of the model turned or skewed, no boxes along the axes" in said
+        assert "6 cells of the model are rotated or skewed" in said
         assert "centroid" not in said
     for name in ("b.csv", "b.parquet"):
         assert "their dx, dy, dz are empty" in convert("a.vtu", name).stderr
@@ -214,7 +214,9 @@ def test_a_legacy_image_is_blocks_in_omf() -> None:
 
 def test_what_cannot_be_converted_is_said() -> None:
     regular().drop(columns=["DX", "DY", "DZ"]).to_csv("a.csv", index=False)
-    assert "name them with --dx, --dy and --dz" in convert("a.csv", "b.vtu", code=3).stderr
+    assert (
+        "name the size columns with --dx, --dy and --dz" in convert("a.csv", "b.vtu", code=3).stderr
+    )
     convert("a.csv", "b.parquet")
     convert("a.csv", "b.parquet", code=4)
     convert("b.parquet", "b.parquet", "--overwrite", code=3)
@@ -235,7 +237,7 @@ def test_a_table_that_counts_its_rows_from_0_is_of_blocks() -> None:
     Path("s.str").write_text(
         "s,1-Jan-26,,\n0, 0.0, 0.0, 0.0,\n1, 5.0, 5.0, 5.0,\n0, 0, 0, 0, END\n"
     )
-    assert "strings are no surface" in convert("s.str", "s.omf", code=3).stderr
+    assert "strings are not a surface" in convert("s.str", "s.omf", code=3).stderr
 
 
 @pytest.mark.parametrize("kind", [regular, divided])

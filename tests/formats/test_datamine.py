@@ -187,7 +187,7 @@ def test_what_the_format_cannot_hold_is_said(tmp_path):
 def test_single_precision_is_warned_of(tmp_path):
     told = fields()
     told["YC"] = [7_000_000.0 + value for value in told["YC"]]
-    with pytest.warns(GeodomainWarning, match="is only good to"):
+    with pytest.warns(GeodomainWarning, match="is only accurate to"):
         inspect_file(made(tmp_path, told, PROTOTYPE, 4))
 
 

@@ -290,8 +290,8 @@ def test_paper_space_is_no_model(tmp_path, form):
     found, message = said(tmp_path, form(groups))
     assert {name: len(mesh.triangles) for name, mesh in found.items()} == {"OWN": 2}
     assert (
-        "2 faces and meshes, 1 INSERT of the block 'B' in paper space, which is no part of the"
-        " model and not read"
+        "2 faces and meshes, 1 INSERT of the block 'B' in paper space, which is not part of the"
+        " model and is not read"
     ) in message
     with pytest.raises(MeshError, match=r"in model space: .* has 1 face or mesh in paper space"):
         read(tmp_path, form(drawing([*TRIANGLE, paper])))
@@ -351,9 +351,9 @@ def test_a_drawing_that_only_places_another_names_it(tmp_path, form):
     with pytest.raises(MeshError) as caught:
         read(tmp_path, form(with_blocks(block("SITE", flags=4), insert("SITE"))))
     assert str(caught.value) == (
-        "a.dxf has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model space: it holds"
+        "a.dxf has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model space: it contains"
         " 1 INSERT; it places other drawings (xref 'SITE'), which are not read: bind them before"
-        " you export, or read their own files"
+        " you export, or read the referenced files"
     )
 
 
@@ -365,7 +365,7 @@ def test_what_is_not_read_is_said(tmp_path):
     assert list(found) == ["B"]
     assert "a.dxf has 2 3DSOLID, which are not read: export them as 3DFACE" in message
     assert "places other drawings (xref 'SITE'), which are not read: bind them" in message
-    assert "places blocks that it does not hold: 'GONE'" in message
+    assert "places blocks that are not in the file: 'GONE'" in message
 
 
 def test_hidden_faces_are_read_and_said(tmp_path, form):
@@ -376,8 +376,8 @@ def test_hidden_faces_are_read_and_said(tmp_path, form):
     off = entity("3DFACE", "OFF", A, B, C)
     found, message = said(tmp_path, form([*tables, *drawing(OWN, off, [*TRIANGLE, (60, 1)])]))
     assert [len(mesh.triangles) for mesh in found.values()] == [1, 1, 1]
-    assert "faces on layers that are frozen or off are read too: 'OWN' and 'OFF'" in message
-    assert "1 face, mesh or placed block that is marked invisible is read too" in message
+    assert "faces on layers that are frozen or off were read as well: 'OWN' and 'OFF'" in message
+    assert "1 face, mesh or placed block that is marked invisible was read as well" in message
 
 
 def test_blocks_that_are_hidden_where_they_are_placed_are_said(tmp_path, form):
@@ -391,11 +391,15 @@ def test_blocks_that_are_hidden_where_they_are_placed_are_said(tmp_path, form):
     empty = insert("EMPTY", "FROZEN")
     found, message = said(tmp_path, form([*tables, *with_blocks(nested, frozen, insert("N"))]))
     assert list(found) == ["OWN"] and len(found["OWN"].triangles) == 2
-    assert "blocks that are placed on frozen layers are read too: 'FROZEN' and 'DEEP'" in message
+    assert (
+        "blocks that are placed on frozen layers were read as well: 'FROZEN' and 'DEEP'" in message
+    )
     assert "faces on layers" not in message
     read(tmp_path, form([*tables, *with_blocks(nested, off, empty)]))  # no warning
     _, message = said(tmp_path, form(with_blocks(nested, [*off, (60, 1)], OWN)))
-    assert "a.dxf: 1 face, mesh or placed block that is marked invisible is read too" in message
+    assert (
+        "a.dxf: 1 face, mesh or placed block that is marked invisible was read as well" in message
+    )
 
 
 @pytest.mark.parametrize(
@@ -431,7 +435,7 @@ def test_a_drawing_that_would_fill_the_memory_is_refused_at_once(tmp_path, monke
         (bomb.replace(b"30000", b"2000"), "4,000,000"),
         (as_text(with_blocks(levels, insert("L10"))), "10,000,000,000"),
     ):
-        with pytest.raises(MeshError, match=f"make {count} faces, has .* GEODOMAIN_MEMORY="):
+        with pytest.raises(MeshError, match=f"have {count} faces, has .* GEODOMAIN_MEMORY="):
             read(tmp_path, data)
     # The work is what is placed, not how it is nested; blocks without faces are not placed.
     quick = with_blocks(block("B") + block("T", TRIANGLE), array, insert("T"))
@@ -439,7 +443,7 @@ def test_a_drawing_that_would_fill_the_memory_is_refused_at_once(tmp_path, monke
     small = as_text(with_blocks(block("B", TRIANGLE), insert("B", count=(9, 9), step=(1.0, 1.0))))
     assert len(read(tmp_path, small)["0"].triangles) == 81
     monkeypatch.setenv("GEODOMAIN_MEMORY", "1kB")
-    with pytest.raises(MeshError, match="make 81 faces"):
+    with pytest.raises(MeshError, match="have 81 faces"):
         read(tmp_path, small)
 
 
@@ -454,8 +458,8 @@ def test_blocks_by_the_thousand_in_each_other(tmp_path):
 @pytest.mark.parametrize(
     ("blocks", "sentence"),
     [
-        (block("A", insert("B")) + block("B", insert("a")), "a block 'a' that places itself"),
-        (block("A", TRIANGLE) + block("a", OWN), "the block 'a', and there are 2 of that name"),
+        (block("A", insert("B")) + block("B", insert("a")), "a block 'a' that contains itself"),
+        (block("A", TRIANGLE) + block("a", OWN), "the block 'a', but has 2 blocks of that name"),
         (block("A", entity("3DFACE", "0", A, B)), "3DFACE 1 of a.dxf lacks a coordinate"),
     ],
 )
@@ -530,10 +534,10 @@ FACE = as_text(drawing(entity("3DFACE", "0", A, B, C, C)))
 BAD = {
     "strings": (
         as_text(drawing(entity("LINE", "0", A), entity("TEXT", "0"))),
-        "holds 1 LINE, 1 TEXT; strings",
+        "contains 1 LINE, 1 TEXT; strings",
     ),
-    "nothing": (as_text(drawing()), "it holds no entities"),
-    "cut": (FACE[:-20], "cut short: its section ENTITIES does not end"),
+    "nothing": (as_text(drawing()), "it contains no entities"),
+    "cut": (FACE[:-20], "cut short: the end of its section ENTITIES is missing"),
     "cut binary": (as_binary(drawing(entity("3DFACE", "0", A, B, C)))[:-30], "cut short"),
     "word": (FACE.replace(b"300.3", b"x"), r"a\.dxf, line 14: 'x' is not a finite number"),
     "nan": (FACE.replace(b"300.3", b"nan"), r"line 14: 'nan' is not a finite number"),
@@ -551,13 +555,13 @@ BAD = {
         as_text(
             drawing(entity("POLYLINE", "0", A, _70=16, _71=30000, _72=30000), entity("SEQEND", "0"))
         ),
-        "30000 x 30000 vertices with 0 of them",
+        "30000 x 30000 vertices, but stores 0",
     ),
     "smooth": (
         as_text(
             drawing(entity("POLYLINE", "0", A, _70=16, _71=2, _72=2, _75=6), entity("SEQEND", "0"))
         ),
-        "smoothed surface",
+        "smoothed polygon mesh",
     ),
     "index": (
         as_text(
@@ -589,7 +593,7 @@ def test_a_mesh_of_faces_of_several_sizes(tmp_path):
     (mesh,) = read(tmp_path, as_text(two)).values()
     assert mesh.vertices[mesh.triangles[-1]].tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0]]
     for wrong, sentence in (
-        ([3, 0, 1], "faces is cut short"),
+        ([3, 0, 1], "faces is truncated"),
         ([3, 0, 1, 9], "refers to vertex 9"),
     ):
         with pytest.raises(MeshError, match=sentence):

@@ -121,7 +121,9 @@ def test_objects_of_one_name_are_one_solid(tmp_path: Path) -> None:
 
 def test_floats_at_mine_coordinates_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.glb").write_bytes(glb([{"mesh": 0}], np.add(CORNERS, [478000, 300, -6771000])))
-    with pytest.warns(GeodomainWarning, match=r"a\.glb stores single precision.*only good to 0\.5"):
+    with pytest.warns(
+        GeodomainWarning, match=r"a\.glb stores single precision.*only accurate to 0\.5"
+    ):
         read_mesh(tmp_path / "a.glb")
 
 
@@ -190,7 +192,7 @@ def test_quantized_positions(tmp_path: Path, kind: str) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             mesh = read_one(tmp_path, data)
-        assert any("whole numbers of steps" in str(one.message) for one in caught) == coarse
+        assert any("coordinates rounded to steps" in str(one.message) for one in caught) == coarse
         expected = whole[:, :3].astype(float) / (top if normalized else 1)
         assert np.array_equal(mesh.vertices, up(expected * [0.5, 0.25, 2] + [10, 20, 30]))
 
@@ -204,7 +206,7 @@ def test_a_negative_normalized_number_ends_at_minus_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "X"])
 def test_an_extension_that_is_required_and_not_read(tmp_path: Path, name: str) -> None:
     data = made([(RING, {})], {**POSITION, "mode": 6}, extensionsRequired=[name])
-    with pytest.raises(MeshError, match=f"cannot be read without '{name}': export it without"):
+    with pytest.raises(MeshError, match=f"requires the glTF extension '{name}', which is not"):
         read_one(tmp_path, data)
     fine = ["KHR_materials_unlit", "KHR_texture_transform", "KHR_mesh_quantization"]
     data = made(
@@ -244,10 +246,10 @@ def test_damaged_descriptions(tmp_path: Path) -> None:
     file = [{"byteLength": 60, "uri": "a.bin"}]
     old = made([(RING, {})], fan).replace(struct.pack("<I", 2), struct.pack("<I", 1), 1)
     for data, sentence in (
-        (beyond, "an accessor reaches beyond its buffer"),
-        (made([(RING, {"byteOffset": -4})], fan), "an accessor reaches beyond its buffer"),
-        (made([(RING, {"componentType": 1})], fan), "its description is not what glTF asks for"),
-        (made([(RING, {"type": "VEC2"})], fan), "an accessor is of 5 VEC2"),
+        (beyond, "an accessor extends beyond its buffer"),
+        (made([(RING, {"byteOffset": -4})], fan), "an accessor extends beyond its buffer"),
+        (made([(RING, {"componentType": 1})], fan), "its JSON description does not follow glTF"),
+        (made([(RING, {"type": "VEC2"})], fan), "an accessor declares 5 VEC2"),
         (made([(RING, {}), outside], {**POSITION, "indices": 1}), "vertex 7"),
         (made([(RING, {})], fan, nodes=[{"children": [1, 1]}, {"mesh": 0}]), "has two parents"),
         (made([(RING, {})], fan, buffers=file), "another file, 'a.bin'"),
@@ -336,8 +338,8 @@ def test_components_within_components_are_all_there(tmp_path: Path, levels: int)
 @pytest.mark.parametrize(
     ("levels", "sentence"),
     [
-        (26, "whose items place 268,435,456 triangles, has .* GEODOMAIN_MEMORY="),
-        (200, "more than 100 components are inside each other"),
+        (26, "whose items have 268,435,456 triangles, has .* GEODOMAIN_MEMORY="),
+        (200, "components are nested more than 100 deep"),
     ],
 )
 def test_components_are_counted_first(tmp_path: Path, levels: int, sentence: str) -> None:
@@ -355,7 +357,7 @@ def test_components_are_counted_first(tmp_path: Path, levels: int, sentence: str
 )
 def test_the_unit_of_3mf_is_told_and_never_applied(tmp_path: Path, unit: str, word: str) -> None:
     path = threemf(tmp_path / "a.3mf", '<item objectid="1"/>', unit)
-    with pytest.warns(GeodomainWarning, match=rf"a\.3mf says that its unit is the {word}"):
+    with pytest.warns(GeodomainWarning, match=rf"a\.3mf has the unit {word}"):
         mesh = read_mesh(path)
     assert np.array_equal(corners_of(mesh), PLACES[FACES].reshape(-1, 3))
 

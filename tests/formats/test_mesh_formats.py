@@ -71,7 +71,7 @@ def test_a_long_ascii_stl_is_read_in_pieces(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("header", [b"made by hand", b"solid", b"solid facet\nfacet normal"])
 def test_binary_stl_is_widened_and_its_resolution_told(tmp_path, header):
-    with pytest.warns(GeodomainWarning, match=r"a\.stl stores single.*only good to 0\.5"):
+    with pytest.warns(GeodomainWarning, match=r"a\.stl stores single.*only accurate to 0\.5"):
         mesh = read(tmp_path, "a.stl", binary_stl(header))
     assert_is_shape(mesh, SINGLE)
 
@@ -91,7 +91,7 @@ def test_binary_stl_with_bytes_after_it(tmp_path):
 def test_binary_stl_with_facets_that_its_header_leaves_out(tmp_path):
     data = bytearray(binary_stl(vertices=VERTICES - [0, 7480000, 0]))
     data[80:84] = struct.pack("<I", 3)
-    with pytest.warns(GeodomainWarning, match=r"bytes for 4 facets.* promises 3") as told:
+    with pytest.warns(GeodomainWarning, match=r"bytes for 4 facets.* declares 3") as told:
         mesh = read(tmp_path, "a.stl", bytes(data))
     assert len(mesh.triangles) == 3
     assert told[0].filename == read.__code__.co_filename  # that of the caller of `read_mesh`
@@ -120,7 +120,7 @@ def test_ply(tmp_path, content):
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_single_precision_ply_is_widened_and_told(tmp_path, order):
-    with pytest.warns(GeodomainWarning, match=r"only good to 0\.5"):
+    with pytest.warns(GeodomainWarning, match=r"only accurate to 0\.5"):
         mesh = read(tmp_path, "a.ply", binary_ply(order, form="f"))
     assert np.array_equal(mesh.vertices, SINGLE)
 
@@ -236,9 +236,9 @@ def test_vtk(tmp_path, extension, kind):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         mesh = read_mesh(path)
-    assert [str(w.message)[-90:-60] for w in caught if "only good to 0.5" in str(w.message)] or (
-        kind is np.float64 and not caught
-    )
+    assert [
+        str(w.message)[-90:-60] for w in caught if "only accurate to 0.5" in str(w.message)
+    ] or (kind is np.float64 and not caught)
     assert np.array_equal(mesh.vertices, VERTICES.astype(kind))
     assert np.array_equal(mesh.triangles, TRIANGLES)
 

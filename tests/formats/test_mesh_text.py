@@ -172,7 +172,7 @@ PLACES = {
         "solid\ncolor vertex 1 2 3 facet\nendsolid\n",
         r"line 2: expected 'vertex x y z' inside a facet, not 'color vertex",
     ),
-    "stl, end": ("a.stl", "solid\nfacet\nendfacet\nendsolid\n", r"line 3: a facet ends with 0"),
+    "stl, end": ("a.stl", "solid\nfacet\nendfacet\nendsolid\n", r"line 3: a facet has 0"),
 }
 
 
@@ -228,5 +228,5 @@ def test_ply_of_strips_and_of_float_indices(binary: bool) -> None:
     strips = "element tristrips 1\nproperty list int int vertex_indices\n"
     with pytest.raises(MeshError, match="has triangle strips"):
         ply.read(head.format("int", strips).encode(), Path("a.ply"))
-    with pytest.raises(MeshError, match="number their vertices in floating point"):
+    with pytest.raises(MeshError, match="refer to vertices by floating-point numbers"):
         ply.read(head.format("float", "").encode(), Path("a.ply"))

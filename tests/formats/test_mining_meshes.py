@@ -62,10 +62,12 @@ class TestSurpac:
         strings = path.with_suffix(".str")
         renamed = path.rename(tmp_path / "B.DTM")  # it names its strings
         assert same(read_mesh(renamed))
-        with pytest.raises(MeshError, match=r"strings are no surface: export the \.dtm"):
+        with pytest.raises(MeshError, match=r"strings are not a surface: export the \.dtm"):
             read_mesh(strings)
         strings.unlink()
-        with pytest.raises(MeshError, match=r"vertices are in B\.str, which is not beside it"):
+        with pytest.raises(
+            MeshError, match=r"vertices are in B\.str, which is not in the same folder"
+        ):
             read_mesh(renamed)
 
 
@@ -85,7 +87,7 @@ def test_leapfrog(tmp_path, order):
         data = start + b"-1.0\n\n[index]\n" + head + b"\n[binary]" + newline + mark + body
         (mesh,) = read_meshes(put(tmp_path, "a.msh", data)).values()
         assert same(mesh)
-    with pytest.raises(MeshError, match=r"cut short: its header promises \d+ bytes of arrays"):
+    with pytest.raises(MeshError, match=r"cut short: its header declares \d+ bytes of arrays"):
         read_mesh(put(tmp_path, "a.msh", data[:-1]))
     with pytest.raises(MeshError, match="no array 'Tri'"):
         read_mesh(put(tmp_path, "a.msh", data.replace(b"Tri", b"Tru")))
@@ -133,22 +135,24 @@ class TestDatamine:
         with pytest.raises(MeshError, match=r"triangle 1 of atr\.dm refers to point 57"):
             read_mesh(path)
         (tmp_path / "apt.dm").unlink()
-        with pytest.raises(MeshError, match=r"the other half, apt\.dm, is not beside it"):
+        with pytest.raises(MeshError, match=r"the other half, apt\.dm, is not in the same folder"):
             read_mesh(path)
 
     def test_other_tables(self, tmp_path, width, order):
         model = files.datamine_table(
             {"XC": [1.0], "ROCK": ["OX"]}, width, order, {"XMORIG": 5.0, "D": "NO"}
         )
-        with pytest.raises(MeshError, match=r"a block model of Datamine, not a wireframe: it has"):
+        with pytest.raises(
+            MeshError, match=r"a block model from Datamine, not a wireframe: it has"
+        ):
             read_mesh(put(tmp_path, "m.dm", model))
-        with pytest.raises(MeshError, match=r"promises 2 pages, and there are 1"):
+        with pytest.raises(MeshError, match=r"declares 2 pages but has 1"):
             read_mesh(put(tmp_path, "m.dm", model[:-1]))
 
 
 def test_datamine_warns_of_single_precision(tmp_path):
     path = files.datamine_pair(tmp_path, 4, "<")
-    with pytest.warns(GeodomainWarning, match=r"single precision, .* good to 0\.5"):
+    with pytest.warns(GeodomainWarning, match=r"single precision, .* accurate to 0\.5"):
         read_mesh(path)
 
 
@@ -172,14 +176,14 @@ BAD_LANDXML = {
         LANDXML.replace("<!-- made -->", '<!DOCTYPE LandXML [<!ENTITY a "b">]>'),
         "has a DOCTYPE",
     ),
-    "point": (files.landxml("p1 p2 p7"), "refers to point 'p7', which is not there"),
+    "point": (files.landxml("p1 p2 p7"), "refers to point 'p7', which does not exist"),
     "pair": (LANDXML.replace("3.1e2", ""), "point 'p3' has no elevation"),
     "word": (LANDXML.replace("3.1e2", "x"), r"point 'p3': 'x' is not a number"),
     "nan": (LANDXML.replace("3.1e2", "nan"), r"not finite"),
-    "two": (LANDXML.replace('id="p2"', 'id="p1"'), "two points of one id"),
+    "two": (LANDXML.replace('id="p2"', 'id="p1"'), "two points with the same id"),
     "line": (files.landxml("p1 p2"), "has 2 corners, and three is the fewest"),
     "none": (LANDXML.replace("Faces", "Fates"), "2 LandXML surfaces of 'TIN' without faces"),
-    "cut": (LANDXML[:-30], "is cut short or no XML"),
+    "cut": (LANDXML[:-30], "is truncated or not XML"),
 }
 
 
@@ -320,7 +324,7 @@ def test_holes_of_a_grid(tmp_path):
     with pytest.raises(MeshError, match="no four neighbouring cells with data"):
         read_mesh(path)
     assert len(read_mesh(put(tmp_path, "a.asc", GRID + "-1 5 6\n1 2 3\n")).triangles) == 2
-    with pytest.raises(MeshError, match="promises 2 rows of 3 values, but there are 5 numbers"):
+    with pytest.raises(MeshError, match="declares 2 rows of 3 values, but there are 5 numbers"):
         read_mesh(put(tmp_path, "a.asc", GRID + "5 6\n1 2 3\n"))
     huge = GRID.replace("NCOLS 3", "NCOLS 2000000000")
     with pytest.raises(MeshError, match="cut short"):
@@ -342,7 +346,7 @@ def test_a_geotiff(tmp_path):
         assert len(mesh.triangles) == 2
         assert mesh.bounds[0].tolist() == low
     tifffile.imwrite(tmp_path / "a.tif", heights)
-    with pytest.raises(MeshError, match="does not say where it is"):
+    with pytest.raises(MeshError, match="without a georeference"):
         read_mesh(tmp_path / "a.tif")
 
 
@@ -416,7 +420,7 @@ def test_scales_of_heights_in_a_geotiff(tmp_path, tags, low, high):
 def test_heights_of_a_geotiff_that_are_in_doubt(tmp_path):
     tifffile = pytest.importorskip("tifffile")
     tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=z_of_tags(0.0, 0.0, 50.0))
-    with pytest.warns(GeodomainWarning, match="a tie point at the height 50 and says nothing"):
+    with pytest.warns(GeodomainWarning, match="a tie point at height 50 but no height scale"):
         assert read_mesh(tmp_path / "a.tif").bounds[:, 2].tolist() == [1, 6]
     both = [z_of_tags(2.0, 0.0, 0.0)[0], *gdal(SCALE)[1:]]
     tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=both)
@@ -485,7 +489,7 @@ def test_a_geotiff_placed_by_several_tie_points(tmp_path):
         ties[name] = (33922, "d", 12, tuple(map(float, first + other)), False)
     for tags in ([ties["bent"]], [ties["even"]], [PLACE[0], ties["bent"]]):
         tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
-        with pytest.raises(MeshError, match=r"a\.tif is placed by 2 tie points, which may bend"):
+        with pytest.raises(MeshError, match=r"a\.tif is placed by 2 tie points, which may distort"):
             read_mesh(tmp_path / "a.tif")
     tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=[PLACE[0], ties["even"]])
     assert read_mesh(tmp_path / "a.tif").bounds[0].tolist() == [105, 205, 1]
@@ -495,7 +499,9 @@ def test_a_geotiff_placed_by_several_tie_points(tmp_path):
 def test_cells_within_rounding_of_the_mark_are_told(tmp_path, close):
     grid = GRID.replace("NODATA_value -1", "NODATA_value -9999")
     path = put(tmp_path, "a.asc", f"{grid}{close} {close} -9999\n1 2 3\n")
-    with pytest.warns(GeodomainWarning, match=r"2 cells of 6 within rounding of its mark .*ground"):
+    with pytest.warns(
+        GeodomainWarning, match=r"2 cells of 6 almost equal to its no-data value .*used as heights"
+    ):
         assert len(read_mesh(path).triangles) == 2
 
 
@@ -561,7 +567,7 @@ def test_several_solids_come_back(tmp_path, extension):
     solids = {"ORE HG": cube(), "Ä": Mesh(VERTICES, TRIANGLES)}
     with contextlib.ExitStack() as held:
         if extension == ".dtm":
-            told = r"a\.dtm holds numbers of solids, no names: ORE HG is 1\.1, Ä is 2\.1"
+            told = r"a\.dtm can store only numbers of solids, not names: ORE HG is 1\.1, Ä is 2\.1"
             held.enter_context(pytest.warns(GeodomainWarning, match=told))
         write_mesh(solids, tmp_path / f"a{extension}")
     found = read_meshes(tmp_path / f"a{extension}")
@@ -599,13 +605,13 @@ def test_every_name_survives_or_is_said(tmp_path, extension):
         write_mesh(dict.fromkeys(NAMES, one), path)
     assert list(read_meshes(path)) == [changed.get(name, name) for name in NAMES]
     with pytest.warns(
-        GeodomainWarning, match=r"cannot hold all names as they are: ' x ' is 'x', '' is"
+        GeodomainWarning, match=r"cannot store some names unchanged: ' x ' is 'x', '' is"
     ):
         write_mesh({" x ": one, "": one, "a\nb\tc": one}, path, overwrite=True)
     assert list(read_meshes(path)) == ["x", "a", "a b c"]
     before = path.read_bytes()
     with pytest.raises(
-        MeshError, match="would have two solids 'x', 'x ' is the second: rename one"
+        MeshError, match="would have two solids named 'x'; the second comes from 'x ': rename one"
     ):
         write_mesh({"x": one, "x ": one}, path, overwrite=True)
     assert path.read_bytes() == before
@@ -648,5 +654,5 @@ def test_a_mark_among_heights_is_a_height(sea: float, tmp_path: Path) -> None:
 def test_too_many_numbers_are_not_cut_short(tmp_path: Path) -> None:
     head = "ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\n"
     (tmp_path / "a.asc").write_text(head + "1 2 3 4 5")
-    with pytest.raises(MeshError, match="promises 2 rows of 2 values, and there are 5 numbers"):
+    with pytest.raises(MeshError, match="declares 2 rows of 2 values, but has 5 numbers"):
         read_mesh(tmp_path / "a.asc")

@@ -42,7 +42,7 @@ def manifest(folder: Path) -> dict[str, dict[str, str]]:
 def test_the_corpus_has_the_counts_of_its_manifest(shared_data, name):
     known, path = manifest(shared_data)[name], shared_data / CORPUS[name]
     if name == "mpz":
-        with pytest.warns(GeodomainWarning, match=r"only good to 0\.25"):
+        with pytest.warns(GeodomainWarning, match=r"only accurate to 0\.25"):
             mesh = read_mesh(path)
     else:
         mesh = read_mesh(path)

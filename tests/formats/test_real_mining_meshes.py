@@ -111,11 +111,11 @@ def test_omf_2(shared_data):
 
 
 REFUSED = {
-    "dxf/bin_dxf_r12.dxf": "it holds 3 LINE",
-    "dxf/bin_dxf_r2000.dxf": "it holds 1 TEXT",
-    "surpac/test310binary.str": "strings are no surface",
-    "gocad/points.vs": "only TSurf is a surface",
-    "datamine/made_ep_model.dm": "a block model of Datamine",
+    "dxf/bin_dxf_r12.dxf": "it contains 3 LINE",
+    "dxf/bin_dxf_r2000.dxf": "it contains 1 TEXT",
+    "surpac/test310binary.str": "strings are not a surface",
+    "gocad/points.vs": "only TSurf objects are surfaces",
+    "datamine/made_ep_model.dm": "a block model from Datamine",
     "omf/rotated_block_model_ijk.omf": "no surface: it holds 'VolumeElement'",
 }
 

@@ -192,7 +192,7 @@ def test_blocks_of_another_package() -> None:
         "15,5,5,10,10,10,1.5,",
     ]
     said = run("label", "model.bricks", "--solid", "ORE=ore.ply", "-o", "out.abc", code=3)
-    assert "model.bricks is a bricks: end the output in .csv" in said and ".bricks" in said
+    assert "model.bricks is a bricks, which is saved as .csv" in said and ".bricks" in said
     run("convert", "out.csv", "copy.bricks")
     assert "2 blocks, regular" in repr(geodomain.inspect_file("copy.bricks"))
 
@@ -200,8 +200,8 @@ def test_blocks_of_another_package() -> None:
 @pytest.mark.usefixtures("installed")
 def test_lists_in_messages_have_formats_of_other_packages() -> None:
     Path("a.xyz").write_text("hello\n")
-    assert "OBJ, triangle list)" in run("check", "a.xyz", code=3)
-    with pytest.raises(geodomain.MeshError, match=r"end it in one of .*\.obj, \.tris"):
+    assert "OBJ, triangle list:" in run("check", "a.xyz", code=3)
+    with pytest.raises(geodomain.MeshError, match=r"use one of .*\.obj, \.tris"):
         write_mesh(cube(), "b.xyz")
 
 
@@ -228,7 +228,7 @@ def test_a_broken_package_is_one_warning(site: Path) -> None:
             read_mesh("a.xyz")
         if _ == 0:
             said = [str(each.message) for each in told]
-            assert len(said) == 4 and all("is left out" in each for each in said)
+            assert len(said) == 4 and all("is not used" in each for each in said)
             assert "no library" in said[0] and "already" in said[2] and "ZeroDivision" in said[3]
             break
     import warnings
@@ -262,6 +262,6 @@ def test_text_is_what_nothing_else_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     assert registry.kind_of(str(tmp_path / "a.csv")) == "text"
     assert registry.kind_of("nowhere.pq") == "parquet"
-    with pytest.raises(TableError, match="wireframes are not written"):
+    with pytest.raises(TableError, match="writing wireframes is not supported"):
         mesh = cube()
         geodomain.label_file(tmp_path / "a.csv", {"A": mesh}, tmp_path / "b.msh")

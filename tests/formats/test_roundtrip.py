@@ -72,7 +72,9 @@ def test_stl_refuses_what_it_cannot_hold(tmp_path):
 
 
 def test_an_unknown_extension_is_refused(tmp_path):
-    with pytest.raises(MeshError, match=r"a\.xyz names no format that is written.*\.ply, \.omf"):
+    with pytest.raises(
+        MeshError, match=r"a\.xyz has no extension of a format that can be written.*\.ply, \.omf"
+    ):
         write_mesh(cube(), tmp_path / "a.xyz")
 
 

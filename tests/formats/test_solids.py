@@ -104,7 +104,7 @@ def test_the_command_takes_one_or_each_or_all(pit: Path) -> None:
 
 def test_the_summary_says_which_solids_were_one_mesh(pit: Path) -> None:
     Path("blocks.csv").write_text("X,Y,Z\n5,5,5\n25,5,5\n")
-    said = "pit.ts ('ORE HG' and 'WASTE') is taken as one mesh; FILE:NAME is one of its solids"
+    said = "pit.ts ('ORE HG' and 'WASTE') is read as one mesh; use FILE:NAME for one of its solids"
     for paths, expected in (({"ALL": "pit.ts"}, 1), ({"ORE": "pit.ts:ORE HG"}, 0)):
         summary = geodomain.label_file("blocks.csv", paths, None)
         assert list(summary.notes).count(said) == expected

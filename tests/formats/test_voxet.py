@@ -109,12 +109,15 @@ def test_turned_axes_and_axes_that_point_down(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     path = voxet(tmp_path)
     with pytest.raises(
-        TableError, match=r"end the output in \.csv, \.parquet, \.omf, \.vtu or \.vti"
+        TableError, match=r"which is saved as \.csv, \.parquet, \.omf, \.vtu or \.vti"
     ):
         label_file(path, ORE, tmp_path / "b.vo")
     (tmp_path / "grade@@").unlink()
     assert inspect_file(path).rows == 24
-    with pytest.raises(TableError, match="grade@@, with 'Gold grade', is not beside it"):
+    with pytest.raises(
+        TableError,
+        match="the file grade@@ with the property 'Gold grade' is not in the same folder",
+    ):
         label_file(path, ORE, tmp_path / "b.csv")
     assert not (tmp_path / "b.csv").exists()
 
@@ -123,16 +126,16 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"AXIS_U": "30 0 10"}, "not at right angles"),
-        ({"AXIS_U": "0 0 0"}, "an axis without length"),
-        ({"AXIS_MAX": "1 1 0"}, "an axis without length"),
-        ({"AXIS_U": "nan 0 0"}, "no three numbers AXIS_U"),
-        ({"AXIS_V": "1 2"}, "no three numbers AXIS_V"),
+        ({"AXIS_U": "0 0 0"}, "an axis of length 0"),
+        ({"AXIS_MAX": "1 1 0"}, "an axis of length 0"),
+        ({"AXIS_U": "nan 0 0"}, "needs three numbers for AXIS_U"),
+        ({"AXIS_V": "1 2"}, "needs three numbers for AXIS_V"),
         ({"AXIS_U": "3e200 0 0"}, "a number in AXIS_U beyond"),
-        ({"AXIS_N": "4 3 0"}, "no count of nodes"),
-        ({"AXIS_N": "4 3 2.5"}, "no count of nodes"),
+        ({"AXIS_N": "4 3 0"}, "not a number of nodes"),
+        ({"AXIS_N": "4 3 2.5"}, "not a number of nodes"),
         ({"AXIS_N": "400000 300000 200000"}, "that become 1.54 EB"),
         ({"AXIS_N": "16777216 1 1"}, "of 16,777,216 x 1 x 1 nodes, has 0.5 kB that become 1.07 GB"),
-        ({"AXIS_N": "4 3 9"}, "is cut short"),
+        ({"AXIS_N": "4 3 9"}, "is too short"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, changes: dict, said: str) -> None:
@@ -149,7 +152,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, changes: dict, sa
 def test_a_header_that_is_cut(tmp_path: Path) -> None:
     path = voxet(tmp_path)
     path.write_text(path.read_text().removesuffix("END\n"))
-    with pytest.raises(TableError, match="has no line END"):
+    with pytest.raises(TableError, match="the line END of its Voxet is missing"):
         inspect_file(path)
 
 

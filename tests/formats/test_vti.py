@@ -220,7 +220,7 @@ def test_a_place_that_is_no_numbers_is_refused(tmp_path: Path, what: str) -> Non
     data = write(tmp_path / "a.vti", image(), "Appended")
     assert old in data
     (tmp_path / "a.vti").write_bytes(data.replace(old, new))
-    with pytest.raises(TableError, match=r"numbers: mend it|is no rotation"):
+    with pytest.raises(TableError, match=r"numbers: correct it|is not a rotation"):
         label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     assert not (tmp_path / "b.vti").exists()
 

@@ -108,11 +108,11 @@ def test_the_surfaces_of_a_collection_are_solids_by_name(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("parts", "what"),
     [
-        ('<DataSet index="0" file="../a.vtp"/>', "outside of its folder"),
-        ('<DataSet index="0" file="/etc/passwd"/>', "outside of its folder"),
-        ('<DataSet index="0" file="b/a.vtp"/>', "index of other files, and b/a.vtp is not there"),
-        ('<DataSet index="0" file="i.vti"/>', "i.vti, which is no surface"),
-        ("", "names none"),
+        ('<DataSet index="0" file="../a.vtp"/>', "outside its folder"),
+        ('<DataSet index="0" file="/etc/passwd"/>', "outside its folder"),
+        ('<DataSet index="0" file="b/a.vtp"/>', "index of other files, but b/a.vtp is missing"),
+        ('<DataSet index="0" file="i.vti"/>', "i.vti, which is not a surface"),
+        ("", "lists none"),
         ("<DataSet", "damaged"),
     ],
 )
@@ -133,7 +133,7 @@ def test_ghost_cells_are_no_blocks(tmp_path: Path, extension: str) -> None:
     grid.cell_data["vtkGhostType"] = np.array([0, 0, 0, 0, 1, 32], np.uint8)
     grid.save(tmp_path / f"a{extension}")
     ore = Mesh(cube().vertices * 1000 - 100, cube().triangles)
-    with pytest.warns(GeodomainWarning, match="2 cells marked as ghosts"):
+    with pytest.warns(GeodomainWarning, match="2 cells are marked as ghosts"):
         summary = geodomain.label_file(
             tmp_path / f"a{extension}", {"ORE": ore}, tmp_path / f"b{extension}", unassigned="NO"
         )
@@ -141,7 +141,7 @@ def test_ghost_cells_are_no_blocks(tmp_path: Path, extension: str) -> None:
     assert summary.domains[0].volume == 4000
     labels = pyvista.read(tmp_path / f"b{extension}").cell_data["domain"]
     assert list(labels) == ["ORE"] * 4 + ["NO"] * 2
-    with pytest.warns(GeodomainWarning, match="2 cells marked as ghosts"):
+    with pytest.warns(GeodomainWarning, match="2 cells are marked as ghosts"):
         assert geodomain.convert_blocks(tmp_path / f"a{extension}", tmp_path / "c.csv") == 4
 
 
@@ -155,7 +155,7 @@ def test_ghosts_of_grids_are_no_blocks_in_memory_as_in_files(tmp_path, by):
         kind.cell_data["vtkGhostType"] = mark
     grid.save(tmp_path / "m.vti")
     domains = {"ORE": box((0, 0, 0), (10, 10, 10))}
-    said = "9 cells marked as ghosts"
+    said = "9 cells are marked as ghosts"
     with pytest.warns(geodomain.GeodomainWarning, match=said):
         summary = geodomain.label_file(
             tmp_path / "m.vti", domains, tmp_path / "out.vti", background="WASTE", by=by

@@ -51,7 +51,7 @@ def test_a_child_that_does_not_end_is_killed(one: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(vtk_probe, "_CHILD", one.with_name("sleep.py"))
     one.with_name("sleep.py").write_text("import time\ntime.sleep(600)\n")
     probe = Probe()
-    assert probe.read(one, ".vtp", 0.5).fault == "VTK does not end within 0 s"
+    assert probe.read(one, ".vtp", 0.5).fault == "VTK does not finish within 0 s"
     probe.close()
 
 
@@ -59,7 +59,7 @@ def test_a_child_that_is_gone_is_no_hang(one: Path) -> None:
     probe = Probe()
     probe.start().kill()
     assert str(probe.read(one, ".vtp", 60.0).fault).startswith(
-        ("None", "VTK crashes on it, or takes")
+        ("None", "VTK crashes on it, or needs")
     )
     assert probe.read(one, ".vtp", 60.0).fault is None
     probe.close()
@@ -108,7 +108,7 @@ def test_counts_beyond_the_file_are_refused_before_vtk_sees_them(
     """VTK takes memory for all of them first, more than there may be."""
     monkeypatch.setattr(vtk_probe, "probe", lambda: pytest.fail("VTK was asked"))
     (tmp_path / "a.vtk").write_text(HEAD + counts)
-    with pytest.raises(MeshError, match=r"a\.vtk cannot be read \(its header has .*, and the file"):
+    with pytest.raises(MeshError, match=r"a\.vtk cannot be read \(its header has .*, but the file"):
         read_mesh(tmp_path / "a.vtk")
 
 
@@ -168,7 +168,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.vtp")):
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert len(lines) == 12
-    assert "takes more than the 1." in lines[-1] and "GEODOMAIN_MEMORY allows more" in lines[-1]
+    assert "needs more than the 1." in lines[-1] and "GEODOMAIN_MEMORY allows more" in lines[-1]
 
 
 def test_what_a_header_promises_is_counted_before_vtk_sees_it(
@@ -180,7 +180,10 @@ def test_what_a_header_promises_is_counted_before_vtk_sees_it(
     monkeypatch.setattr(vtk_probe, "_SHORTER", 1e9)
     path.write_text(packed_vtp(10**8, 72))
     monkeypatch.setattr(vtk_probe, "probe", lambda: pytest.fail("VTK was asked"))
-    with pytest.raises(MeshError, match=r"a\.vtp, whose header promises .* GEODOMAIN_MEMORY=5GB"):
+    with pytest.raises(
+        MeshError,
+        match=r"a\.vtp, with the number of values .* GEODOMAIN_MEMORY=5GB",
+    ):
         vtk_probe.read_data(path, ".vtp", MeshError)
 
 
@@ -194,7 +197,7 @@ def test_an_extent_is_counted_with_its_arrays(kind: str, tmp_path: Path) -> None
         '<Piece Extent="0 2 0 2 0 2"><CellData><DataArray type="Float64" Name="a" format="ascii">'
         f"1 2 3 4 5 6 7 8</DataArray></CellData></Piece></{names[kind]}></VTKFile>"
     )
-    with pytest.raises(MeshError, match=r"promises so many numbers, has 0.* become 216 GB"):
+    with pytest.raises(MeshError, match=r"its header declares, has 0.* become 216 GB"):
         vtk_probe.read_data(path, path.suffix, MeshError)
 
 

@@ -95,7 +95,7 @@ def test_dask_is_labelled_later(partitions) -> None:
     with pytest.raises(TableError, match="no complete centroid columns"):  # at once
         label_blocks(frame.drop(columns="XC"), DOMAINS)
     keeping = [Domain("B", cube(), keep=True)]
-    with pytest.raises(ValueError, match="labels that a dask table keeps"):
+    with pytest.raises(ValueError, match="existing labels of a dask table"):
         label_blocks(frame, keeping, replace="ROCK")
     replaced = label_blocks(frame, DOMAINS, replace="rock").compute(scheduler="synchronous")
     assert (replaced.name == "ROCK" and replaced.tolist() == expected.tolist()) or partitions

@@ -149,9 +149,9 @@ def test_coordinates_that_do_not_fit_are_refused() -> None:
     data, axes = data_array()
     with pytest.raises(TypeError, match="must all be coordinates of xarray"):
         label_lattice(data.x, data.y, axes[2], DOMAINS["first"])
-    with pytest.raises(TypeError, match="like goes with"):
+    with pytest.raises(TypeError, match="like= needs x, y and z"):
         label_lattice(*axes, DOMAINS["first"], like=data)
-    with pytest.raises(ValueError, match="one dimension each, three in all"):
+    with pytest.raises(ValueError, match="one dimension each, all different"):
         label_lattice(data.x, data.x, data.z, DOMAINS["first"])
-    with pytest.raises(ValueError, match=r"like has the dimensions \['z', 'y'\]"):
+    with pytest.raises(ValueError, match=r"like= has the dimensions \['z', 'y'\]"):
         label_lattice(data.x, data.y, data.z, DOMAINS["first"], like=data.isel(x=0))

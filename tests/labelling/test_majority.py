@@ -94,7 +94,7 @@ def test_turned_models_have_the_shares_of_turned_meshes(tmp_path, angle) -> None
         sizes = blocks[["DX", "DY", "DZ"]].to_numpy().prod(axis=1)
         volumes = [part.proportion_volume for part in summary.domains]
         np.testing.assert_allclose(volumes, found.T @ sizes, rtol=1e-12)
-        assert any("turned" in note for note in summary.notes)
+        assert any("rotated" in note for note in summary.notes)
 
 
 def test_tilted_models_have_shares_in_solids_alone(tmp_path) -> None:
@@ -124,7 +124,7 @@ def test_beyond_a_footprint_there_is_no_share() -> None:
     np.testing.assert_allclose(found[~off], below[~off], atol=1e-15)  # the tiles' seam is none
     wide = blocks.assign(X=blocks["X"] + 0.5)  # the first column is off, the last one in half
     unsure = Domain("LOW", tiles, kind="below")
-    with pytest.warns(GeodomainWarning, match="what is beyond it is unassigned"):
+    with pytest.warns(GeodomainWarning, match="the part outside is unassigned"):
         by_order = shares(wide, [unsure], proportions="priority", lines=4)[:, 0]
     half = wide["X"].isin([4.0])
     np.testing.assert_allclose(by_order[half], below[half] / 2, atol=1e-15)
@@ -136,15 +136,15 @@ def test_beyond_a_footprint_there_is_no_share() -> None:
 
 def test_what_has_no_shares_is_said() -> None:
     ore = {"ORE": box((0, 0, 0), (1, 1, 0.5))}
-    with pytest.raises(TableError, match="the frame has no sizes of blocks"):
+    with pytest.raises(TableError, match="the frame has no block sizes"):
         proportions_blocks(ONE[["X", "Y", "Z"]], ore)
     with pytest.raises(MeshError, match="not closed"):
         proportions_blocks(ONE, {"ORE": lidless()})
     opened = Domain("ORE", lidless(), rule="winding")  # by which an open solid has labels
     said = pytest.warns(GeodomainWarning, match="generalised winding number")
-    with said, pytest.raises(MeshError, match=r"closed solids alone: .* by='majority'"):
+    with said, pytest.raises(MeshError, match=r"need closed solids: .* by='majority'"):
         label_blocks(ONE, [opened], by="majority")
-    closed = "closed, and blocks have shares above and below open"
+    closed = "closed, and block proportions above and below need open"
     said = pytest.warns(GeodomainWarning, match="its inside counts as below")
     with said, pytest.raises(MeshError, match=closed):
         proportions_blocks(ONE, [Domain("UP", ore["ORE"], kind="above")])

@@ -43,10 +43,11 @@ def sheet(height: float) -> Mesh:
 def test_a_solid_that_leaves_the_model_is_a_note_with_volume_and_side(model: Path) -> None:
     found = geodomain.label_file(model, {"ORE": box((-50, 10, 10), (150, 90, 60))}, None)
     assert found.notes == (
-        "box of ORE leaves the block model: of its volume 200,000 (25.0%) beyond its west side "
+        "box of ORE extends beyond the block model: of its volume 200,000 (25.0%) "
+        "beyond its west side "
         "and 160,000 (20.0%) beyond its top",
     )
-    assert "\nnote: box of ORE leaves the block model" in str(found)
+    assert "\nnote: box of ORE extends beyond the block model" in str(found)
     assert found.warnings == ()
 
 
@@ -68,7 +69,7 @@ def test_domains_and_layers_without_a_block_are_remarks(model: Path) -> None:
         geodomain.Stack([sheet(48), sheet(20)], ["AIR", "ROCK", "FLOOR"]),
     ]
     notes = geodomain.label_file(model, domains, None).notes
-    assert "CORE labels no block: other domains take all 4 that it has by itself" in notes
+    assert "CORE labels no block: other domains take all 4 blocks inside it" in notes
     assert "THIN has no block" in notes
     assert any(note.startswith("layer AIR of") and note.endswith("has no block") for note in notes)
 

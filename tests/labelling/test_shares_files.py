@@ -202,7 +202,7 @@ def test_the_command_takes_the_same(folder: Path) -> None:  # noqa: F811
     frame()[["X", "Y", "Z"]].to_csv("n.csv", index=False)
     for option in (["--proportions"], ["--by", "majority"]):
         done = run("n.csv", *solids, "-o", "q.csv", *option, code=3)
-        said = "n.csv has no sizes of blocks, whose shares are asked for: name them with --dx"
+        said = "n.csv has no block sizes, which proportions need: give --dx"
         assert said in " ".join(done.stderr.split())
         assert not Path("q.csv").exists()
     run("n.csv", *solids, "-o", "q.csv", "--by", "majority", "--dx", "5", "--dy", "5", "--dz", "5")
@@ -212,7 +212,10 @@ def test_the_command_takes_the_same(folder: Path) -> None:  # noqa: F811
         "--proportions adds others"
         in run("o.csv", *solids, "-o", "r.csv", *replaced, code=2).stderr
     )
-    assert "--percent writes" in run("m.csv", *solids, "-o", "r.csv", "--percent", code=3).stderr
+    assert (
+        "--percent needs --proportions"
+        in run("m.csv", *solids, "-o", "r.csv", "--percent", code=3).stderr
+    )
     assert (
         "prop_a"
         in run("o.csv", *solids, "-o", "r.csv", "--column", "d2", "--proportions", code=3).stderr
@@ -236,5 +239,5 @@ def test_long_tables_are_measured_chunk_by_chunk(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["prop_l"], wanted, atol=1e-14)
     np.testing.assert_allclose(found["prop_m"], np.select([x == 2.5, x == 7.5], [0.7, 0.5], 0))
     assert summary.shares.by_lines == 0 and summary.shares.entered == count // 50
-    with pytest.raises(TableError, match="no sizes"):
+    with pytest.raises(TableError, match="no block sizes"):
         label_file(tmp_path / "b.csv", long, tmp_path / "p.csv", by="majority")

@@ -41,7 +41,10 @@ def test_a_page_and_a_record_do_not_go_to_standard_output(
     monkeypatch.chdir(labelled.parent)
     before = set(labelled.parent.iterdir())
     done = run(labelled, "-o", "-")
-    assert done.exit_code == 3 and "not to standard output: name one in .html" in done.output
+    assert (
+        done.exit_code == 3
+        and "not to standard output: name a file that ends in .html" in done.output
+    )
     assert set(labelled.parent.iterdir()) == before
 
 

@@ -231,7 +231,7 @@ def test_layers_of_a_stack_have_colours() -> None:
     top, base = (box((0, 0, z), (9, 9, z + 1)) for z in (8, 2))
     stack = Stack([top, base], ["AIR", "COAL", ""], colours=["", "#222222", ""])
     assert Domains(stacks=(stack,)).colours == {"COAL": "#222222"}
-    for colours, words in ((["#222222"], "3 colours, one to a layer"), (["", "b", ""], "COAL")):
+    for colours, words in ((["#222222"], "3 colours, one per layer"), (["", "b", ""], "COAL")):
         with pytest.raises(DomainError, match=words):
             Stack([top, base], ["AIR", "COAL", ""], colours=colours)
 

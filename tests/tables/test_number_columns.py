@@ -208,7 +208,7 @@ def test_a_page_is_not_written_under_a_name_that_promises_another_file(
 ) -> None:
     path, page = str(written(table([1.5, 2.5]), "csv", tmp_path)), tmp_path / name
     done = CliRunner().invoke(main, ["report", path, "-o", str(page)])
-    assert done.exit_code == 3 and "end the output in .html" in done.output, done.output
+    assert done.exit_code == 3 and "use the extension .html" in done.output, done.output
     assert not page.exists()
 
 
@@ -221,7 +221,7 @@ def test_what_lies_beside_a_labelled_model_has_a_name_of_its_kind(
     words = ["label", path, "--solid", f"ORE={tmp_path / 'all.ply'}", "--column", "new"]
     words += ["-o", str(tmp_path / "out.csv"), option, str(beside)]
     done = CliRunner().invoke(main, words)
-    assert done.exit_code == 3 and "which .xlsx is not" in done.output, done.output
+    assert done.exit_code == 3 and ".xlsx is a different format" in done.output, done.output
     assert not beside.exists() and not (tmp_path / "out.csv").exists()
 
 
@@ -373,7 +373,7 @@ def test_an_amount_that_parts_share_is_a_number_by_the_same_rule(text: str, tmp_
     words = ["subblock", str(written(frame, "csv", tmp_path)), "--solid", f"O={tmp_path / 'o.ply'}"]
     words += ["--min", "5", "--scheme", "octree", "--extensive", "AU", "--column", "new"]
     done = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "s.csv")])
-    assert done.exit_code == 3 and "which is no number that parts" in done.output, done.output
+    assert done.exit_code == 3 and "which is not a number that can" in done.output, done.output
 
 
 SINGLE = [0.7, 2.39, 0.05, 5.0, 1e-7, 0.0, None]
@@ -479,7 +479,7 @@ def test_texts_that_differ_by_case_or_blanks_are_told(
     path = spelled(tmp_path / f"b.{kind}")
     where = {"rock": {operator: "ox"}}
     domains = Domains((Domain("A", box((0, 0, 0), (10, 10, 100)), only_if=where),), background="W")
-    said = r"letter by letter, and blocks with 'OX' in 2, 'ox.xa0' in 2 differ from it by case"
+    said = r"case-sensitive, and blocks with 'OX' in 2, 'ox.xa0' in 2 differ from it only by case"
     with pytest.warns(GeodomainWarning, match=said):
         found = geodomain.label_file(path, domains, None)
     assert found.domains[0].blocks == met

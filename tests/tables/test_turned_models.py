@@ -217,7 +217,10 @@ def test_containment_is_asked_in_the_frame_of_the_lattice(folder: Path) -> None:
     assert "closed: 50% of its box is in the model" in run(
         "inspect", "local.csv", "half.obj", *rotation
     )
-    note = "leaves the block model: of its volume 1,000 (50.0%) beyond its side that faces azimuth"
+    note = (
+        "extends beyond the block model: of its volume 1,000 (50.0%) beyond its side "
+        "that faces azimuth"
+    )
     for source, options in (
         ("world.csv", ()), ("world.csv", ("--frame", "z=30")), ("local.csv", rotation),
     ):  # fmt: skip
@@ -253,7 +256,7 @@ def test_a_tilted_lattice_is_not_called_upright(tmp_path: Path) -> None:
     assert found.lattice.cells == (4, 3, 2)
     assert found.meshes[0].share == pytest.approx(35 / 55)
     summary = geodomain.label_file(tmp_path / "a.vti", {"ORE": mesh}, None)
-    assert "leaves the block model" in str(summary) and "(36.4%)" in str(summary)
+    assert "extends beyond the block model" in str(summary) and "(36.4%)" in str(summary)
 
 
 def parts_of(folder: Path, *parts: Floats) -> Path:
@@ -270,7 +273,7 @@ def test_parts_of_one_turned_lattice_are_one_model(folder: Path) -> None:
     parts_of(folder, blocks[:160], blocks[160:])
     said = run("label", "blocks", "--solid", "ORE=half.obj", "--dry-run")
     assert "(50.0%) beyond its side that faces azimuth 120" in said
-    assert "turned alike" not in said
+    assert "different rotations" not in said
 
 
 def test_parts_that_are_turned_differently_are_told(folder: Path) -> None:
@@ -278,8 +281,10 @@ def test_parts_that_are_turned_differently_are_told(folder: Path) -> None:
     other = in_world(blocks, LocalFrame([("z", 10.0)], (414_000.0, 7_480_000.0, 300.0)))
     parts_of(folder, in_world(blocks), other)
     said = run("label", "blocks", "--solid", "ORE=ore.obj", "--dry-run")
-    assert "the parts of the model are not all turned alike" in said
-    assert "turned alike" not in run("label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run")
+    assert "the parts of the model have different rotations" in said
+    assert "different rotations" not in run(
+        "label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run"
+    )
     said = run("label", "blocks", "--solid", "ORE=ore.obj", "--dry-run", "--frame", "z=30", code=3)
     assert "1.csv" in said and "would overlap with --frame z=30: give --frame z=10" in said
 

@@ -79,8 +79,8 @@ def test_label_takes_units() -> None:
 
 
 MISUSED = {
-    ("--grade-unit", "g/t"): "must name a --grade where there is not just one",
-    ("--grade-unit", "AG=g/t"): "is of AG, which is no --grade",
+    ("--grade-unit", "g/t"): "must name a grade unless there is exactly one --grade",
+    ("--grade-unit", "AG=g/t"): "names AG, but there is no --grade",
     ("--grade-unit", "AU=g/t", "--grade-unit", "AU=%"): "give each grade one unit",
     ("--grade-unit", "AU=g"): "the unit of AU is 'g'; it can be %, ppm, ppb, or a mass per tonne",
 }

@@ -103,7 +103,7 @@ def test_a_labelling_adds_up_what_it_wrote(model: Path) -> None:
     for more, said in (
         ([*wanted, "--dry-run"], "-o OUT.csv"),
         ([*wanted, "-o", "-"], "-o OUT.csv"),
-        (["--grade", "AU", "-o", "no.csv"], "give --density"),
+        (["--grade", "AU", "-o", "no.csv"], "need --density"),
     ):
         wrong = label(*more)
         assert wrong.exit_code == 2 and said in wrong.stderr
@@ -358,14 +358,14 @@ def test_a_cutoff_with_a_comma_is_not_clear_beside_decimal_commas(name: str, mod
 
 MISUSED = {
     (): "Missing option '--density'",
-    ("--density", "0"): "neither above zero nor a column",
-    ("--density", "2", "--cutoff", "1"): "must name a --grade",
-    ("--density", "2", "--grade", "AU", "--cutoff", "CU=1"): "which is no --grade",
+    ("--density", "0"): "neither a number above 0 nor a column",
+    ("--density", "2", "--cutoff", "1"): "must name a grade",
+    ("--density", "2", "--grade", "AU", "--cutoff", "CU=1"): "but there is no --grade",
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=x"): "is not GRADE=VALUE",
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=1", "--cutoff", "2"): "AU, no grade",
-    ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs of AU, CU",
+    ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs for AU, CU",
     ("--density", "2", "--proportion", "ore"): "is not NAME=COLUMN",
-    ("--density", "2", "--proportion", "A=ore", "--domain", "b"): "give one of them",
+    ("--density", "2", "--proportion", "A=ore", "--domain", "b"): "give only one of them",
     ("--density", "2", "--proportion", "A=ore", "--proportion", "A=AU"): "a domain twice",
 }
 
