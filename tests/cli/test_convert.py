@@ -98,5 +98,5 @@ def test_an_output_without_an_extension_is_what_is_wrong(
     for output, named in (("-", "standard output"), ("/dev/full", "/dev/full"), ("x", "x")):
         result = CliRunner().invoke(main, ["convert", source, output])
         assert result.exit_code == 3
-        assert result.stderr.startswith(f"error: {named} names no format that is written: end it")
+        assert result.stderr.startswith(f"error: {named} has no extension of a format that")
         assert ".dxf" in result.stderr and ".parquet" in result.stderr
