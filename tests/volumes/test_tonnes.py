@@ -506,7 +506,7 @@ def test_ghost_cells_are_no_blocks(extension: str, model: Path) -> None:
     grid.cell_data["vtkGhostType"] = (np.arange(27) < 5).astype(np.uint8)
     path = model.with_name(f"ghosts{extension}")
     (grid if extension == ".vti" else grid.cast_to_unstructured_grid()).save(path)
-    with pytest.warns(GeodomainWarning, match="5 cells marked as ghosts") as told:
+    with pytest.warns(GeodomainWarning, match="5 cells are marked as ghosts") as told:
         done = geodomain.tonnes_file(path, density=2.5, grade="AU")
     assert not [one for one in told if "volume" in str(one.message)]
     (whole,) = done.totals
