@@ -118,7 +118,7 @@ def test_a_centre_that_cannot_be_decided_is_named_by_its_cell() -> None:
 def test_cells_that_are_no_blocks_are_refused() -> None:
     with pytest.raises(TableError, match="flat"):
         geodomain.contains(cube(), pyvista.ImageData(dimensions=(3, 3, 1)))
-    with pytest.raises(TableError, match="no blocks"):
+    with pytest.raises(TableError, match="not blocks"):
         geodomain.contains(cube(), pyvista.Sphere().cast_to_unstructured_grid())
 
 

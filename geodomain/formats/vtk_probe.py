@@ -110,7 +110,7 @@ class Probe:
             if late:
                 return Answer(fault=f"VTK does not finish within {seconds:.0f} s")
             return Answer(
-                fault="VTK crashes on it, or needs more than the {memory.size_text(most)} of "
+                fault=f"VTK crashes on it, or needs more than the {memory.size_text(most)} of "
                 f"memory that it may use; {memory.SETTING} allows more"
             )
 

@@ -179,7 +179,7 @@ def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None)
             row, axis = divmod(int(np.ascontiguousarray(far).argmax()), 3)
             number = float(numbers[row, axis])
             message = (
-                f"{(where or _where)(row, first + axis)} is {number:g}, beyond all coordinates and "
+                f"{(where or _where)(row, first + axis)} is {number!r}, beyond all coordinates and "
                 f"sizes ({_FARTHEST:g}). Correct it, or, if that means that there is none, say so "
                 f"with missing={str(number)!r}."
             )

@@ -95,7 +95,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
     }
     # The functions whose messages these are have no command.
     said -= {("block_shares.py", "backend"), ("distance.py", "backend")}
-    said -= {("contains.py", "direction")}
+    said -= {("contains.py", "direction"), ("arrays.py", "like")}
     assert {found for _, found in said} - KEYWORDS.keys() == set()
     assert ("layout.py", "dx") in said
 
@@ -144,3 +144,15 @@ def test_every_command_has_a_short_option_for_help(name: str) -> None:
     short, long = (CliRunner().invoke(main, [name, flag]) for flag in ("-h", "--help"))
     assert short.exit_code == 0 and short.output == long.output
     assert "Example" in short.output
+
+
+def test_every_value_in_a_message_is_filled_in() -> None:
+    """A part of a joined text that has lost its f shows the reader code in braces."""
+    code = re.compile(r"\{[a-z_][\w.]*(\([^{}]*\))?(![rs])?(:[^{}]*)?\}")
+    shown = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+        parts = [part for node in joined for part in node.values if isinstance(part, ast.Constant)]
+        shown += [(path.name, part.value) for part in parts if code.search(part.value)]
+    assert shown == []

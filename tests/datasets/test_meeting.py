@@ -99,7 +99,7 @@ def test_a_single_file_has_no_lock_to_take(folder: Path) -> None:
     geodomain.write_mesh(HALO, "halo.ply")
     command = ["label", "a.csv", "--solid", "HALO=halo.ply", "-o", "b.csv"]
     done = CliRunner().invoke(main, [*command, "--take-over"])
-    assert done.exit_code == 2 and "--take-over is for a dataset" in done.stderr
+    assert done.exit_code == 2 and "--take-over needs a dataset" in done.stderr
     assert CliRunner().invoke(main, command).exit_code == 0
 
 

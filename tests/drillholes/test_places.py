@@ -81,7 +81,7 @@ READ = {
 def test_an_input_is_not_replaced(write: Callable[[Path], None], name: str, folder: Path) -> None:
     before = Path(name).read_bytes()
     with pytest.raises(
-        TableError, match=f"{name} is the input|{name}: .* end the output in .(csv|html)"
+        TableError, match=f"{name} is the input|{name}: .* use the extension .(csv|html)"
     ):
         write(Path(name))
     assert Path(name).read_bytes() == before

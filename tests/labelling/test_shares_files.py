@@ -209,8 +209,7 @@ def test_the_command_takes_the_same(folder: Path) -> None:  # noqa: F811
     assert pandas.read_csv("q.csv")["domain"].tolist()[:2] == ["B", "B"]
     replaced = ("--replace-column", "domain", "--proportions")
     assert (
-        "--proportions adds others"
-        in run("o.csv", *solids, "-o", "r.csv", *replaced, code=2).stderr
+        "--proportions adds more" in run("o.csv", *solids, "-o", "r.csv", *replaced, code=2).stderr
     )
     assert (
         "--percent needs --proportions"

@@ -442,8 +442,8 @@ def test_a_rotation_of_what_is_turned_already_is_refused(folder: Path) -> None:
 def test_two_frames_are_misuse(folder: Path) -> None:
     asked = ("--frame", "z=30", "--rotation", "z=30", "--origin", "0,0,0")
     said = run("inspect", "world.csv", *asked, code=2)
-    assert "give one of them" in said
-    with pytest.raises(ValueError, match="give one of them"):
+    assert "give only one of them" in said
+    with pytest.raises(ValueError, match="give only one of them"):
         geodomain.inspect_file("world.csv", frame="z=30", **LOCAL)
 
 

@@ -1,6 +1,6 @@
 """Open every page of a site that was made, on a phone and on a laptop: nothing is cut.
 
-python tests/site_fits.py SITE
+python .ci/site_fits.py SITE
 
 A page must not be wider than the window, and no code and no title wider than its box. Tables and
 pictures may scroll in theirs.
