@@ -369,17 +369,18 @@ def _dips_are_radians(dips: Floats, holes: int) -> bool:
 
 
 def _whole_degrees(azimuths: Floats) -> bool:
-    """Tell whether several different angles, taken for radians, are plain ones in degrees.
+    """Tell whether different angles, taken for radians, are plain ones in degrees.
 
-    Plain are whole degrees, to a 200th, and to a 2,000th for one angle alone. Of angles with two
-    decimals, which are as coarse as a third of a degree, only multiples of 5 degrees are.
+    Plain are whole degrees, within what the decimals of the radians leave open. Two and three
+    decimals are too coarse for that: of these only multiples of 5 degrees are plain.
     """
-    angles = np.degrees(azimuths)
-    slack = 0.005 if len(angles) > 1 else 0.0005
-    if (np.abs(angles - np.round(angles)) <= slack).all():
-        return True
-    coarse = (np.round(azimuths, 2) == azimuths).all() and not (azimuths * 10 % 1 == 0).all()
-    return bool(coarse and (np.abs(angles - 5 * np.round(angles / 5)) <= np.degrees(0.005)).all())
+    decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
+    if decimals < 2:
+        return False
+    step = 1.0 if decimals > 3 else 5.0
+    slack = max(math.degrees(0.5 * 0.1**decimals), 0.005 if len(azimuths) > 1 else 0.0005)
+    angles = np.degrees(azimuths) / step
+    return bool((np.abs(angles - np.round(angles)) * step <= 1.01 * slack).all())
 
 
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:

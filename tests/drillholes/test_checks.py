@@ -7,6 +7,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from math import radians
 from pathlib import Path
 
 import numpy as np
@@ -343,6 +344,14 @@ def test_radians() -> None:
             for name, depth, azimuth, dip in stations()]  # fmt: skip
     found = Drillholes(*tables(survey=rows)).report.findings
     assert [each.code for each in found if each.bad] == ["angles-radians"]
+
+
+@pytest.mark.parametrize("digits", range(2, 8))
+def test_one_azimuth_in_radians_for_all_holes(digits: int) -> None:
+    azimuth = round(radians(270), digits)
+    rows = [(f"DH{n:03}", depth, azimuth, -66.5) for n in range(1, 9) for depth in (0, 30, 60)]
+    warned = warnings_of(Drillholes(*tables(survey=rows)))
+    assert "angles-radians" in warned
 
 
 @pytest.mark.parametrize("azimuths", [(4.71,), (3.84, 5.41), (4.71, 1.57)])
