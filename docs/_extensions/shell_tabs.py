@@ -7,8 +7,10 @@ here-documents, which `docs/start/install.md` leaves to a POSIX shell.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:  # the quick tests, which translate a block, have no Sphinx
+    from sphinx.application import Sphinx
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What no translation is made for: it would not write the same bytes.

@@ -253,8 +253,8 @@ def sample_file(table: HoleTable) -> SampleFile:
         return TextSamples(table.rows)
     if table.parquet is None:
         message = (
-            f"{table.name} is no table of text or Parquet, and samples come back as what they are:"
-            " save it as .csv"
+            f"{table.name} is neither text nor Parquet, and the output keeps the format of the input: "
+            "save it as .csv"
         )
         raise TableError(message)
     return ParquetSamples(table.parquet)
@@ -380,15 +380,15 @@ def flag_file(
 ) -> FlagSummary:
     r"""Flag the samples of drillholes in a file by the domains that they are in.
 
-    The output is the file byte for byte, with a column more. Of Parquet the other columns, types,
-    compression and metadata stay, but FROM and TO become float64 where intervals are split.
-    Intervals without a place on a hole are counted, listed and unassigned.
+    The output is the file byte for byte, with one more column. In Parquet, the other columns,
+    types, compression and metadata are kept, but FROM and TO become float64 if intervals are
+    split. Intervals without a position on a hole are counted, listed and left unassigned.
 
     Parameters
     ----------
     intervals : path
         A table of samples or logs, of text or Parquet: hole, FROM and TO; "-" is text on stdin.
-        Where the collars have no depth, holes end at its largest TO.
+        If the collars have no depth, each hole ends at its largest TO in this table.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`; conditions are about columns of `intervals`.
     output : path or None
@@ -396,8 +396,9 @@ def flag_file(
     collar, survey
         As for `Drillholes`.
     by : {"middle", "majority", "split"}
-        The domain of the middle of each interval, along the hole; that of its greatest length, of
-        equal lengths the first; or a row for each part between walls.
+        "middle" gives the domain at the middle of each interval, along the hole; "majority" the
+        domain with the greatest length in it, of equal lengths the first; "split" writes a row
+        for each part between walls.
     min_length : float
         With "split": parts that are shorter are not split off, but counted; they are left with
         their longer neighbour.
@@ -424,11 +425,11 @@ def flag_file(
 
     Notes
     -----
-    A row that is split keeps the text of its other columns. Cuts are rounded to 3 decimals, or to
-    those of ``min_length`` if they are more; the first piece has the FROM of the interval, the
-    last one its TO, and neighbours share a number, so that lengths add up to the old one exactly.
-    Whether a hole changes its domain is looked for at every wall that it crosses, and at the rims
-    of surfaces.
+    A row that is split keeps the text of its other columns. Depths of cuts are rounded to 3
+    decimals, or to the decimals of ``min_length`` if these are more. The first piece has the FROM
+    of the interval, the last one its TO, and neighbours share the depth of their cut, so their
+    lengths add up to the old length exactly. A hole may change its domain at each wall that it
+    crosses, and at the rims of surfaces.
 
     Examples
     --------

@@ -65,23 +65,22 @@ class HoleSettings:
     accept: str | Sequence[str] = setting(
         (),
         read_by("geodomain.drillholes.findings.require_codes", list),
-        "Pass a finding, by the code that is printed with it; may be repeated.",
+        "Accept a finding, named by its printed code, so that it becomes a note; may be repeated.",
         hashed=False,
         metavar="FINDING[:HOLE]",
-        note="What is passed becomes a note.",
     )
     topography: MeshesLike | None = setting(
         None,
         TEXT,
-        "Compare collars and ends of holes with this surface.  [default: a surface of the domains "
-        "at which most collars are]",
+        "Compare collars and ends of holes with this surface.  [default: the surface in the "
+        "domains that most collars lie on]",
         hashed=False,
         metavar="FILE",
     )
     bend: str | Sequence[float] = setting(
         (15.0, 30.0),
         read_by("geodomain.drillholes.settings.read_bend"),
-        "Warn of a hole that turns by more degrees within a length.  [default: 15,30]",
+        "Warn of holes that turn by more than ANGLE degrees within LENGTH.  [default: 15,30]",
         hashed=False,
         metavar="ANGLE,LENGTH",
     )

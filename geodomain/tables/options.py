@@ -242,7 +242,7 @@ def read_missing(value: float | str) -> float | str:
     except ValueError:
         code = math.nan
     if not text or "\0" in text:
-        message = "it stands for a value; an empty field is missing without it"
+        message = "name a value that means missing; empty fields are missing in any case"
         raise ValueError(message)
     return code if math.isfinite(code) else text
 

@@ -172,8 +172,8 @@ class TableSettings(PlaceSettings):
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "Use x, y, z beside FROM and TO as sample midpoints even if they are the same for a "
-        "whole hole, as collar coordinates are.",
+        "Take x, y, z beside FROM and TO as sample midpoints, even if all rows of a hole have "
+        "the same values, which usually means collar coordinates.",
         hashed=True,
     )
 
