@@ -253,8 +253,8 @@ def sample_file(table: HoleTable) -> SampleFile:
         return TextSamples(table.rows)
     if table.parquet is None:
         message = (
-            f"{table.name} is neither text nor Parquet, and the output keeps the format of the input: "
-            "save it as .csv"
+            f"{table.name} is neither text nor Parquet, and the output keeps the format of the "
+            "input: save it as .csv"
         )
         raise TableError(message)
     return ParquetSamples(table.parquet)
