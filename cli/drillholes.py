@@ -157,7 +157,9 @@ Example:
     help="What to do with a last piece shorter than --min-length, where a hole leaves a domain: "
     "keep it as a composite, merge it into the one above, or drop it.",
 )
-@hole_options.min_length_option("Shorter pieces are short.  [default: half of --length]")
+@hole_options.min_length_option(
+    "Pieces shorter than this are too short: see --short.  [default: half of --length]"
+)
 @options.output_option("OUT.csv", "Where to write; - is stdout.")
 @options.background_option("Label for samples outside every domain.")
 @options.overwrite_option

@@ -36,7 +36,7 @@ within_option = click.option(
     type=click.FloatRange(min=0, min_open=True),
     callback=options.finite,
     metavar="LENGTH",
-    help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
+    help="With --collar: draw the drillholes within LENGTH of a section, projected onto it.",
 )
 
 

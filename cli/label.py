@@ -44,11 +44,11 @@ def label(**given: Any) -> None:
     The summary goes to stderr.
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
-    'blocks/*.parquet'. Then -o names a folder for the labelled files. To resume an interrupted run,
-    repeat the command. Both may be URLs, such as s3://bucket/blocks.
+    'blocks/*.parquet'. Then -o names a folder for the labelled files. Both folders may be
+    URLs, such as s3://bucket/blocks. To resume an interrupted run, repeat the command.
 
-    With --density, volume, tonnes, mean grades and metal by domain are printed below the summary,
-    as by `geodomain tonnes`; the labelled file is read a second time for them.
+    --density prints volume, tonnes, mean grades and metal by domain below the summary, as
+    `geodomain tonnes` does; the labelled file is read a second time for them.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -493,7 +493,7 @@ scheduler_option = click.option(
     callback=scheduler,
     metavar="local:N|tcp://HOST:PORT",
     help="For a dataset: label the files with Dask, in N local processes or on the "
-    "workers of the scheduler at ADDRESS.",
+    "workers of the scheduler at HOST:PORT.",
 )
 
 take_over_option = click.option(

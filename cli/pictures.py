@@ -36,15 +36,15 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
-    "Position of a section: z=310; or of a series, START,STOP,STEP: y=7480200,7480300,50, the "
-    "pages of a PDF. May be repeated.  [default: across x, y and z through the middle of the "
-    "labelled domains]"
+    "Position of a section, such as z=310, or a series START,STOP,STEP, such as "
+    "y=7480200,7480300,50, which fills the pages of a PDF. May be repeated.  [default: across x, "
+    "y and z through the middle of the labelled domains]"
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
 )
 @options.domains_option(
-    "Draw the wireframes of this list of domains; its background is drawn as background."
+    "Draw the wireframes of this list of domains; its background gets the colour of background."
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
@@ -104,8 +104,8 @@ def plot(
 
     Blocks are drawn at their true sizes, coloured by domain or by grade, with traces of wireframes
     over them and drillholes near the section. All sections have one scale. Sections across x look
-    west, sections across y look north. A section on block faces shows the blocks above it, or to
-    the east or north.
+    west, sections across y look north. A section exactly on faces of blocks shows the
+    blocks on its upper, eastern or northern side.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """

@@ -53,8 +53,8 @@ class LabelDefaults:
     lines: int | None = setting(
         None,
         whole(2, 256),
-        "Compute the fractions of blocks that more than three wireframes enter along N x N "
-        "vertical lines.  [default: 16]",
+        "Cut blocks that more than three wireframes enter along N x N vertical lines, to "
+        "compute their fractions.  [default: 16]",
         hashed=True,
         metavar="N",
         note="By default as `domains` set it.",

@@ -396,10 +396,9 @@ def _without_ghosts(cells: Cells, ghost: NDArray[np.bool_], name: str) -> Cells:
     """Mark the cells that do not count as blocks, and warn with their number."""
     if not ghost.any():
         return cells
-    warn(
-        f"{name}: {counted(int(ghost.sum()), 'cell')} are marked as ghosts (vtkGhostType) and "
-        "are ignored"
-    )
+    count = int(ghost.sum())
+    verbs = ("is marked as a ghost", "is") if count == 1 else ("are marked as ghosts", "are")
+    warn(f"{name}: {counted(count, 'cell')} {verbs[0]} (vtkGhostType) and {verbs[1]} ignored")
     return WithGhosts(cells, ghost)
 
 

@@ -78,7 +78,7 @@ def test_commands(tables: dict[str, Path]) -> None:
         run = CliRunner().invoke(main, ["flag", "assay.dm", *options])
         assert run.exit_code == 3
         assert (
-            "come back as what they are" in run.output
+            "keeps the format of the input" in run.output
             or "is written in its own format" in run.output
         )
         assert not Path(output).exists()
