@@ -79,5 +79,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def _escape(app: Sphinx, context: object, lines: list[str]) -> None:
-    r"""Escape the bar that `--delimiter` names, and FILE:NAME, which looks like a link."""
-    lines[:] = [re.sub(r"\|", r"\|", line).replace("FILE:", r"FILE\:") for line in lines]
+    r"""Escape `|`, `/*` of a pattern, and FILE:NAME, which looks like a link."""
+    lines[:] = [
+        re.sub(r"\||(?<=/)\*", r"\\\g<0>", line).replace("FILE:", r"FILE\:") for line in lines
+    ]
