@@ -257,7 +257,8 @@ def settings_options(
 
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     """Make the option of a field; its help names other settings as keywords (`leaky=`)."""
-    values, settings = entry.metadata["values"], dict[str, Any](default=entry.default)
+    default: Any = entry.default
+    values, settings = entry.metadata["values"], dict[str, Any](default=default)
     said, option = text or entry.metadata["help"], entry.metadata["option"]
     flag = f"--{option}" if isinstance(option, str) else _flag(entry.name)
     if values.kind is bool:
@@ -268,7 +269,7 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
         settings["callback"] = as_mapping if values.kind is dict else None
     elif values.choices:
         settings["type"] = click.Choice([each.replace(" ", "-") for each in values.choices])
-        settings["default"] = entry.default and entry.default.replace(" ", "-")
+        settings["default"] = default and default.replace(" ", "-")
         settings["callback"] = from_words(values.choices)
     elif values.kind is int:
         settings["type"] = click.IntRange(values.low, values.high)
@@ -277,7 +278,7 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     if (bare := entry.metadata["bare"]) is not None:
         settings |= {"is_flag": False, "flag_value": bare}
         said += f"  [without a value: {bare}]"
-    if entry.default and values.kind is not bool and "[default:" not in said:
+    if default and values.kind is not bool and "[default:" not in said:
         settings["show_default"] = True
     return click.option(
         flag,
