@@ -34,7 +34,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Drillholes": (
         *("collar", "survey", "intervals", "method", "down", "vertical", "columns"),
-        *("strict", "within", "sample_grade"),
+        *("strict", "accept", "topography", "bend", "within", "sample_grade"),
     ),
     "What is shown": (
         *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
