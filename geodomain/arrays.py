@@ -21,6 +21,7 @@ Number = TypeVar("Number", bound=np.generic)
 COARSE = 0.01
 _CUDA_DEVICES = (2, 13)  # DLPack codes of CUDA memory and managed memory
 _IN_MEMORY = (np.ndarray, list, tuple)
+_SAMPLE = 1 << 14  # values in which the distinct ones are looked for first
 _KNOWN_TO_NUMPY = ("__array__", "__array_interface__", "__array_struct__")
 
 
@@ -76,6 +77,20 @@ def distinct(values: Floats) -> Floats:
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def ranked(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distinct finite numbers in ascending order, and the index of each value.
+
+    If few numbers occur many times each, most are in a sample, and a full sort is avoided.
+    """
+    numbers = distinct(values[:: len(values) // _SAMPLE + 1])
+    ranks = np.searchsorted(numbers, values)
+    missing = numbers.take(ranks, mode="clip") != values
+    if missing.any():
+        numbers = distinct(np.concatenate([numbers, values[missing]]))
+        ranks = np.searchsorted(numbers, values)
+    return numbers, ranks
 
 
 def is_on_device(values: object) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import distinct
+from geodomain.arrays import distinct, ranked
 from geodomain.compute.data import Floats
 from geodomain.lattice import LatticeBits, StoredArray
 
@@ -157,6 +159,9 @@ _Places = NDArray[np.int64]
 # Largest number of blocks compared; beyond it, only those in a part of the model. Blocks are cut
 # into pieces at the ends of others: largest number of pieces compared.
 _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
+# Limits of the fast test that no blocks overlap: cells of the lattice, passes over blocks, and the
+# cells along an edge of a block.
+_MOST_CELLS, _MOST_PASSES, _WIDEST = 1 << 25, 1 << 12, 40
 # Overlap, as a fraction of the usual size, that rounding in exports cannot explain.
 _SLACK = 0.01
 # Overlap volume, as a fraction of the total, that rounding can explain.
@@ -328,15 +333,20 @@ class _Region:
             self._chunks, self._count = [rows], len(rows)
 
     def blocks(self) -> tuple[Floats, Floats]:
-        """Return centroids and sizes, without blocks whose centroid occurred before."""
+        """Return the centroids and sizes of all blocks in the region."""
         rows = np.concatenate([*self._chunks, np.empty((0, 6))])
-        hashes = point_hashes(rows[:, :3])
-        order = hashes.argsort(kind="stable")
-        first = np.ones(len(rows), np.bool_)
-        first[1:] = hashes[order[1:]] != hashes[order[:-1]]
-        if not first.all():
-            rows = rows[np.sort(order[first])]
         return rows[:, :3], rows[:, 3:]
+
+
+def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return the blocks whose centroid does not repeat that of an earlier block."""
+    hashes = point_hashes(points)
+    order = hashes.argsort(kind="stable")
+    first = np.append(True, hashes[order[1:]] != hashes[order[:-1]])
+    if not first.all():
+        rows = np.sort(order[first])
+        points, sizes = points[rows], sizes[rows]
+    return points, sizes
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
@@ -368,31 +378,36 @@ class _Ends(NamedTuple):
     even: bool
 
 
+def _all_ends(points: Floats, sizes: Floats) -> list[_Ends]:
+    """Return the ends of blocks along all axes."""
+    volumes = np.prod(sizes, axis=1)
+    return [_ends(points[:, axis], sizes[:, axis], volumes) for axis in range(3)]
+
+
 def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
     """Assign numbers to block ends along an axis; ends equal up to rounding share one."""
     slack = _SLACK * float(np.median(sizes))
-    low, high = centres - sizes / 2, centres + sizes / 2
-    every = distinct(np.concatenate([low, high]))
-    starts = every[np.append(True, np.diff(every) > slack)]
-
-    def numbered(ends: Floats) -> _Places:
-        return np.searchsorted(starts, ends, side="right") - 1
-
-    first, last = numbered(low), numbered(high)
+    ends = np.concatenate([centres - sizes / 2, centres + sizes / 2])
+    every, ranks = ranked(ends)
+    begins = np.append(True, np.diff(every) > slack)
+    first, last = (begins.cumsum() - 1)[ranks].reshape(2, -1)
     if float(volumes[first >= last].sum()) <= _SLACK * float(volumes.sum()):
-        return _Ends(first, last, starts, even=True)
+        return _Ends(first, last, every[begins], even=True)
     # Ends may lie anywhere: blocks are shrunk by the possible rounding.
     less = np.minimum(slack, 0.45 * sizes)
-    low, high = low + less, high - less
-    starts = distinct(np.concatenate([low, high]))
-    return _Ends(numbered(low), numbered(high), starts, even=False)
+    every, ranks = ranked(ends + np.concatenate([less, -less]))
+    first, last = ranks.reshape(2, -1)
+    return _Ends(first, last, every, even=False)
 
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
     """Compare blocks; if they need too many pieces, compare those in a part of the model."""
+    if len(points) < 2 or _fill_cells_once(_all_ends(points, sizes)):
+        return None
+    points, sizes = _without_repeats(points, sizes)
     while len(points) > 1:
         volumes = np.prod(sizes, axis=1)
-        ends = [_ends(points[:, axis], sizes[:, axis], volumes) for axis in range(3)]
+        ends = _all_ends(points, sizes)
         last = max(range(3), key=lambda axis: (not ends[axis].even, len(ends[axis].places)))
         across = [ends[axis] for axis in range(3) if axis != last]
         pieces = np.prod([np.maximum(one.high - one.low, 0.0) for one in across], axis=0)
@@ -410,6 +425,32 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
         rows, _, _ = _halved(np.concatenate([points, sizes], axis=1))
         points, sizes, every = rows[:, :3], rows[:, 3:], False
     return None
+
+
+def _fill_cells_once(ends: list[_Ends]) -> bool:
+    """Return whether each cell between neighbouring ends is within at most one block.
+
+    False also if the lattice of cells is too large, or if blocks have too many sizes.
+    """
+    shape = [len(axis.places) for axis in ends]
+    spans = np.array([axis.high - axis.low for axis in ends])
+    if math.prod(shape) > _MOST_CELLS or spans.min() < 1 or spans.max() >= _WIDEST:
+        return False
+    first = (ends[0].low * shape[1] + ends[1].low) * shape[2] + ends[2].low
+    codes = np.ravel_multi_index(tuple(spans), (_WIDEST,) * 3).astype(np.uint16)
+    first = first[codes.argsort(kind="stable")]
+    counts = np.bincount(codes)
+    sizes = np.flatnonzero(counts)
+    groups = np.split(first, counts[sizes].cumsum()[:-1])
+    spans = np.transpose(np.unravel_index(sizes, (_WIDEST,) * 3))
+    cells = spans.prod(axis=1)
+    if cells.sum() > _MOST_PASSES:
+        return False
+    filled = np.zeros(math.prod(shape), np.bool_)
+    for blocks, span in zip(groups, spans.tolist(), strict=True):
+        for x, y, z in itertools.product(*map(range, span)):
+            filled[blocks + ((x * shape[1] + y) * shape[2] + z)] = True
+    return int(np.count_nonzero(filled)) == int(cells @ counts[sizes])
 
 
 def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:

@@ -139,6 +139,29 @@ def test_any_boxes(seed: int) -> None:
     assert (np.abs(one[0] - other[0]) < (one[1] + other[1]) / 2).all()
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fast_test_and_the_columns_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few boxes in much room: some models have overlaps, some have none, some repeat a box."""
+    rng = np.random.default_rng(seed)
+    low = rng.integers(0, 40, (12, 3)) * (1.0, 0.5, 0.25)
+    sizes = rng.integers(1, 9, (12, 3)) * (1.0, 0.5, 0.25)
+    low[:2], sizes[:2] = low[2:4], sizes[2 + seed % 3]
+    chunks = [(low + sizes / 2, sizes)]
+    fast = compare(chunks)
+    monkeypatch.setattr(overlaps, "_MOST_CELLS", 0)
+    assert str(compare(chunks)) == str(fast)
+
+
+def test_the_fast_test_rules_out_overlaps_of_sub_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    ((points, sizes),) = lattice((8, 8, 4), (4, 4, 2))
+    ((subs, small),) = lattice((4, 16, 8), (2, 2, 1))
+    rest = points[:, 0] > 8
+    monkeypatch.setattr(overlaps, "_in_columns", None)
+    assert compare([(points[rest], sizes[rest]), (subs, small)]) is None
+    with pytest.raises(TypeError):
+        compare([(points, sizes), (subs, small)])
+
+
 def test_blocks_of_one_size_off_their_spacing() -> None:
     ((points, sizes),) = lattice((12, 10, 8), (10, 10, 5))
     assert compare([(points, sizes)]) is None
