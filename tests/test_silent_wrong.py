@@ -167,9 +167,9 @@ def test_coordinates_and_sizes_beyond_all_places_are_refused_alike(
     ]
     for command in commands:
         said = " ".join(run(*command, code=3).output.split())
-        assert f"{blocks}, row 4: {column} is " in said and "beyond all coordinates" in said
+        assert f"{blocks}, row 4: {column} is " in said and "too large for a coordinate" in said
         mark = f"--missing={float(value)}" if float(value) < 0 else f"--missing {float(value)}"
-        assert f"say so with {mark}." in said
+        assert f"missing value, use {mark}." in said
     marks = {"missing": [repr(float(value))]}
     done = geodomain.label_file(blocks, {"ORE": "ore.obj"}, None, column="new", **marks)
     assert done.rows == 8

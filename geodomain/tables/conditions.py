@@ -34,7 +34,7 @@ _OPERATORS = ("==", "!=", *_ORDERS)
 
 
 class Column(Protocol):
-    """What conditions ask of a column, one answer to a row."""
+    """A column as conditions use it. Its methods return one value for each row."""
 
     rule: ColumnRule
 
@@ -92,11 +92,12 @@ class Condition:
     Attributes
     ----------
     column : str
-        Its name; case, quotes and blanks do not matter.
+        Name of the column; case, quotes and blanks do not matter.
     operator : str
-        One of ``== != < <= > >=``; with several values ``==`` is one of them, ``!=`` none.
+        One of ``== != < <= > >=``. With several values, ``==`` means equal to any of them, and
+        ``!=`` different from all of them.
     values : tuple of str, int or float
-        Texts are compared with texts, letter by letter, numbers with numbers.
+        Texts are compared with texts, letter by letter; numbers are compared with numbers.
     """
 
     column: str
@@ -116,7 +117,7 @@ class Condition:
 
     @property
     def is_signed(self) -> bool:
-        """Return whether it can be met by negative numbers."""
+        """Return whether negative numbers can meet the condition."""
         lowest = min((value for value in self.values if not isinstance(value, str)), default=0.0)
         return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
 
@@ -149,7 +150,7 @@ class Condition:
         return {spellings[place]: int(counts[place]) for place in near}
 
     def _equal(self, column: Column) -> Bools:
-        """Return the mask of rows with one of the values."""
+        """Return the mask of rows that equal any of the values."""
         texts = [value for value in self.values if isinstance(value, str)]
         numbers = [value for value in self.values if not isinstance(value, str)]
         equal = np.zeros(len(column.present()), np.bool_)
@@ -182,7 +183,7 @@ def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
     Raises
     ------
     DomainError
-        If a condition is invalid; the message says what was expected.
+        If a condition is invalid. The message lists what is allowed.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
     unknown = [sign for sign in wanted if sign not in _OPERATORS]
     if unknown or not wanted:
         found = repr(unknown[0]) if unknown else "nothing"
-        message = f"only_if {column}: {found} is no comparison; it can be {' '.join(_OPERATORS)}"
+        message = f"only_if {column}: {found} is not a comparison; use {' '.join(_OPERATORS)}"
         raise DomainError(message)
     return wanted
 
@@ -221,13 +222,13 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
         number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
         if not number and not (isinstance(one, str) and one.strip()):
             said = repr(one) if isinstance(one, str) else str(one).lower()
-            message = f"only_if {column} is {said}; it must be a number, a text, or a list of them"
+            message = f"only_if {column} is {said}; give a number, a text, or a list of them"
             raise DomainError(message)
     if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
         message = f"only_if {column}: {sign} compares with one number, not {value!r}"
         raise DomainError(message)
     if not values:
-        message = f"only_if {column} is an empty list, which nothing meets"
+        message = f"only_if {column} is an empty list, which no row can meet; give a value"
         raise DomainError(message)
     return tuple(one.strip(BLANKS) if isinstance(one, str) else one for one in values)
 
@@ -238,14 +239,15 @@ class ArrayColumn:
     Parameters
     ----------
     values : array_like of shape (n,)
-        Numbers, or texts with None or NaN where missing; masked values are missing. Bools are
-        texts, True and False, which are no 1 and 0. Those of float32 mean their shortest decimals.
+        Numbers, or texts with None or NaN where missing; masked values are missing. Bools are read
+        as the texts True and False, not as 1 and 0. A float32 is read as the shortest decimal that
+        it rounds.
     name : str
         Name of the column in messages.
     rule : ColumnRule, optional
-        How its cells are read as numbers, and which values are missing.
+        How the cells are read as numbers, and which values are missing.
     first : int or (n,) int
-        Row number in the table of the first row, from 0, or of every row.
+        Row number in the table, from 0: of the first value, or of every value.
     """
 
     def __init__(
@@ -329,7 +331,7 @@ class ArrayColumn:
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The number of each row, and its `Kind`."""
+        """The number in each row, and the `Kind` of its cell."""
         if self._numeric:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)

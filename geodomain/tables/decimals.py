@@ -15,7 +15,7 @@ from geodomain.compute.native import core, thread_count
 from geodomain.tables.numbers import Resolution, numbered, steps
 
 PLACES = 18
-# With at most this many decimals, a half, a fraction, and half of that are exact.
+# Numbers with at most this many decimals can be halved twice without rounding.
 MOST_DECIMALS = PLACES - 2
 _PARTS = 10**PLACES
 _LIMB = 10**9
@@ -68,10 +68,11 @@ class Decimals:
         return Decimals(self.whole[rows], self.parts[rows], self.decimals[rows])
 
     def share(self, part: Ints, parts: Ints, start: Decimals, resolution: Resolution) -> Decimals:
-        """Return ``self * part / parts``, exact if it ends within 17 decimals.
+        """Return ``self * part / parts``.
 
-        Otherwise `start` plus the result is rounded to a multiple of the resolution. The numbers
-        must not be negative, and `parts` must be below 2^20.
+        A result with at most 17 decimals is exact. Otherwise `start` plus the result is rounded to
+        a multiple of the resolution. The numbers must not be negative, and `parts` must be below
+        2^20.
         """
         whole, rest = np.divmod(self.whole * part, parts)
         high, low = np.divmod(self.parts, _LIMB)
@@ -104,7 +105,7 @@ class Decimals:
         return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
 
     def portion(self, share: Floats) -> Decimals:
-        """Return a fraction of each, to six more decimals or 15 digits; exact for 1."""
+        """Return a fraction of each number, to six more decimals or 15 digits; exact for 1."""
         doubles = self.doubles()
         digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
         own = self.decimals.astype(np.int64)
@@ -132,7 +133,7 @@ class Decimals:
         return Decimals(whole, high % _LIMB * _LIMB + low % _LIMB, decimals)
 
     def followed(self, other: Decimals) -> Decimals:
-        """Append other numbers."""
+        """Return these numbers followed by other numbers."""
         both = ((self.whole, other.whole), (self.parts, other.parts))
         whole, parts = (np.concatenate(pair) for pair in both)
         return Decimals(whole, parts, np.concatenate([self.decimals, other.decimals]))
@@ -213,9 +214,9 @@ def not_plain(found: Decimals) -> Iterator[int]:
 
 
 def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
-    """Store a number written in another way, such as 1e3; return False if it does not fit.
+    """Store a number that is not a plain decimal, such as 1e3; return whether it fits.
 
-    It does not fit if it has more than 18 digits on either side of the decimal mark.
+    A number with more than 18 digits on either side of the decimal mark does not fit.
     """
     with localcontext() as context:
         context.prec = 100

@@ -77,7 +77,7 @@ def _require_no_control(head: bytes, name: str) -> None:
         )
         raise BinaryTableError(message)
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    # A few control characters in a comment are no reason to refuse a block model.
+    # A block model may have a few control characters in a comment.
     if controls * 500 > len(head):
         message = f"{name} is not text (it is full of control characters); export it as CSV."
         raise TableError(message)
@@ -100,11 +100,11 @@ _THOUSANDS = re.compile(
 )
 _MARKS = (_DECIMAL_COMMA, _DECIMAL_POINT)
 _NUMBER = re.compile(rf"[+-]?\d+(?:[eE][+-]?\d+)?|{'|'.join(mark.pattern for mark in _MARKS)}")
-# Could be thousands or three decimals.
+# The mark may separate thousands, or come before three decimals.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 
-# Block models have hundreds of columns; more means the wrong delimiter, or no table.
+# Block models have hundreds of columns; thousands mean the wrong delimiter, or not a table.
 _MOST_CELLS = 10_000
 
 # Skip blank lines all at once, because a file may have millions.
@@ -181,7 +181,7 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
     end = start - 1
     while end < start or head[end : end + 1] == delimiter:
         if len(cells) > _MOST_CELLS:
-            message = f"{name}, line {line} has more than {_MOST_CELLS:,} cells: this is no table"
+            message = f"{name}, line {line} has more than {_MOST_CELLS:,} cells: it is not a table"
             raise TableError(message)
         field = pattern.match(head, end + 1)
         cells.append(field[0] if field else b"")
@@ -191,9 +191,9 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
 
 
 def decoded(text: bytes, encoding: str) -> str:
-    """Decode bytes; those that are not in `encoding` are read as Latin-1, which never fails.
+    """Decode bytes; text that is not valid in `encoding` is read as Latin-1, which never fails.
 
-    A header in another encoding must not stop a table whose coordinate columns can be named.
+    A header in another encoding must not stop a table whose coordinate columns can be read.
     """
     try:
         return text.decode(encoding)
@@ -202,7 +202,7 @@ def decoded(text: bytes, encoding: str) -> str:
 
 
 def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
-    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone."""
+    """Return the text of a raw cell: no outer blanks or quotes, and doubled quotes made single."""
     text = decoded(cell, encoding).strip(BLANKS)
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"').strip(BLANKS)
@@ -234,17 +234,17 @@ def decimal_mark(
     """Return the decimal mark of `cells`, the coordinates of some rows, or None if unknown.
 
     A mark followed by three digits, as in 1,410, may separate thousands. It counts as a decimal
-    mark only if another number can be read in no other way, such as 0,5 or 12,25. If all
-    coordinates are whole, the numeric `columns` of those rows decide, unless commas separate the
-    fields. A column whose numbers may all have thousands separators does not decide; its cells are
-    refused when they are used.
+    mark only if another number, such as 0,5 or 12,25, allows no other reading. If all coordinates
+    are whole, the numeric `columns` of those rows decide, unless commas separate the fields. A
+    column whose numbers may all have thousands separators does not decide. Its cells are refused
+    when they are used.
 
     Raises
     ------
     TableError
-        If coordinates have thousands separators or both marks, or if all their marks may be
-        thousands separators; or if coordinates are whole and other columns have both decimal
-        commas and points.
+        If coordinates have thousands separators, or both marks. If all marks in coordinates may be
+        thousands separators. If coordinates are whole, and other columns have both decimal commas
+        and points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
@@ -252,7 +252,7 @@ def decimal_mark(
             raise TableError(message)
     comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
     if comma and point:
-        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
+        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it with one."
         raise TableError(message)
     if not comma and not point:
         if delimiter != b",":
@@ -290,7 +290,7 @@ def _require_witness(
     if witness:
         because = f" beside {witness}"
     elif delimiter == b",":
-        because = " where commas part the fields"
+        because = " where commas separate the fields"
     message = (
         f"{name} writes {example!r}{because}: is that {example.replace(mark, '')} or "
         f"{example.replace(mark, '.')}? Export it without thousands separators, or, if the "
@@ -313,7 +313,7 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
         return with_comma, with_point
     message = (
         f"{name} writes {with_comma} in one column and {with_point} in another, and its "
-        "coordinates do not tell which is the decimal mark: export it with one mark, or use "
+        "coordinates do not show which is the decimal mark: export it with one mark, or use "
         "decimal=',' or decimal='.'."
     )
     raise TableError(message)

@@ -1,4 +1,4 @@
-"""From coordinates of a block model to world centroids: block corners and rotated frames."""
+"""World centroids from a block model's coordinates: block corners and rotated frames."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from geodomain.errors import TableError
 Axis = Literal["x", "y", "z"]
 Position = Literal["centroid", "corner"]
 Triple = tuple[float, float, float]
-# Names a row and a column: by the row's number and the place, from 0, among x, y, z, dx, dy, dz.
+# Names a row and a column for a message, from the row number and the index, both from 0, of the
+# column among x, y, z, dx, dy, dz.
 Where = Callable[[int, int], str]
 
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620900")
 _DIGITS = 70
-# Plane turned by each axis: clockwise from the axis's positive end, the second direction moves to
-# the first; about z, north to east.
+# Plane in which each axis turns. Seen from the axis's positive end, a clockwise turn moves the
+# second direction to the first: about z, north to east.
 _PLANES: dict[Axis, tuple[int, int]] = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 
 
@@ -30,19 +31,20 @@ _PLANES: dict[Axis, tuple[int, int]] = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 class LocalFrame:
     """A rotated frame for the coordinates of a block model.
 
-    The world axes are rotated one after another to become those of the frame; each rotation is
-    about an axis of the frame as left by the previous rotations. A positive angle is clockwise when
-    looking from the positive end of the axis to the origin: ``("z", 30)`` turns the y axis from
-    north to azimuth 30. This is Datamine's convention: its help says that CDTRAN rotates the axes,
-    that angles in ROTORDER are clockwise in this sense, and that a rotated model from PROTOM has
-    its origin in both frames, X0.. in the world and XMORIG.. in its own.
+    Rotations are applied to the world axes one after another, and the result is the axes of the
+    frame. Each rotation is about an axis that the previous rotations have already moved. A positive
+    angle is clockwise when looking from the positive end of the axis to the origin: ``("z", 30)``
+    turns the y axis from north to azimuth 30. This is Datamine's convention. According to its help,
+    CDTRAN rotates the axes, angles in ROTORDER are clockwise in this sense, and a rotated model
+    from PROTOM has its origin in both frames: X0, Y0, Z0 in the world, and XMORIG, YMORIG, ZMORIG
+    in the model.
 
     Parameters
     ----------
     turns : sequence of (axis, angle)
         Axes "x", "y", "z" and degrees, in the order in which they are applied.
     origin : tuple of float
-        World coordinates of the point that relates the frames.
+        World coordinates of a point.
     local_origin : tuple of float
         Coordinates of the same point in the local frame.
 
@@ -59,10 +61,10 @@ class LocalFrame:
     matrix: tuple[Triple, Triple, Triple] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the rotation; every entry is the double nearest to the true value."""
+        """Compute the rotation matrix; every entry is the double nearest to the true value."""
         for axis, angle in self.turns:
             if axis not in _PLANES or not math.isfinite(angle):
-                message = f"a turn is an axis x, y or z and degrees, not {(axis, angle)!r}"
+                message = f"a rotation is an axis x, y or z and degrees, not {(axis, angle)!r}"
                 raise ValueError(message)
         object.__setattr__(self, "turns", tuple(self.turns))
         object.__setattr__(self, "matrix", _matrix(self.turns))
@@ -72,7 +74,7 @@ class LocalFrame:
 
         Each difference, product and sum is rounded once to float64, in a fixed order, so the result
         is the same on every machine. Rotations by multiples of 90 degrees add no rounding. If one
-        coordinate of a point is missing (NaN), all are.
+        coordinate of a point is missing (NaN), all three results are NaN.
         """
         return turned(points, self.matrix, self.origin, self.local_origin)
 
@@ -98,14 +100,14 @@ class Frame(NamedTuple):
     Attributes
     ----------
     position : {"centroid", "corner"}
-        Whether they are centroids or lowest corners.
+        Whether the coordinates are centroids or lowest corners.
     local : LocalFrame, optional
-        Their frame, if they are not world coordinates.
+        Frame of the coordinates, if they are not world coordinates.
     fixed : tuple of float, optional
         Size of every block, if there are no size columns.
     boxes : LocalFrame, optional
         Frame in which blocks are axis-aligned, if coordinates are world coordinates and the caller
-        gives the rotation of the blocks; it keeps the world origin.
+        gives the rotation of the blocks. Its origin is the world origin.
     said : bool
         Whether the rotation comes from the caller, not from the file.
     """
@@ -118,7 +120,7 @@ class Frame(NamedTuple):
 
     @property
     def lattice(self) -> LocalFrame | None:
-        """The frame in which blocks are axis-aligned; None for the world, as far as known."""
+        """The frame in which blocks are axis-aligned; None if no rotation is known."""
         return self.local or self.boxes
 
     @property
@@ -127,51 +129,51 @@ class Frame(NamedTuple):
         return np.eye(3) if self.lattice is None else np.array(self.lattice.matrix).T
 
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
-        """Return the sizes of blocks, (n, 3): from columns, or the fixed one."""
+        """Return the sizes of blocks, (n, 3): `sizes`, or else the fixed size of every block."""
         if sizes is None and self.fixed is not None:
             return np.broadcast_to(np.array(self.fixed), points.shape)
         return sizes
 
     def centroids(self, points: Floats, sizes: Floats | None, where: Where | None = None) -> Floats:
-        """Give world centroids, (n, 3), of blocks of (n, 3) sizes, which corners need.
+        """Return the world centroids of blocks, (n, 3).
 
-        A corner's centroid is corner + size / 2 in float64: halving is exact, the sum is rounded
-        once. Corners in the world of turned boxes are the lowest ones along the boxes' edges, and
-        half the size is turned. What is a centroid in the world already comes back as it is, not
-        copied. `where` names a row and its column in an error.
+        `sizes`, (n, 3), are needed for corners. The centroid is corner + size / 2 in float64:
+        halving is exact, and the sum is rounded once. With `boxes`, the corner is the lowest along
+        the edges of the rotated block, and half the size is rotated before it is added. World
+        centroids are returned without a copy. `where` names a row and its column in an error.
 
         Raises
         ------
         TableError
-            For a coordinate or a size that `refuse_far` refuses.
+            For a coordinate or a size beyond the limit of `refuse_far`.
         """
         refuse_far(points, sizes, where)
         if self.position == "corner":
             if sizes is None:
-                message = "corners need block sizes"
+                message = "position='corner' needs block sizes"
                 raise ValueError(message)
             half = sizes / 2
             points = points + (half if self.boxes is None else self.boxes.to_world(half))
         return points if self.local is None else self.local.to_world(points)
 
 
-# No model reaches farther, in any unit; what is farther is a mark such as 1e30, 1.7e38 or
-# 1.797e308. Within it volumes, extents and steps are finite.
+# No model reaches farther, in any unit. A larger number is a missing-value mark, such as 1e30,
+# 1.7e38 or 1.797e308. Up to this limit volumes, extents and steps are finite.
 _FARTHEST = 1e15
 
 
 def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None) -> None:
-    """Refuse coordinates and sizes, (n, 3), NaN where missing, that no place and no block has.
+    """Refuse coordinates and sizes beyond 1e15, (n, 3); NaN where missing.
 
     Raises
     ------
     TableError
-        With the first row, as `where` names it and its column, and what to do.
+        For the first such row. `where` names the row and its column; the message has a remedy.
     """
     for first, numbers in ((0, points), (3, sizes)):
         if numbers is None or not len(numbers):
             continue
-        # NaN makes both comparisons false, so that such a chunk is looked at in full.
+        # NaN makes both comparisons false; such a chunk is checked number by number.
         if float(numbers.max()) <= _FARTHEST and float(numbers.min()) >= -_FARTHEST:
             continue
         far = np.abs(numbers) > _FARTHEST
@@ -179,9 +181,9 @@ def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None)
             row, axis = divmod(int(np.ascontiguousarray(far).argmax()), 3)
             number = float(numbers[row, axis])
             message = (
-                f"{(where or _where)(row, first + axis)} is {number!r}, beyond all coordinates and "
-                f"sizes ({_FARTHEST:g}). Correct it, or, if that means that there is none, say so "
-                f"with missing={str(number)!r}."
+                f"{(where or _where)(row, first + axis)} is {number!r}, which is too large for a "
+                f"coordinate or size (limit {_FARTHEST:g}). Correct it, or, if it stands for a "
+                f"missing value, use missing={str(number)!r}."
             )
             raise TableError(message)
 
@@ -214,12 +216,12 @@ def shortest(value: float) -> str:
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    The platform's own functions differ in the last bit, and so would centroids.
+    The sine functions of different platforms differ in the last bit; centroids would differ too.
     """
     with localcontext() as context:
         context.prec = _DIGITS
         quarters = round(math.fmod(degrees, 360.0) / 90.0)
-        # The reduction is exact: fmod is exact, and the rest is within 45 degrees of zero.
+        # The reduction is exact: fmod is exact, and the remainder is within 45 degrees of zero.
         rest = Decimal(math.fmod(degrees, 360.0)) - 90 * quarters
         sine, cosine = _series(rest * _PI / 180)
         turned = ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))

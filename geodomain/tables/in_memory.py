@@ -113,7 +113,7 @@ def is_numeric(series: nw.Series[IntoSeries]) -> bool:
 
 
 def numbers_of(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
-    """Return numbers or bools as float64, NaN where missing; `exact` refuses rounding."""
+    """Return numbers or bools as float64, NaN where missing; with `exact`, refuse rounding."""
     import narwhals.stable.v1 as types
 
     if series.dtype == types.Decimal:
@@ -149,11 +149,10 @@ TAKEN = (
     "with __arrow_c_stream__ (DuckDB, record batches)"
 )
 
-# Tables that are computed only when they are asked to: their modules, their names there, and the
-# method that computes them.
+# Lazy tables, whose rows are computed on request: module, class, and the method that computes.
 _LAZY = {"dask.dataframe": ("DataFrame", "compute"), "polars": ("LazyFrame", "collect")}
 
-# Attributes of other things that Arrow reads: its own arrays, PyVista's data sets, xarray's arrays.
+# Attributes of Arrow arrays, PyVista data sets and xarray arrays, which Arrow reads too.
 _NO_TABLE = ("null_count", "n_points", "dims")
 
 
@@ -174,7 +173,7 @@ def refuse_lazy(thing: object) -> None:
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether something is a table in memory: narwhals knows it, or Arrow reads it."""
+    """Return whether something is a table in memory that narwhals or Arrow can read."""
     if "narwhals" not in sys.modules and importlib.util.find_spec("narwhals") is None:
         return False
     from narwhals.stable.v1.dependencies import is_into_dataframe, is_into_series
@@ -194,7 +193,7 @@ def as_frame(thing: object) -> IntoDataFrame:
     Raises
     ------
     TypeError
-        For a lazy table, and for something that is no table.
+        For a lazy table, and for an object that is not a table.
     ModuleNotFoundError
         For an Arrow stream without pyarrow.
     """
@@ -231,13 +230,13 @@ def refusal(thing: object) -> str:
     message = f"blocks must be {TAKEN}, not {name}"
     if isinstance(thing, str | os.PathLike):
         return f"{message}: use label_file for a file"
-    return f"{message}: give what its .to_native() returns" if is_wrapped(thing) else message
+    return f"{message}: pass the result of its .to_native()" if is_wrapped(thing) else message
 
 
 def _with_point_columns(native: IntoDataFrame) -> tuple[IntoDataFrame, Triplet | None]:
-    """Return a table with columns x, y and z of its points last, and their places.
+    """Append the x, y and z of a GeoDataFrame's points as columns; also return their indices.
 
-    Only for a GeoDataFrame of points with z; any other table is returned as it is.
+    A table that is not a GeoDataFrame of points with z is returned unchanged, with None.
     """
     if not _is_of(native, "geopandas", "GeoDataFrame"):
         return native, None
@@ -301,7 +300,7 @@ class BlockFrame:
         try:
             self.native = as_frame(native)
         except TypeError as error:
-            raise error if name == NAME else TypeError(f"{name} is no table: {error}") from None
+            raise error if name == NAME else TypeError(f"{name} is not a table: {error}") from None
         native, self._points = _with_point_columns(self.native)
         given = names_of(native)
         self.names = tuple(str(name) for name in given)
@@ -400,7 +399,7 @@ class BlockFrame:
         return native
 
     def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
-        """Return some values of a column as texts."""
+        """Return the values of a column as texts, for the rows of a mask."""
         return [str(value) for value in objects_of(self._series(place))[rows]]
 
     def centroids(self, options: TableOptions | None = None) -> Floats:
@@ -417,7 +416,7 @@ class BlockFrame:
     def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
         """Return world centroids and sizes, (n, 3) each, and the frame of the coordinates.
 
-        Sizes are None without size columns. Errors are those of `centroids`.
+        Sizes are None without size columns. Raises TableError as `centroids` does.
         """
         choice = self._choose(options)
         points = self._triple(choice.xyz)
@@ -426,7 +425,7 @@ class BlockFrame:
         return choice.frame.centroids(points, sizes, self._where(choice)), sizes, choice.frame
 
     def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
-        """Return the result of `blocks`, but no sizes if one of the columns is not numeric."""
+        """Return the same as `blocks`; sizes are None if one of their columns is not numeric."""
         choice = self._choose(options)
         points = choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
         for place in choice.sizes or ():
@@ -446,8 +445,8 @@ class BlockFrame:
     def _choose(self, options: TableOptions | None) -> Choice:
         """Find the columns of the centroid and the sizes.
 
-        The points of a GeoDataFrame are used where it has no such columns. If it has both they
-        must agree.
+        The points of a GeoDataFrame are used if it has no centroid columns. If it has points and
+        centroid columns, they must agree.
         """
         options, points = options or TableOptions(), self._points
         if options.centroid != (None, None, None):
@@ -480,7 +479,7 @@ class BlockFrame:
         return numbers
 
     def _where(self, choice: Choice) -> Where:
-        """Return what names a row and a column in errors."""
+        """Return a function that names a row and a column in errors."""
         places = (*choice.xyz, *(choice.sizes or ()))
         return lambda row, place: f"{self._name}, row {row + 1:,}: {self.names[places[place]]}"
 

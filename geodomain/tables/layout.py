@@ -1,4 +1,4 @@
-"""The layout of a table from its head: header, delimiter, columns, and the start of data."""
+"""Work out the layout of a table from its head: header, delimiter, columns, start of data."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from geodomain.tables.vendors import (
     vendor_rows,
 )
 
-# Last position at which a header is searched: preambles are short.
+# The header is searched in this many rows: preambles are short.
 _HEAD_ROWS = 100
 
 _QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
 
 
 class TableHeader(NamedTuple):
-    """The row of names, and the delimiter that makes it one."""
+    """The row of column names, and the delimiter that separates them."""
 
     delimiter: bytes
     row: Row
@@ -64,13 +64,13 @@ class TableHeader(NamedTuple):
 
 
 def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -> TableHeader:
-    """Find the first row that names a centroid, with the delimiter that the other rows fit.
+    """Find the first row that names a centroid, with the delimiter that fits the other rows.
 
     Raises
     ------
     TableError
-        If no row names a centroid (the message lists the likely columns), or a quote in the row is
-        not closed.
+        If no row names a centroid (the message lists the columns of the likely header), or if a
+        quote in the row is not closed.
     """
     start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     delimiters = _candidates(head, start, options)
@@ -95,7 +95,7 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
 
 
 def _require_closed_quotes(header: TableHeader, table: str) -> None:
-    """Refuse a name with an unclosed quote, which other readers would split otherwise."""
+    """Refuse a name with an unclosed quote, because other programs would split it differently."""
     if header.row.cells[0].startswith(b"#"):
         return
     for cell, text in zip(header.row.cells, header.names, strict=True):
@@ -108,7 +108,7 @@ def _require_closed_quotes(header: TableHeader, table: str) -> None:
 
 
 def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, ...]:
-    """Return the delimiters to try: the user's, that of Excel's `sep=` line, or all."""
+    """Return the delimiters to try: the user's, the one in Excel's `sep=` line, or all."""
     if options.delimiter:
         return (options.delimiter,)
     first = head[start : start + 16].splitlines()[:1]
@@ -143,7 +143,7 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 
 
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
-    """Return a score for a header: fraction of rows with as many cells, then number of cells."""
+    """Return a score for a header: fraction of rows with its number of cells, and this number."""
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)
     return (alike / len(below) if below else 1.0), len(header.names)
@@ -157,11 +157,11 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
         if wanted is not None and names:
             vendors.find_column(names, wanted, name)
     if not any(names):
-        message = f"{name} has no header line within its first megabyte: is it a table of text?"
+        message = f"{name} has no header line within its first megabyte: is it a text table?"
         raise TableError(message)
     if all(number(cell) is not None for cell in names):
         message = (
-            f"{name} has no header line: it begins with numbers. Add one that names the columns, "
+            f"{name} has no header line: it begins with numbers. Add a line of column names, "
             "such as X,Y,Z."
         )
         raise TableError(message)
@@ -187,7 +187,7 @@ def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
 # Detection of corners given as centroids.
 
 _ORIGIN = ("xmorig", "ymorig", "zmorig")
-# Exports round; a centroid is half of a size away from a corner.
+# Exported coordinates are rounded; a centroid is half a block size away from a corner.
 _SLACK = 1e-3
 
 
@@ -200,12 +200,12 @@ def warn_of_corners(
 ) -> None:
     """Warn if centroids are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG.
 
-    Those are positions of block corners: centroids, also of sub-blocks, are half a size further.
+    Such positions are block corners. Centroids, also of sub-blocks, are half a size further.
 
     Warns
     -----
     GeodomainWarning
-        If this holds for all of the first rows along all three axes.
+        If the first rows all have such coordinates along all three axes.
     """
     plain = [plain_name(name) for name in names]
     if not set(_ORIGIN) <= set(plain):
@@ -220,15 +220,15 @@ def warn_of_corners(
     if (np.abs(steps - np.round(steps)) < _SLACK).all():
         shown = ", ".join(names[column] for column in xyz)
         warn(
-            f"{table}: {shown} are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG, where "
-            "the corners of blocks are: if they are the lowest corners, say so with "
-            "position='corner'; if not, with position='centroid'"
+            f"{table}: {shown} are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG, as "
+            "block corners would be, not centroids: if they are the lowest corners, use "
+            "position='corner'; if they are centroids, position='centroid'"
         )
 
 
 # Detection of samples that have the coordinates of their collar.
 
-# Columns of the interval ends, and of the hole.
+# Names of the columns of interval ends, and of the hole.
 _ENDS = (
     ("from", "to"),
     ("depthfrom", "depthto"),
@@ -278,10 +278,10 @@ def refuse_collars(
     if 2 * still > len(places):
         x, y, z = (names[column] for column in xyz)
         message = (
-            f"{table}: {x}, {y} and {z} are the same for all intervals ({names[start]} to "
-            f"{names[end]}) of {still} of its first {len(places)} holes with several: they are "
-            "those of the collars, not of the samples. Desurvey the holes first, and name the "
-            "coordinates of the middles with x=, y= and z=; if these are right, say so with "
+            f"{table}: in {still} of its first {len(places)} holes with several intervals "
+            f"({names[start]} to {names[end]}), {x}, {y} and {z} are the same for all intervals. "
+            "They are collar coordinates, not sample midpoints. Desurvey the holes first, and name "
+            "the midpoint columns with x=, y= and z=. If the coordinates are midpoints, use "
             "points_are_middles=True."
         )
         raise TableError(message)
@@ -312,9 +312,10 @@ SAMPLE_ROWS = 200
 
 
 class Choice(NamedTuple):
-    """The columns that matter, counted from 0, and what the coordinates stand for.
+    """The chosen columns, counted from 0, and the frame of the coordinates.
 
-    `constants` are columns that say so in every row, and must say the same.
+    `constants` maps the columns that describe the frame to their values, which must be the same in
+    every row.
     """
 
     xyz: Triplet
@@ -336,15 +337,15 @@ def choose_columns(
     Parameters
     ----------
     names : tuple of str
-        Of all its columns.
+        Names of all columns.
     sample : sequence of sequence of str
-        The cells of its first blocks.
+        Cells of the first blocks.
     options : TableOptions
-        What the user says; the names and the sample decide the rest.
+        The user's options. The names and the sample decide what the user does not set.
     model : MicromineModel, optional
-        What Micromine says of the whole model.
+        Micromine's description of the whole model.
     table : str
-        What error messages call the file.
+        Name of the file in messages.
 
     Returns
     -------
@@ -353,8 +354,8 @@ def choose_columns(
     Raises
     ------
     TableError
-        Where there are no such columns, or more than one set, the frame is in doubt, or the
-        coordinates are those of collars.
+        If there are no centroid columns, or several sets of them; if the frame is uncertain; or if
+        the coordinates are collar coordinates.
     """
     turned = Rotation(
         rows=micromine_rotation(model),
@@ -371,7 +372,7 @@ def choose_columns(
     frame = _frame(names, options, turned, xyz, sizes, fixed, sample, table)
     if sizes and options.position is None and frame.position == "centroid":
         warn_of_corners(names, sample, xyz, sizes, table)
-    # Said by the user, or in the world: then rows have no say in it.
+    # If the user sets the frame, or coordinates are world coordinates, the rows need not agree.
     trusted = (
         options.rotation
         or options.frame
@@ -383,19 +384,19 @@ def choose_columns(
 
 
 def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
-    """Tell whether other columns than Datamine's, which may be local, have been chosen."""
+    """Return whether columns other than Datamine's XC, YC, ZC, which may be local, were chosen."""
     return tuple(vendors.plain_name(names[column]) for column in xyz) != DATAMINE.names
 
 
 def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
-    """Find the columns that the user has named."""
+    """Return the index of each column that the user names, None for the others."""
     return [None if one is None else vendors.find_column(names, one, table) for one in wanted]
 
 
 def _centroid(
     names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
 ) -> Triplet:
-    """Choose the centroid columns, those of the world where a rotated model has them."""
+    """Choose the centroid columns; in a rotated model world coordinates are preferred."""
     given = _given(names, options.centroid, table)
     found = vendors.matches(names, CENTROIDS, given)
     if not found:
@@ -418,12 +419,12 @@ def _frame(
     sample: Sequence[Sequence[str]],
     table: str,
 ) -> Frame:
-    """Say what the coordinates stand for: as the user says, or as the head does."""
+    """Return the frame of the coordinates, from the user's options, or else from the head."""
     position = options.position or rotation.position_of(turned.model, table)
     if position == "corner" and sizes is None and fixed is None:
         message = (
-            f"{table}: the centroid of a block is its corner and half its size, and there are no "
-            "sizes: name them with dx=, dy= and dz=."
+            f"{table}: computing centroids from corners needs block sizes, but there are no size "
+            "columns: name them with dx=, dy= and dz=."
         )
         raise TableError(message)
     blocks = rotation.first_blocks(sample, xyz, sizes, position)
@@ -439,12 +440,12 @@ def _frame(
 
 
 def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Triple | None:
-    """Return the size of every block where the user gives numbers that are no columns.
+    """Return the block size if the user gives numbers instead of column names, or else None.
 
     Raises
     ------
     TableError
-        For a number that is not above zero, and for numbers and columns together.
+        For a number that is not above zero, or for numbers mixed with column names.
     """
     plain = {vendors.plain_name(name) for name in names}
     given = [one for one in options.size if one is not None]
@@ -454,8 +455,8 @@ def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Trip
         return None
     if len(sizes) < 3 or not all(0 < one < np.inf for one in sizes):
         message = (
-            f"{table}: a size of all blocks is three numbers above 0, such as dx='10', dy='10', "
-            f"dz='5', and not {', '.join(given)}; or name three columns."
+            f"{table}: the block size is {', '.join(given)}; give three numbers above 0, such as "
+            "dx='10', dy='10', dz='5', or name three columns."
         )
         raise TableError(message)
     return sizes[0], sizes[1], sizes[2]
@@ -464,7 +465,7 @@ def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Trip
 def _sizes(
     names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
 ) -> Triplet | None:
-    """Choose the block size columns; where they are in doubt there are none, unless named."""
+    """Choose the block size columns; None if they are ambiguous and the user names none."""
     given = _given(names, options.size, table)
     found = vendors.matches(names, SIZES, given)
     if any(options.size):
@@ -492,12 +493,12 @@ def _sizes(
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Where everything is in a table of blocks.
+    """The format of a table of blocks, and the position of its columns and data.
 
     Attributes
     ----------
     delimiter, decimal : bytes
-        One byte each.
+        Delimiter and decimal mark, one byte each.
     names : tuple of str
         Header names, without quotes and outer blanks.
     xyz : tuple of int
@@ -511,15 +512,15 @@ class TableLayout:
     missing, missing_words : tuple of float, tuple of bytes
         Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
-        The names and the vendor's rows below them; lines before the names are not among them.
+        The row of names and the vendor's rows below it, without the lines above the names.
     encoding : str
-        Of names and texts.
+        Encoding of names and texts.
     frame : Frame
-        What the coordinates stand for.
+        Meaning of the coordinates.
     constants : dict of int to float
-        Columns that say so in every row, and must say the same in all of them.
+        Columns that describe the frame, and the value that every row must repeat.
     numbers : NumberRule
-        How columns that are no coordinates are read as numbers.
+        How columns other than coordinates are read as numbers.
     """
 
     delimiter: bytes
@@ -539,10 +540,10 @@ class TableLayout:
 
     @property
     def scanned_words(self) -> tuple[bytes, ...]:
-        """The texts that the scanner takes for missing: those of one coordinate are among them.
+        """The texts that the scanner reads as missing, also those of single coordinate columns.
 
-        The scanner has one list for all columns, so that a mark of one coordinate must be looked
-        for in the others: see `Scanner.values` and `TextColumn`.
+        The scanner has one list for all columns. `Scanner.values` and `TextColumn` therefore check
+        the other columns again for the marks of a single column.
         """
         names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
         own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
@@ -559,11 +560,11 @@ def read_layout(
     head : bytes
         The first bytes of the file, uncompressed; a megabyte is plenty.
     options : TableOptions, optional
-        What the user says; the head decides the rest.
+        The user's options. The head decides what the user does not set.
     name : str
-        What error messages call the file.
+        Name of the file in messages.
     whole : bool
-        Whether `head` is all there is.
+        Whether `head` is the whole file.
 
     Returns
     -------
@@ -572,7 +573,7 @@ def read_layout(
     Raises
     ------
     TableError
-        Where the bytes are not text, the header is missing or ambiguous, or the centroids are
+        If the bytes are not text, if the header is missing or ambiguous, or if the centroids are
         local to a rotated model.
 
     Examples
@@ -591,7 +592,7 @@ def read_layout(
     decimal = options.decimal
     if decimal is None:
         told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
-        # A comma between digits is rare in whole numbers, unless it parts the fields.
+        # A comma between digits is rare in whole numbers, unless it separates the fields.
         if not told and header.delimiter != b"," and may_have_decimal_commas(head):
             sample = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
         decimal = _decimal(header, choice.xyz, sample, name)
@@ -617,7 +618,7 @@ def read_layout(
 def _below(
     head: bytes, header: TableHeader, encoding: str, *, whole: bool
 ) -> tuple[tuple[HeadRow, ...], list[list[str]]]:
-    """Give the rows of the head from the names on, and the cells of the first rows of blocks."""
+    """Return the rows of the head from the names on, and the cells of the first blocks."""
     rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
     vendor = vendor_rows(rows, len(header.names), encoding)
     sample = _blocks(head, header, encoding, len(vendor), SAMPLE_ROWS, whole=whole)
@@ -627,7 +628,7 @@ def _below(
 def _blocks(
     head: bytes, header: TableHeader, encoding: str, vendor: int, most: int | None, *, whole: bool
 ) -> list[list[str]]:
-    """Give the cells of the first rows of blocks, after so many vendor's rows."""
+    """Return the cells of up to `most` blocks, which begin after `vendor` vendor's rows."""
     rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
     blocks = islice(rows, vendor, None if most is None else vendor + most)
     return [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
@@ -636,11 +637,11 @@ def _blocks(
 def _decimal(
     header: TableHeader, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
 ) -> bytes | None:
-    """Tell the decimal mark of some rows, if they do."""
+    """Return the decimal mark of some rows, or None if they show none."""
     columns = [_cells(rows, [place]) for place in range(len(header.names))]
     return decimal_mark(_cells(rows, xyz), columns, name, header.delimiter)
 
 
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
-    """Gather some columns of the sample."""
+    """Return the cells of some columns of the sample."""
     return [row[column] for row in sample for column in columns if column < len(row)]

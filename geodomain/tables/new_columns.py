@@ -1,4 +1,4 @@
-"""New columns of a table: edits of its head, and the cells that codes stand for."""
+"""New columns of a table: changes to its head, and the cell text of each code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from geodomain.tables.layout import TableLayout
 from geodomain.tables.text import NewCells, Splice
 from geodomain.tables.vendors import HeadRow, find_column, plain_name, type_word
 
-# What XML 1.0 has no way to say; NUL ends texts of VTK, and UTF-8 has no halves of surrogates.
+# Characters that XML 1.0 cannot hold; NUL ends a VTK text, and UTF-8 has no lone surrogates.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def unwritable(text: str) -> str:
-    r"""Return the first character of a text that some format cannot hold, or nothing.
+    r"""Return the first character of a text that some format cannot hold, or an empty text.
 
     Examples
     --------
@@ -33,25 +33,25 @@ def unwritable(text: str) -> str:
 
 @dataclass(frozen=True)
 class NewColumn:
-    """A column to be added, or to be rewritten where it stands.
+    """A column to be added, or an existing column to be rewritten.
 
     Attributes
     ----------
     name : str
-        What the header calls it.
+        Name in the header.
     cells : tuple of str
-        The cells that codes 0, 1, 2 ... stand for; none where it is measured.
+        The cell text of codes 0, 1, 2 ...; empty if the column is `measured`.
     default : str
-        What a row of defaults says of it.
+        The column's cell in a vendor's row of default values.
     numeric : bool
-        Whether a row of types calls it a number.
+        Whether the column's cell in a vendor's row of types is a number type.
     measured : bool
-        Whether each row has a number of its own, float64, in the place of a code.
+        Whether each row has its own float64 number instead of a code.
 
     Raises
     ------
     TableError
-        For a name or a text that some format cannot hold.
+        For a name or text with a character that some format cannot hold.
     """
 
     name: str
@@ -61,11 +61,11 @@ class NewColumn:
     measured: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what a file would be damaged by."""
+        """Refuse characters that would damage a file."""
         require_writable(self.name, *(() if self.numeric else self.cells))
 
     def room(self, count: int) -> NewCells:
-        """Return an array for its codes or values."""
+        """Return an empty array for the codes or values of `count` rows."""
         return np.empty(count) if self.measured else np.empty(count, np.int32)
 
 
@@ -77,20 +77,20 @@ def plan_splice(
     encoding: str = "utf-8",
     name: str = "table",
 ) -> Splice:
-    """Work out the edits that give a table its new columns.
+    """Plan the edits that add columns to a table, or rewrite one.
 
     Parameters
     ----------
     layout : TableLayout
-        Of the table as it is.
+        Layout of the input table.
     columns : sequence of NewColumn
-        In the order in which they are added at the end of each row.
+        The new columns, in the order in which they are added at the end of each row.
     replace : bool
-        Rewrite the one column where it stands instead; it must be there.
+        Rewrite an existing column with the only new column, instead of adding columns.
     encoding : str
-        Of the new cells.
+        Encoding of the new cells.
     name : str
-        What error messages call the table.
+        Name of the table in messages.
 
     Returns
     -------
@@ -99,7 +99,8 @@ def plan_splice(
     Raises
     ------
     TableError
-        Where a column is there already, or not there to be replaced, or cannot be encoded.
+        If a column already exists, if the column to be replaced does not exist, or if a text
+        cannot be encoded.
     """
     vocabulary = tuple(
         tuple(quote_cell(cell, layout.delimiter, encoding) for cell in column.cells)
@@ -123,13 +124,13 @@ def place_columns(
     replace: bool,
     name: str,
 ) -> int | None:
-    """Give the place of the column that is replaced, or None where new ones are added at the end.
+    """Return the index of the column to be replaced, or None if columns are added at the end.
 
     Raises
     ------
     TableError
-        Where a column is there already, not there to be replaced, or one of those `taken`, which
-        labels come from.
+        If a new column already exists, if the column to be replaced does not exist, or if it is
+        one of the `taken` columns, which hold coordinates and sizes.
     """
     if not replace:
         _refuse_existing(names, columns, name)
@@ -146,27 +147,27 @@ def place_columns(
 
 
 def require_writable(name: str, *cells: str) -> None:
-    """Raise TableError for the name of a new column, or a text in it, that no file can hold."""
+    """Raise TableError if the name of a column, or a label, has a character no file can hold."""
     for what, text in (("the name of a column", name), *(("a label", cell) for cell in cells)):
         if character := unwritable(text):
             message = (
-                f"{text!r} is to be {what} and has the character {character!r}, which files "
-                "cannot hold: choose another"
+                f"{text!r}, {what}, contains the character {character!r}, which files cannot "
+                "hold: choose another name"
             )
             raise TableError(message)
 
 
 def refuse_kept(name: str, reason: Exception) -> NoReturn:
-    """Raise TableError where a cell that is kept cannot stand in a column of codes."""
+    """Raise TableError for an existing value that a column of codes would keep but cannot hold."""
     message = (
-        f"a cell of {name!r} that is kept is no code ({reason}): write names, without "
-        "codes=True, or let no domain keep it"
+        f"column {name!r} would keep an existing value that is not a code ({reason}): write names "
+        "(leave out codes=True), or use no domain that keeps existing values"
     )
     raise TableError(message) from None
 
 
 def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: str) -> None:
-    """Raise TableError where a new column has the name of another, old or new."""
+    """Raise TableError if a new column has the same name as another column, old or new."""
     old = {plain_name(name): index for index, name in enumerate(names)}
     new: set[str] = set()
     for column in columns:
@@ -174,7 +175,7 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
         if plain in old:
             twin = names[old[plain]]
             mend = (
-                "give the mesh or solid that it is about another name."
+                "rename the mesh or solid whose values it would hold."
                 if column.measured
                 else f"choose another name with column=, or rewrite it with column={twin!r}, "
                 "replace=True."
@@ -193,20 +194,20 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
 def _edit(
     head: HeadRow, layout: TableLayout, columns: Sequence[NewColumn], encoding: str
 ) -> tuple[int, int, bytes] | None:
-    """Give the insertion at the end of a row of the head, or None where the row stays as it is."""
+    """Return the text to insert at the end of a row of the head, or None if the row is kept."""
     lacking = len(layout.names) - head.fields
     if head.kind == "other" and lacking:
         return None
     words = [cell_text(cell) for cell in head.row.cells]
     cells = [_head_cell(head.kind, words, column) for column in columns]
     new = [quote_cell(cell, layout.delimiter, encoding) for cell in cells]
-    # A short row is filled up first, so that the new cells stand below their names.
+    # A short row gets empty cells first, so that the new cells are below their names.
     text = layout.delimiter * max(lacking, 0) + b"".join(layout.delimiter + cell for cell in new)
     return head.row.end, head.row.end, text
 
 
 def _head_cell(kind: str, words: Sequence[str], column: NewColumn) -> str:
-    """Say what a row of the head has to say of a new column."""
+    """Return the cell of a new column in a row of the head."""
     if kind == "type":
         return type_word(words[1:] or words, numeric=column.numeric)
     return {"default": column.default, "other": ""}.get(kind, column.name)

@@ -17,29 +17,29 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError
 
 _MOST_PLACES = 6
-# A face is a coordinate and half a size, each rounded: so many units of the last place.
+# A block face is a coordinate plus half a size, each rounded: allowed error in last-place units.
 _ROUNDING = 8
 
 
 class Resolution(NamedTuple):
-    """What coordinates are rounded to a multiple of: ``units * 10**-places``."""
+    """Step to whose multiples coordinates are rounded: ``units * 10**-places``."""
 
     units: int
     places: int
 
     @property
     def size(self) -> float:
-        """Return it as a float."""
+        """The step as a float."""
         return float(self.units / 10**self.places)
 
 
 def read_resolution(value: float | str) -> Resolution:
-    """Return what a number above zero, of six decimals at most, says.
+    """Read a resolution: a number above zero with at most six decimals.
 
     Raises
     ------
     ValueError
-        For anything else.
+        If the value is not such a number.
     """
     try:
         found = Decimal(str(value)).normalize()
@@ -53,55 +53,56 @@ def read_resolution(value: float | str) -> Resolution:
 
 
 class Numbers(Protocol):
-    """Numbers, (n,), that are added, halved and shared as exactly as their file can hold them."""
+    """Numbers, (n,), with arithmetic as exact as their file format can hold."""
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of values."""
 
     def __add__(self, other: Self, /) -> Self:
-        """Add others."""
+        """Return the sums."""
 
     def __sub__(self, other: Self, /) -> Self:
-        """Take others away."""
+        """Return the differences."""
 
     def half(self) -> Self:
-        """Halve them."""
+        """Return the halves."""
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Self:
-        """Give some of them, or some of them several times."""
+        """Return the values at some rows; a row may be repeated."""
 
     def share(self, part: Ints, parts: Ints, start: Self, resolution: Resolution) -> Self:
-        """Give ``self * part / parts``.
+        """Return ``self * part / parts``.
 
-        Where the file cannot hold that, `start` and it are a multiple of the resolution.
+        If the file cannot hold the result, it is changed so that `start` plus the result is a
+        multiple of the resolution.
         """
 
     def rounded(self, values: Floats, resolution: Resolution) -> Self:
-        """Give others of the same kind: the multiples of a resolution next to some values."""
+        """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
 
     def portion(self, share: Floats) -> Self:
-        """Give a share of each, 0 to 1, rounded to a few more decimals; of share 1 all of it."""
+        """Return a fraction, 0 to 1, of each number, rounded to a few more decimals."""
 
     def summed(self, group: Ints, count: int) -> Self:
-        """Add those of each group up, in their order."""
+        """Return the sum of each group, added in row order."""
 
     def followed(self, other: Self) -> Self:
-        """Put others behind."""
+        """Return these numbers followed by other numbers."""
 
     def ranked(self, group: Ints) -> Ints:
-        """Give a number to each different value of a group, ascending; groups share none."""
+        """Return an id for each distinct value of each group, in increasing order."""
 
     def doubles(self) -> Floats:
-        """Give the nearest float64 of each."""
+        """Return the nearest float64 of each number."""
 
 
 def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
-    """Give whole multiples of a resolution in units of its last decimal, and those to one."""
+    """Return multiples of a resolution in units of its last decimal, and the units in 1."""
     return of * resolution.units, 10**resolution.places
 
 
 def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
-    """Give numbers to rows in an order; one that does not differ from the last has its number."""
+    """Return a number for each row in an order; equal neighbours get the same number."""
     found = np.empty(len(order), np.int64)
     found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
     return found
@@ -114,68 +115,71 @@ class Doubles:
     values: Floats
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of values."""
         return len(self.values)
 
     def __add__(self, other: Doubles) -> Doubles:
-        """Add others."""
+        """Return the sums."""
         return Doubles(self.values + other.values)
 
     def __sub__(self, other: Doubles) -> Doubles:
-        """Take others away."""
+        """Return the differences."""
         return Doubles(self.values - other.values)
 
     def half(self) -> Doubles:
-        """Halve them."""
+        """Return the halves."""
         return Doubles(self.values / 2)
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Doubles:
-        """Give some of them."""
+        """Return the values at some rows."""
         return Doubles(self.values[rows])
 
     def share(self, part: Ints, parts: Ints, start: Doubles, resolution: Resolution) -> Doubles:
-        """Give ``self * part / parts``; the whole where part is parts."""
+        """Return ``self * part / parts``; unchanged where part equals parts."""
         return Doubles(np.where(part == parts, self.values, self.values * part / parts))
 
     def rounded(self, values: Floats, resolution: Resolution) -> Doubles:
-        """Give the multiples of a resolution next to some values."""
+        """Return `values`, rounded to multiples of a resolution."""
         units, one = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
         return Doubles(units / one)
 
     def portion(self, share: Floats) -> Doubles:
-        """Give a share of each."""
+        """Return a fraction of each number."""
         return Doubles(self.values * share)
 
     def summed(self, group: Ints, count: int) -> Doubles:
-        """Add those of each group up, in their order."""
+        """Return the sum of each group, added in row order."""
         return Doubles(np.bincount(group, self.values, count).astype(np.float64))
 
     def followed(self, other: Doubles) -> Doubles:
-        """Put others behind."""
+        """Return these numbers followed by other numbers."""
         return Doubles(np.concatenate([self.values, other.values]))
 
     def ranked(self, group: Ints) -> Ints:
-        """Give a number to each different value of a group; equal are those within rounding."""
+        """Return an id for each distinct value of each group, in increasing order.
+
+        Neighbouring values that differ only by rounding get the same id.
+        """
         near = _ROUNDING * np.spacing(np.abs(self.values).max(initial=1.0))
         order = np.lexsort([self.values, group])
         values, groups = self.values[order], group[order]
         return numbered(order, (np.diff(values) > near) | (np.diff(groups) != 0))
 
     def doubles(self) -> Floats:
-        """Give them."""
+        """Return the values."""
         return self.values
 
 
 # Numbers of single precision, which were written as decimals of a few digits.
 
-# Any decimal of six digits survives single precision, and nine tell all of its numbers apart.
+# Decimals of six digits survive single precision, and nine digits identify every float32.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 10
-_EXACT_POWER = 22  # of ten, in float64
-WHOLE = 2.0**53  # whole numbers up to here are float64, all of them
+_EXACT_POWER = 22  # the largest exact power of ten in float64
+WHOLE = 2.0**53  # every whole number up to here is exact in float64
 
 
 def loses_digits(text: str) -> bool:
-    """Tell whether a text is a whole number that is another one as float64."""
+    """Return whether a text is a whole number that float64 would change."""
     digits = text.strip(BLANKS).lstrip("+-")
     if not 15 < len(digits) < 300 or not (digits.isascii() and digits.isdecimal()):
         return False
@@ -183,10 +187,10 @@ def loses_digits(text: str) -> bool:
 
 
 def as_float64(values: ArrayLike) -> Floats:
-    """Return amounts as float64: one of single precision means the shortest decimal that is it.
+    """Return amounts as float64; a float32 becomes the shortest decimal that it rounds.
 
-    So 0.7 of float32 is 0.7, as in a table of text. Coordinates and sizes are not for this: they
-    are where their bits say.
+    A float32 of 0.7 becomes 0.7, as in a text table. Do not use this function for coordinates and
+    sizes, whose exact binary values matter.
 
     Examples
     --------
@@ -229,10 +233,10 @@ _COUNTED = {
     "zero": "they count as 0",
     "missing": "they count as missing",
 }
-# What laboratories write for a value below detection that has no limit in the cell.
+# Words that laboratories write for a value below detection, without a limit in the cell.
 _WORDS = {"bdl", "bld", "bd", "dl", "lod", "lld", "nd", "n.d.", "<dl", "<lod", "<lld", "<ld"}
 _INFINITE = {"inf", "infinity", "1.#inf"}
-# Texts that mean a number to a reader, whatever the marks: 1,410 or 1'410 or 12 % or <x or true.
+# Texts that look like a number or a truth value: 1,410 or 1'410 or 12 % or <x or true.
 _PARTS = r"[0-9.,'\u2019\u00a0\u202f ]*"
 _LIKE_NUMBERS = (
     rf"[<>\u2264\u2265~]?\s*[+-]?\s*{_PARTS}[0-9]{_PARTS}(?:[eEdD][+-]?[0-9]+)?\s*%?"
@@ -242,12 +246,12 @@ _THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+
 # Blanks around a cell, as in is_blank of kernels/text/number.h: a no-break space is a letter.
 BLANKS = " \t"
 _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
-# Marks of missing values in grids and images are as large as this, and no grade is.
+# Missing-value marks of grids and images reach this size; no grade does.
 _NO_GRADE = 1e20
 
 
 class Kind(IntEnum):
-    """What a cell says; the first four are those of `Kind` in kernels/text/cells.h."""
+    """Meaning of a cell; the first four are those of `Kind` in kernels/text/cells.h."""
 
     MISSING = 0
     NUMBER = 1
@@ -255,9 +259,9 @@ class Kind(IntEnum):
     UNSURE = 3
     BELOW = 4
     INFINITE = 5
-    UNSTATED = 6  # below detection, and nobody said what that counts as
-    UNLIMITED = 7  # a word for that, without a limit
-    GARBLED = 8  # a text that a reader takes for a number, or for true and false
+    UNSTATED = 6  # below detection, and the user has set no policy for such values
+    UNLIMITED = 7  # a word such as BDL, and the user has set no detection limit
+    GARBLED = 8  # a text that looks like a number or a truth value
 
 
 _READ = (Kind.MISSING, Kind.NUMBER, Kind.BELOW)
@@ -270,11 +274,11 @@ class ColumnRule(NamedTuple):
     Attributes
     ----------
     name, table : str
-        What messages call the column and its table.
+        Names of the column and its table in messages.
     codes, words : tuple of float, tuple of str
         Numbers and texts that mean that a value is missing.
     below : {"half", "limit", "zero", "missing"}, optional
-        What a value below detection counts as.
+        Policy for values below detection.
     limit : float, optional
         The detection limit of words such as BDL.
     decimal : str
@@ -282,7 +286,7 @@ class ColumnRule(NamedTuple):
     has_limits : bool
         Whether values can be below detection: a coordinate, a depth or an angle cannot.
     in_text : bool
-        Whether the table is a text, whose decimal mark a caller can name.
+        Whether the table is a text table, whose decimal mark a caller can set.
     """
 
     name: str = ""
@@ -296,7 +300,7 @@ class ColumnRule(NamedTuple):
     in_text: bool = True
 
     def read(self, text: str) -> tuple[Kind, float]:
-        """Return what a text without outer blanks says, and its number, NaN where there is none."""
+        """Return the kind of a text without outer blanks, and its number, NaN if it has none."""
         if not text or text in self.words or text.lower().lstrip("+-") == "nan":
             return Kind.MISSING, math.nan
         value = self.number(text)
@@ -312,13 +316,13 @@ class ColumnRule(NamedTuple):
         return Kind.GARBLED if _is_like_number(text) else Kind.WORD, math.nan
 
     def is_missing(self, text: str) -> bool:
-        """Tell whether a label stands for no value: it is empty, or a mark; NaN is a text."""
+        """Return whether a label is missing: empty or a missing-value mark. NaN is a text."""
         if not text or text in self.words:
             return True
         return self.read(text)[0] == Kind.MISSING and text.lower().lstrip("+-") != "nan"
 
     def number(self, text: str) -> float | None:
-        """Return the number of a text, to the nearest float64; None for another text."""
+        """Return a text as the nearest float64, or None if it is not a number."""
         if _is_number(text, self.decimal):
             return float(text.replace(self.decimal, ".").lower().replace("d", "e"))
         if text.lstrip("+-").lower() in _INFINITE:
@@ -326,7 +330,7 @@ class ColumnRule(NamedTuple):
         return None
 
     def _below(self, limit: float | None, otherwise: Kind) -> tuple[Kind, float]:
-        """Return what a value below detection counts as."""
+        """Return the kind and number of a value below detection; `otherwise` without a policy."""
         if self.below is None or limit is None:
             return otherwise, math.nan
         if self.below == "missing":
@@ -341,17 +345,16 @@ class ColumnRule(NamedTuple):
         *,
         words: bool = False,
     ) -> None:
-        """Raise NumberError where cells are neither numbers nor missing.
+        """Raise NumberError if any cells are neither numbers nor missing.
 
         Parameters
         ----------
         kinds : (n,) uint8
             A `Kind` for each row.
         text, where : callable
-            What a row's cell says, and where the row stands, such as "line 12".
+            Return the text of a row's cell, and the position of the row, such as "line 12".
         words : bool
-            Whether texts that nobody takes for a number may stand beside numbers, as where a
-            condition compares codes.
+            Whether to accept texts that do not look like numbers, as a condition on codes does.
         """
         refused = Refused(self, words=words)
         refused.add(kinds, text, where)
@@ -359,48 +362,48 @@ class ColumnRule(NamedTuple):
             raise NumberError(refused, refused.message(where(len(kinds) - 1)))
 
     def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
-        """Say how a cell that was refused becomes a number."""
+        """Return the remedy for a refused cell."""
         named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
         if kind in (Kind.UNSTATED, Kind.UNLIMITED) and self.has_limits:
             limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
             return (
-                "Say what a value below detection counts as with below_detection='half' (or "
-                f"limit, zero, missing){limit if kind == Kind.UNLIMITED else ''}; if it means "
-                f"that there is no value, use {named}."
+                "Choose the value below detection with below_detection='half' (or limit, zero, "
+                f"missing){limit if kind == Kind.UNLIMITED else ''}; if the cell means a missing "
+                f"value, use {named}."
             )
         if kind == Kind.INFINITE:
-            return f"A number must be finite: correct it, or, if it means no value, use {named}."
+            return f"Numbers must be finite: correct it, or, if it means missing, use {named}."
         other = "," if self.decimal == "." else "."
         if _is_number(text, other):
             thousands = " without thousands separators" if re.fullmatch(_THOUSANDS, text) else ""
             what = f"use decimal={other!r}" if self.in_text else "read the column as numbers first"
             return (
-                f"The decimal mark of the table is {self.decimal!r}: export it anew{thousands}, "
+                f"The decimal mark of the table is {self.decimal!r}: export it again{thousands}, "
                 f"or, if {other!r} is its decimal mark, {what}."
             )
         if re.fullmatch(_THOUSANDS, text):
             return "Export it without thousands separators."
         if text.lower() in ("true", "false"):
-            return f"A truth value is no 1 or 0: compare it as text, such as {text!r}."
+            return f"A truth value is not 1 or 0: compare it as text, such as {text!r}."
         if whole:
-            return "It holds texts: name a column of numbers."
-        return f"Correct it, or, if it means that there is no value, use {named}."
+            return "The column holds texts: name a column of numbers."
+        return f"Correct it, or, if it means a missing value, use {named}."
 
 
 class Refused:
-    """The cells of a column that are refused, counted chunk by chunk.
+    """Cells of a column that are not numbers, counted chunk by chunk.
 
     Parameters
     ----------
     rule : ColumnRule
         How the column is read.
     words : bool
-        Whether texts that nobody takes for a number may stand beside numbers.
+        Whether to accept texts that do not look like numbers.
 
     Attributes
     ----------
     count : int
-        How many there are.
+        Number of refused cells.
     """
 
     def __init__(self, rule: ColumnRule, *, words: bool = False) -> None:
@@ -411,7 +414,7 @@ class Refused:
     def add(
         self, kinds: NDArray[np.uint8], text: Callable[[int], str], where: Callable[[int], str]
     ) -> None:
-        """Count those of a chunk; see `ColumnRule.require`."""
+        """Add the refused cells of a chunk; see `ColumnRule.require`."""
         numbers = (kinds == Kind.NUMBER) | (kinds == Kind.BELOW)
         self._texts_alone = self._texts_alone and not numbers.any()
         wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
@@ -422,7 +425,7 @@ class Refused:
                 self._shown[said] = where(row), Kind(int(kinds[row]))
 
     def message(self, last: str = "") -> str:
-        """Say what is wrong in the whole column, or up to the `last` row that was read."""
+        """Return an error message for the whole column, or for the rows up to the `last` one."""
         rule = self.rule
         such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
         first, (_, kind) = next(iter(self._shown.items()))
@@ -435,14 +438,14 @@ class Refused:
 
 
 class NumberError(TableError):
-    """Cells that are neither numbers nor missing, in what was read of a column.
+    """Some cells of a column are neither numbers nor missing.
 
     Attributes
     ----------
     refused : Refused
-        Those cells.
+        The refused cells.
     blamed : str
-        What comes before the message: whose column it is.
+        Start of the message, which names the user of the column, such as a domain.
     """
 
     def __init__(self, refused: Refused, message: str, blamed: str = "") -> None:
@@ -450,15 +453,15 @@ class NumberError(TableError):
         self.refused, self.blamed = refused, blamed
 
     def __reduce__(self) -> tuple[type[TableError], tuple[str]]:
-        """Travel between processes as what it says."""
+        """Pickle as a TableError with the same message."""
         return TableError, (str(self),)
 
     def blaming(self, whose: str) -> NumberError:
-        """Return the error with the name of who asked for the column before it."""
+        """Return the error with another prefix that names the user of the column."""
         return NumberError(self.refused, str(self)[len(self.blamed) :], whose + self.blamed)
 
     def of(self, whole: Refused) -> NumberError:
-        """Return the error of the whole column."""
+        """Return the error with the message for the whole column."""
         return NumberError(whole, whole.message(), self.blamed)
 
 
@@ -470,13 +473,13 @@ class NumberRule(NamedTuple):
     missing : tuple of (str, float or str)
         Marks of missing values, each with its column; an empty name stands for all columns.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        What values below detection count as.
+        Policy for values below detection.
     limits : tuple of (str, float)
         Detection limits by column.
     decimal : str
         The decimal mark of texts.
     table : str
-        What messages call the table.
+        Name of the table in messages.
     """
 
     missing: tuple[tuple[str, Mark], ...] = ()
@@ -507,18 +510,18 @@ class NumberRule(NamedTuple):
 
 
 class NegativeGrades:
-    """Grades that no rock has, counted by value, chunk by chunk: negative ones, and 1e20 and more.
+    """Impossible grades, counted by value, chunk by chunk: negative ones, and 1e20 and more.
 
-    Negative ones count as they are, or by the user's policy for values below detection, of which
-    they are minus the limit. Large ones, such as 1e30, count as they are. No magnitude decides by
-    itself what a value stands for: the warnings name the commonest values, and how to say it.
+    A negative grade may be minus the limit of a value below detection. It follows the user's policy
+    for such values; without a policy it is used as a number. Large grades, such as 1e30, are used
+    as numbers. The warnings name the most frequent values and the option that makes them missing.
 
     Parameters
     ----------
     name : str
-        The column.
+        Name of the column.
     below : {"half", "limit", "zero", "missing"}, optional
-        The policy.
+        Policy for values below detection.
 
     """
 
@@ -537,7 +540,10 @@ class NegativeGrades:
         return self._large.count
 
     def take(self, grade: Floats, done: int = 0) -> Floats:
-        """Return a chunk of a grade by the policy, after so many rows `done`."""
+        """Count the impossible grades of a chunk, and return the grades after the policy.
+
+        `done` is the number of rows before the chunk.
+        """
         self._large.add(grade, grade >= _NO_GRADE, done)
         negative = grade < 0
         if not self._negative.add(grade, negative, done) or self.below is None:
@@ -546,7 +552,7 @@ class NegativeGrades:
         return taken
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
-        """Add what a column has after so many rows `done`."""
+        """Add the counts of a later part of the column, which begins after `done` rows."""
         self._negative.merge(later._negative, done)
         self._large.merge(later._large, done)
 
@@ -559,7 +565,7 @@ class NegativeGrades:
 
     @classmethod
     def restored(cls, name: str, rows: Floats) -> NegativeGrades:
-        """Return the grades of an array that `stored` made."""
+        """Return the counts from an array that `stored` made."""
         policy = int(rows[0, 0])
         made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
         for each, (count, first) in zip(
@@ -571,9 +577,9 @@ class NegativeGrades:
         return made
 
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
-        """Yield the commonest negative and large values, and what they count as.
+        """Yield warnings of negative and large values, with the most frequent ones.
 
-        Without `detection` the values are amounts, which have no limit of detection.
+        `detection` is false for amounts, which have no detection limit.
         """
         if self.count:
             said = f"{self.name} is negative in {self._negative.places(row)}"
@@ -586,26 +592,26 @@ class NegativeGrades:
                 yield f"{said}: {_COUNTED[self.below]}"
             else:
                 yield (
-                    f"{said}, and they count so: {below if detection else ''}if one stands for a "
-                    f"missing value, use {mark}"
+                    f"{said}; these values are used as they are: {below if detection else ''}if "
+                    f"one stands for a missing value, use {mark}"
                 )
         if self._large.count:
             mark = f"missing={{{self.name!r}: {self._large.commonest!r}}}"
             yield (
-                f"{self.name} is {_NO_GRADE:g} or more in {self._large.places(row)}, and they "
-                f"count so: if one stands for a missing value, use {mark}"
+                f"{self.name} is {_NO_GRADE:g} or more in {self._large.places(row)}; these values "
+                f"are used as they are: if one stands for a missing value, use {mark}"
             )
 
 
 class _Values:
-    """Some values of a column by how often they come, and the row of the first, from 1."""
+    """Counts of some values of a column, and the number of the first such row, from 1."""
 
     def __init__(self) -> None:
         self.count = self.first = 0
         self.values: dict[float, int] = {}
 
     def add(self, grade: Floats, mask: NDArray[np.bool_], done: int) -> bool:
-        """Add the values of a mask, after so many rows `done`; return whether there are any."""
+        """Add the values of a mask, in a chunk after `done` rows; return whether there are any."""
         if not mask.any():
             return False
         values, counts = np.unique(grade[mask], return_counts=True)
@@ -615,7 +621,7 @@ class _Values:
         return True
 
     def merge(self, later: _Values, done: int) -> None:
-        """Add the values of a later part, after so many rows `done`."""
+        """Add the values of a later part of the column, which begins after `done` rows."""
         if later.count:
             self._count(done + later.first, later.values.items())
             self.count += later.count - sum(later.values.values())
@@ -632,11 +638,11 @@ class _Values:
 
     @property
     def commonest(self) -> float:
-        """The value that comes most often."""
+        """The most frequent value."""
         return self._common()[0][0]
 
     def places(self, row: str) -> str:
-        """Say in how many rows they are, the first, and the commonest values."""
+        """Format the number of rows with such values, the first row, and the frequent values."""
         such = ", ".join(f"{value!r} in {count:,}" for value, count in self._common())
         more = ", .." if len(self.values) > _SHOWN else ""
         return f"{self.count:,} of the {row}s, the first in {row} {self.first:,} ({such}{more})"
@@ -645,7 +651,7 @@ class _Values:
 def read_texts(
     texts: Sequence[str], codes: Codes, rule: ColumnRule
 ) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return the numbers and the `Kind` of rows, (n,) each, by the places of their texts."""
+    """Return the number and `Kind` of each row, (n,); `codes` are indices into the texts."""
     read = [rule.read(text) for text in texts]
     kinds = np.array([kind for kind, _ in read], np.uint8)
     numbers = np.array([number for _, number in read], np.float64)
@@ -653,7 +659,7 @@ def read_texts(
 
 
 def read_numbers(values: Floats, rule: ColumnRule) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return numbers that are typed already, NaN where missing, and the `Kind` of each row."""
+    """Return the numbers of a typed column, NaN where missing, and the `Kind` of each row."""
     missing = np.isnan(values)
     if rule.codes:
         missing |= np.isin(values, rule.codes)
@@ -665,12 +671,12 @@ def read_numbers(values: Floats, rule: ColumnRule) -> tuple[Floats, NDArray[np.u
 def read_positions(
     values: Floats, rule: ColumnRule, where: Callable[[int], str] | None = None
 ) -> Floats:
-    """Return coordinates, sizes or depths that are typed already, NaN where missing.
+    """Return coordinates, sizes or depths from a typed column, NaN where missing.
 
     Raises
     ------
     NumberError
-        For an infinite one that is no mark of missing values.
+        For an infinite value that is not a missing-value mark.
     """
     if not rule.codes and not np.isinf(values).any():
         return values
@@ -680,17 +686,17 @@ def read_positions(
 
 
 def _row(row: int) -> str:
-    """Say which row of a table in memory it is."""
+    """Return the position of a row of a table in memory, for a message."""
     return f"row {row + 1:,}"
 
 
 def _is_like_number(text: str) -> bool:
-    """Tell whether a reader takes a text for a number, or for true and false."""
+    """Return whether a text looks like a number or a truth value."""
     return re.fullmatch(_LIKE_NUMBERS, text, re.IGNORECASE) is not None
 
 
 def _is_number(text: str, mark: str) -> bool:
-    """Tell whether a text is a number with a decimal mark; the grammar is that of number.h."""
+    """Return whether a text is a number with this decimal mark, by the grammar of number.h."""
     mark = re.escape(mark)
     return bool(
         re.fullmatch(rf"[+-]?(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eEdD][+-]?[0-9]+)?", text)
@@ -698,5 +704,5 @@ def _is_number(text: str, mark: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as it can be shown in one line."""
+    """Return a text in quotes, shortened to one line."""
     return repr(text if len(text) <= _SNIPPET else text[: _SNIPPET - 3] + "...")

@@ -1,4 +1,4 @@
-"""What a user can say about a table, by keyword or command-line option."""
+"""Options for reading a table, from keywords or the command line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from geodomain.tables.vendors import find_column, plain_name
 
 
 class TableOptions(NamedTuple):
-    """What the user says about a table; it overrides or completes the table's head.
+    """The user's options for reading a table; they override or complete the table's head.
 
     Attributes
     ----------
     x, y, z, dx, dy, dz : str, optional
-        Names of the centroid and block size columns; case, quotes and blanks do not matter. Sizes
-        may be numbers: those of every block.
+        Names of the centroid and block size columns; case, quotes and blanks do not matter. A size
+        may be a number, the size of every block.
     delimiter : bytes, optional
         One of ``, ; tab |``.
     decimal : bytes, optional
@@ -30,23 +30,23 @@ class TableOptions(NamedTuple):
     missing, missing_words : tuple of float, tuple of str
         Numbers such as -99, and texts such as NA, that stand for a missing value in any column.
     own_missing : tuple of (str, float or str)
-        Columns, and marks of missing values in that column only.
+        Columns, each with a missing-value mark for this column only.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        How values below detection count in columns that are used as numbers.
+        Policy for values below detection in columns that are used as numbers.
     detection_limits : tuple of (str, float)
-        Columns, and the limit that words such as BDL stand for in them.
+        Columns, each with the limit of words such as BDL.
     encoding : str
         Encoding of the head's names and of new cells.
     position : {"centroid", "corner"}, optional
-        Meaning of the coordinates; by default that of the head, or centroids.
+        Meaning of the coordinates; by default as the head states, or else centroids.
     rotation : LocalFrame, optional
-        The local frame of the coordinates, whatever the head says.
+        The local frame of the coordinates; it overrides the head.
     frame : LocalFrame, optional
         The frame whose axes the blocks' faces follow, for world coordinates.
     gslib_grid : Grid, optional
         The grid whose cells are the rows of a GSLIB table.
     points_are_middles : bool
-        Whether coordinates that look like those of collars are really those of samples.
+        Whether to accept coordinates that look like collar coordinates as sample midpoints.
     """
 
     x: str | None = None
@@ -87,8 +87,8 @@ class TableOptions(NamedTuple):
         Raises
         ------
         TableError
-            For a mark or limit of a column that the table lacks. It is skipped if `every` is false:
-            another of several tables has the column.
+            For a missing-value mark or detection limit of a column that the table lacks. With
+            `every` false it is skipped, because another of several tables may have the column.
         """
         columns = {plain_name(name) for name in names}
         everywhere: tuple[Mark, ...] = (*self.missing, *self.missing_words)
@@ -121,7 +121,7 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
     TypeError
         For an unknown keyword.
     ValueError
-        For a bad value, an origin without a rotation, or the reverse.
+        For an invalid value, an origin without a rotation, or a rotation without an origin.
 
     Examples
     --------
@@ -132,13 +132,13 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
 
 
 def options_among(keywords: Mapping[str, object]) -> TableOptions:
-    """Read those of a function's keywords that are about its table."""
+    """Read the keywords about a table from all keywords of a function."""
     said = among(TableKeywords, keywords)
     return table_options(**said) if said else TableOptions()
 
 
 def options_of(said: TableSettings) -> TableOptions:
-    """Read what a user says; errors as of `table_options`."""
+    """Convert settings to options; raises the errors of `table_options`."""
     codes, own = _marks(() if said.missing is None else said.missing)
     limits = said.detection_limit or {}
     if not isinstance(limits, Mapping):
@@ -175,10 +175,10 @@ def options_of(said: TableSettings) -> TableOptions:
 
 
 def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
-    """Return the marks of missing values in all columns, and (column, mark) for single ones."""
+    """Return the marks of missing values in all columns, and (column, mark) for one column."""
     if isinstance(missing, Mapping):
         return [], tuple((name, mark) for name in missing for mark in _marks(missing[name])[0])
-    # NumPy's numbers are Real, and are no float to Python.
+    # NumPy's numbers are Real, but not all are Python floats.
     codes = [*map(read_missing, (missing,) if isinstance(missing, str | float | Real) else missing)]
     everywhere: list[Mark] = []
     own: list[tuple[str, Mark]] = []
@@ -209,7 +209,7 @@ def read_delimiter(value: str) -> bytes:
     """Return the byte of one of the four delimiters, from its sign or its name."""
     mark = _DELIMITERS.get(value.lower(), value)
     if mark not in _DELIMITERS.values():
-        message = f"{value!r} is none of , ; tab |"
+        message = f"{value!r} is not a delimiter; use one of , ; tab |"
         raise ValueError(message)
     return bytes(mark, "ascii")
 

@@ -1,4 +1,4 @@
-"""How a block model is rotated: by its head, or by its blocks where the head is silent."""
+"""Rotation of a block model, from its head, or inferred from its blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodomain.tables.dialect import number
 from geodomain.tables.frames import Axis, Frame, LocalFrame, Position, Triple, shortest
 from geodomain.tables.vendors import DATAMINE, WORLD, Family, MicromineModel, Triplet, plain_name
 
-# So many columns of blocks must tell local from world coordinates; exports round to decimals.
+# Block columns needed to tell local from world coordinates, and tolerance for rounded exports.
 _ENOUGH, _SLACK = 10, 0.02
 
 
@@ -26,11 +26,11 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     points : (n, 3) float64
-        Their coordinates as they stand.
+        Coordinates as in the table.
     sizes : (n, 3) float64, optional
-        Their sizes.
+        Block sizes.
     position : {"centroid", "corner"}
-        What the coordinates are.
+        Meaning of the coordinates.
     """
 
     points: Floats
@@ -41,7 +41,7 @@ class Blocks(NamedTuple):
 def first_blocks(
     sample: Sequence[Sequence[str]], xyz: Triplet, sizes: Triplet | None, position: Position
 ) -> Blocks:
-    """Read the rows of a sample that have all their numbers."""
+    """Read the rows of a sample whose coordinates and sizes are all numbers."""
     wanted = [*xyz, *(sizes or ())]
     found = [[number(row[column]) for column in wanted] for row in sample if max(wanted) < len(row)]
     numbers = np.array([row for row in found if None not in row], np.float64)
@@ -50,34 +50,34 @@ def first_blocks(
 
 
 def position_of(model: MicromineModel | None, table: str) -> Position:
-    """Give what the coordinates are by the last cell of the origin row.
+    """Return the meaning of the coordinates, from the last cell of Micromine's origin row.
 
     Raises
     ------
     TableError
-        Where they are the upper corners.
+        If the coordinates are upper corners.
     """
     word = model.position.casefold() if model else ""
     if word.startswith("top"):
         message = (
             f"{table} has the upper corners of its blocks ({model.position if model else ''}); "
-            "export it with the block origin at the centre or bottom left, or "
-            "say what its coordinates are with position=."
+            "export it with the block origin at the centre or bottom left, or, if its coordinates "
+            "are centroids or lowest corners, use position=."
         )
         raise TableError(message)
     return "corner" if word.startswith("bottom") else "centroid"
 
 
 def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
-    """Give the frame of a rotated model's blocks, None for the world, or what is in doubt.
+    """Return the frame of a rotated model, None for world coordinates, or why it is uncertain.
 
-    Micromine's help (block model export) names the cells of the two rows and not the frame of the
-    coordinates, so the blocks themselves must tell: on the lattice of the origin row as they
-    stand, they are local; turned back, they are in the world. An angle about Z is an azimuth,
-    clockwise; of the senses of the two others nothing certain is known.
+    Micromine's help (block model export) describes the cells of the two rows, but not the frame of
+    the coordinates. The blocks decide: if they lie on the lattice of the origin row, their
+    coordinates are local; if they do so after the rotation is undone, they are world coordinates.
+    An angle about Z is an azimuth, clockwise. The directions of the other two angles are uncertain.
     """
     if any(model.angles[1:]):
-        return "in which sense it is turned about X and Y is not certain"
+        return "the direction of its rotation about X and Y is not certain"
     if blocks.sizes is None or len(np.unique(blocks.points[:, :2], axis=0)) < _ENOUGH:
         return "there are not enough blocks with sizes to tell local from world coordinates"
     pivot = (model.pivot[0], model.pivot[1], model.pivot[2])
@@ -89,14 +89,14 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
         for points in (blocks.points, back.to_world(blocks.points))
     )
     if local == world:
-        return "its blocks are on the lattice of its origin row neither or both ways"
+        return "its blocks do not show whether coordinates are local or in the world"
     if world and blocks.position == "corner":
-        return "it has the corners of turned blocks in world coordinates: export their centres"
+        return "it has the corners of rotated blocks in world coordinates: export their centres"
     return frame if local else None
 
 
 def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
-    """Tell whether blocks begin at whole numbers of their sizes from the origin, in plan."""
+    """Return whether corners are whole numbers of block sizes from the origin, in plan."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = (corners - np.array(model.origin))[:, :2] / sizes[:, :2]
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
@@ -104,40 +104,41 @@ def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
 
 # Rotation inferred from the blocks.
 
-# The blocks that decide: a few of the first ones, or more of them where these do not tell; of a
-# file in no order so many of one level and size.
+# Number of first blocks to examine; a larger number if these do not show a direction; and, for a
+# file in no order, the number of blocks of one level and size.
 _FEW, FIRST, _LEVEL = 4_096, 65_536, 500
-# Centroids are one size apart within this part of the size, and directions agree within degrees.
+# Tolerances: of the distance between neighbours, as a fraction of the size; of directions, degrees.
 _NEAR, _AGREE = 1e-3, 0.01
-# A step between rounded coordinates is off by 1.5 units at most; coarser units tell no direction.
+# A step between rounded coordinates is off by 1.5 rounding units at most. Blocks must measure more
+# than 10 rounding units to show a direction.
 _ROUNDED, _COARSE = 1.5, 10.0
-# So few columns of blocks show nothing; of a turned lattice hardly any two share an x or a y.
+# Minimum number of block columns, and the fraction of them that share no x or y if rotated.
 _COLUMNS, _SHARE = 10, 0.9
 _SAY = (
-    "say how they are turned with frame=, such as frame='z=30', or frame='z=0' if they lie along "
-    "the axes of the world"
+    "give the rotation of the blocks with frame=, such as frame='z=30', or frame='z=0' if they are "
+    "parallel to the world axes"
 )
 
 
 def azimuth_of(points: Floats, sizes: Floats, unit: float | None = None) -> float:
-    """Return the azimuth of the blocks' rows, from neighbours among the first blocks.
+    """Return the azimuth of the rows of blocks, from neighbours among the first blocks.
 
-    Rounded coordinates scatter the directions from block to block: centimetres by 0.08 degrees
-    where blocks measure 10. So a rough azimuth comes from neighbours, as exact as the rounding
-    allows, and all blocks that lie on one lattice make it precise.
+    Rounded coordinates scatter the directions from block to block: rounding to 0.01 scatters them
+    by 0.08 degrees if blocks measure 10. Therefore neighbours give a rough azimuth, and a fit of
+    all blocks to one lattice makes it precise.
 
     Parameters
     ----------
     points, sizes : (n, 3) float64
         Centroids or lowest corners, and sizes.
     unit : float, optional
-        What the coordinates are rounded to; by default the unit of their last decimal.
+        Step to which coordinates are rounded; by default the unit of their last decimal.
 
     Returns
     -------
     float
-        Degrees, clockwise, to a millionth; within 45 of zero for blocks that are square in plan,
-        else within 90. 0 where blocks are not turned, or where too few are neighbours to tell.
+        Degrees, clockwise, to a millionth: from -45 to 45 for blocks that are square in plan, or
+        else from -90 to 90. The result is 0 if blocks are not rotated, or have too few neighbours.
     """
     unit = rounding_of(points[:_FEW]) if unit is None else unit
     azimuth = _of_first(points[:_FEW], sizes[:_FEW], unit)
@@ -156,8 +157,8 @@ def rounding_of(points: Floats) -> float:
 
 
 def _of_first(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of some blocks, None where they do not show one."""
-    level = np.argsort(points[:, 2], kind="stable")  # where z runs first, a level is a row
+    """Return the azimuth of some blocks, 0 if not rotated, None if they show no direction."""
+    level = np.argsort(points[:, 2], kind="stable")  # if z runs fastest, sort into levels
     azimuth = _of_rows(points, sizes, unit)
     if azimuth is None:
         azimuth = _of_rows(points[level], sizes[level], unit)
@@ -170,19 +171,19 @@ def _of_first(points: Floats, sizes: Floats, unit: float) -> float | None:
 
 
 def _along_axes(azimuth: float, slack: float) -> bool:
-    """Tell whether blocks with an azimuth lie along the axes, within some degrees."""
+    """Return whether an azimuth is a multiple of 90, within `slack` degrees."""
     return abs((azimuth + 45) % 90 - 45) <= slack
 
 
 def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth from each block to the next; None where too few are neighbours."""
+    """Return the azimuth from each block to the next; None if too few are neighbours."""
     steps = np.diff(points, axis=0)
     same = (sizes[1:] == sizes[:-1]).all(axis=1) & (steps[:, 2] == 0)
     return _agreed(steps[same], sizes[1:][same], len(points) / 4, unit)
 
 
 def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of neighbours within the level and size that most blocks have."""
+    """Return the azimuth of neighbours of the most frequent level and size."""
     usable = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
     points, sizes = points[usable], sizes[usable]
     if len(points) < 2:
@@ -194,16 +195,17 @@ def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
 
 
 def _commonest(rows: Floats) -> NDArray[np.intp]:
-    """Return where the row is that occurs most often."""
+    """Return the indices of the row that occurs most often."""
     _, kind, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return np.flatnonzero(kind.ravel() == counts.argmax())
 
 
 def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float | None:
-    """Return the azimuth of the steps that are as long as a block, if there are enough.
+    """Return the azimuth of steps that are one block size long.
 
-    0 where they lie along the axes; None where they are too few, or differ. Both ends of a step
-    are rounded, each of its coordinates by half a unit at most.
+    Return 0 if the steps are parallel to the axes, and None if they are fewer than `fewest` or
+    their directions differ. Both ends of a step are rounded, each coordinate by half a unit at
+    most.
     """
     length = np.hypot(steps[:, 0], steps[:, 1])
     for axis in (0, 1):
@@ -213,7 +215,7 @@ def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float |
         beside = np.abs(length - sizes[:, axis]) < np.maximum(_NEAR * sizes[:, axis], off)
         if beside.sum() > fewest:
             angles = np.degrees(np.arctan2(steps[beside, 1], steps[beside, 0]))
-            # Of blocks that are square in plan it is not known along which side a step leads.
+            # If blocks are square in plan, a step may be along either side.
             square = np.abs(sizes[beside, 1] - sizes[beside, 0]) < _NEAR * sizes[beside, 0]
             period = 90 if square.all() else 180
             angles = angles if period == 90 else angles[~square] - 90 * axis
@@ -230,7 +232,7 @@ def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float |
 
 
 def _about_one(turns: Floats, period: int) -> Floats:
-    """Return angles that are alike but for whole periods as numbers beside each other."""
+    """Return angles shifted by whole periods, so that similar directions are close numbers."""
     waves = np.radians(turns * (360 / period))
     middle = np.degrees(np.arctan2(np.sin(waves).mean(), np.cos(waves).mean())) * period / 360
     beside: Floats = middle + (turns - middle + period / 2) % period - period / 2
@@ -238,12 +240,12 @@ def _about_one(turns: Floats, period: int) -> Floats:
 
 
 def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float | None:
-    """Return an azimuth with the fewest decimals that the blocks allow, 6 at most.
+    """Refine an azimuth, to the fewest decimals that the blocks allow, 6 at most.
 
-    The blocks of the commonest size are fitted to a lattice by least squares, first those that are
-    near to each other, where a rough azimuth still tells the rows apart, then farther ones. Blocks
-    on no lattice leave the azimuth as it is; None where their coordinates are so coarse, such as
-    whole numbers, that single steps show no direction.
+    The blocks of the most frequent size are fitted to a lattice by least squares. The fit begins
+    with close blocks, for which a rough azimuth can identify the rows, and adds more distant ones.
+    If blocks fit no lattice, the azimuth is returned as it is, or None if coordinates are too
+    coarse, such as whole numbers, for single steps to show a direction.
     """
     usable = np.flatnonzero(np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1))
     rows = usable[_commonest(sizes[usable])]
@@ -268,7 +270,7 @@ def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float
         turn = np.arctan2((lattice[:, 0] * local[:, 1] - lattice[:, 1] * local[:, 0]).sum(),
                           (lattice * local).sum())  # fmt: skip
         azimuth -= float(np.degrees(turn))
-        # Rounding repeats along rows, and its errors add up: to a unit at the usual distance.
+        # Rounding repeats along rows, so its errors add up to one unit at the typical distance.
         scatter = 3.0 * float(np.abs(local - lattice).mean()) / len(some) ** 0.5
         error = float(np.degrees(max(unit, scatter) / (spread / len(some)) ** 0.5))
         if reach >= away.max():
@@ -282,12 +284,12 @@ def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float
 
 
 def frame_of_azimuth(azimuth: float) -> LocalFrame:
-    """Return the frame, about the origin of the world, of blocks with an azimuth."""
+    """Return a frame that is rotated to an azimuth about the world origin."""
     return LocalFrame([("z", azimuth)], (0.0, 0.0, 0.0))
 
 
 def say_turn(azimuth: float) -> str:
-    """Write an azimuth as ``frame=`` and ``rotation=`` take it."""
+    """Format an azimuth as a value of ``frame=`` and ``rotation=``."""
     return f"z={shortest(azimuth)}"
 
 
@@ -299,30 +301,30 @@ def require_known_turn(
     done: str,
     mend: Callable[[str], str] = "give frame={!r}".format,
 ) -> None:
-    """Refuse blocks of the world that are turned where nothing says so.
+    """Refuse blocks in world coordinates that look rotated, if no rotation is stated.
 
     Parameters
     ----------
     points, sizes : (n, 3) float64
         World centroids and sizes of the first blocks.
     frame : Frame
-        What the file or the caller says; with a frame nothing is left to ask.
+        The frame from the file or the caller. If it has a lattice, nothing is checked.
     name : str
-        What messages call the model.
+        Name of the model in messages.
     done : str
-        What is about to be done to blocks along their edges: "split", "measured".
+        Past participle of the operation on blocks, for messages: "split", "measured".
     mend : callable
-        From the turn, such as "z=30", to what the user can do.
+        Returns the remedy for a rotation such as "z=30".
 
     Raises
     ------
     TableError
-        If `azimuth_of` finds that they are turned.
+        If `azimuth_of` finds a rotation.
 
     Warns
     -----
     GeodomainWarning
-        If hardly any two columns of blocks share an x or a y, and nothing else is known.
+        If no rotation is found, but hardly any two columns of blocks share an x or a y.
     """
     if frame.lattice is not None:
         return
@@ -330,9 +332,9 @@ def require_known_turn(
     if azimuth:
         turn = say_turn(azimuth)
         message = (
-            f"{name}: the blocks lie on a lattice that is turned by {turn}, and their coordinates "
-            f"are those of the world: {done} along the axes of the world they would be other boxes "
-            f"than they are; {mend(turn)}"
+            f"{name}: the blocks lie on a lattice that is rotated by {turn}, but no frame is "
+            f"given. If {done} along the axes of the world, they would be the wrong boxes; "
+            f"{mend(turn)}"
         )
         raise TableError(message)
     for sentence in _lonely(points[np.isfinite(sizes).all(axis=1)], name, done):
@@ -340,48 +342,47 @@ def require_known_turn(
 
 
 def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
-    """Yield a warning if centroids lie in columns of which no two share an x or a y."""
+    """Yield a warning if hardly any two columns of blocks share an x or a y."""
     plan = points[np.isfinite(points).all(axis=1), :2]
     columns = len(np.unique(plan, axis=0))
     alone = min(len(np.unique(plan[:, axis])) for axis in range(2))
     if columns >= _COLUMNS and alone > _SHARE * columns:
         yield (
-            f"{name}: hardly any two columns of blocks share an x or a y, as if the model were "
-            f"rotated; blocks are {done} along the axes of the world, which are not theirs then: "
-            f"{_SAY}"
+            f"{name}: hardly any two columns of blocks share an x or a y, so the model may be "
+            f"rotated, but blocks are {done} along the world axes: {_SAY}"
         )
 
 
 def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str) -> None:
-    """Refuse what the caller says of a turn where the blocks contradict it.
+    """Refuse the caller's rotation if the blocks contradict it.
 
-    The evidence is that blocks of one size and level are one block size apart in a direction off
-    the axes of the frame, and that as boxes along its axes these neighbours overlap; or, without
-    sizes and for coordinates too coarse for that, that nearly all blocks of a level lie on one
-    rectangular lattice off those axes. Blocks of a model in its own frame lie along its axes and
-    do not overlap, so that none is refused.
+    Two observations contradict a frame. Neighbours of one size and level are one block size apart
+    in a direction that is not an axis of the frame, and would overlap as boxes along its axes. Or,
+    without sizes or with coarse coordinates, nearly all blocks of a level lie on one rectangular
+    lattice that is not parallel to those axes. In the right frame neighbours lie along the axes and
+    do not overlap, so it is never refused.
 
     Parameters
     ----------
     points : (n, 3) float64
-        World centroids of the first blocks, by what the caller says.
+        World centroids of the first blocks, computed with the caller's rotation.
     sizes : (n, 3) float64, optional
-        Their sizes.
+        Block sizes.
     frame : Frame
-        What the caller says; what a file says is not in question.
+        The caller's frame. A frame from the file is not checked.
     name : str
-        What messages call the model.
+        Name of the model in messages.
 
     Raises
     ------
     TableError
-        With two such blocks or the lattice, and the turn that they show.
+        The message names two such blocks or the lattice, and the rotation that they show.
     """
     local = frame.lattice
     if local is None or not frame.said:
         return
     unit = rounding_of(points[:_FEW])
-    # The turn there and back rounds, and blocks of one level must have one height.
+    # The two rotations round, but blocks of one level must have exactly the same height.
     points = np.round(local.to_local(points[:FIRST]), 6)
     turn = None if sizes is None else _turn_of_boxes(points, sizes[:FIRST], max(unit, 1e-6))
     turn = turn or _turn_of_plan(points, sizes, max(unit, rounding_of(points[:_FEW]), 1e-6))
@@ -391,18 +392,17 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
     if frame.boxes is None:
         known = say_turn(azimuth)
         message = (
-            f"{name}: its coordinates lie on a lattice that is turned by {known} already: "
-            f"{turn.evidence}, and {local.say_turns()} would turn them once more. If their "
-            "coordinates are those of the world, leave rotation= and origin= away; to measure or "
-            f"split boxes, give frame={known!r} in their place"
+            f"{name}: its coordinates are already rotated by {known}: {turn.evidence}. "
+            f"{local.say_turns()} would rotate them twice. If they are world coordinates, leave "
+            f"out rotation= and origin=; to measure or split blocks, give frame={known!r} instead"
         )
         raise TableError(message)
     about_z = sum(angle for axis, angle in local.turns if axis == "z")
-    mend = "correct its turns"
+    mend = "correct its rotations"
     if all(axis == "z" for axis, _ in local.turns):
         mend = f"give frame={say_turn(round(about_z + azimuth, 6))!r}"
     said = local.say_turns("frame")
-    message = f"{name}: {turn.evidence} and {said} does not fit them: {mend}"
+    message = f"{name}: {turn.evidence}, which {said} contradicts: {mend}"
     if turn.pair is not None:
         one, other = local.to_world(points[[*turn.pair]])
         message = (
@@ -413,7 +413,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
 
 
 class _Turn(NamedTuple):
-    """How blocks are turned against the axes of a frame, what shows it, and two such blocks."""
+    """Rotation of blocks relative to a frame, the evidence, and two blocks that show it."""
 
     azimuth: float
     evidence: str
@@ -421,7 +421,7 @@ class _Turn(NamedTuple):
 
 
 def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
-    """Return the turn of boxes of which neighbours would overlap along the axes, if any do."""
+    """Return the rotation shown by neighbours that would overlap along the axes, if any."""
     azimuth = azimuth_of(points, sizes, unit)
     if not azimuth:
         return None
@@ -432,21 +432,21 @@ def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
         return None
     evidence = (
         f"blocks at ({_place(points[pair[0]])}) and ({_place(points[pair[1]])}) are one block size "
-        "apart and would overlap if they lay along the axes"
+        "apart and would overlap if their edges were parallel to the axes"
     )
     return _Turn(azimuth, evidence, pair)
 
 
-# A lattice is looked for among so many columns of blocks of a level, and shown by so many of them;
-# steps of fewer units than these show no direction.
+# Most block columns of a level in which to search for a lattice, fewest columns that show one, and
+# shortest step, in rounding units, that shows a direction.
 _NEARBY, _FEWEST, _UNITS = 256, 24, 4.0
 
 
 def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | None:
-    """Return the turn of the lattice that the blocks of one level lie on, if there is such a one.
+    """Return the rotation of the lattice on which the blocks of one level lie, if any.
 
-    The shortest step that occurs often and the shortest one across it span a lattice, which is
-    then fitted to ever more columns of blocks.
+    The shortest frequent step, and the shortest frequent step at right angles to it, span a
+    lattice. The lattice is then fitted to more and more columns of blocks.
     """
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
@@ -492,12 +492,12 @@ def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | 
     error = math.degrees(3.0 * float(off[off < slack].mean()) / float(spans.max())) + 2e-7
     digits = next((d for d in range(6) if abs(round(azimuth, d) - azimuth) <= error), 6)
     sides = " by ".join(f"{length:.4g}" for length in lengths)
-    evidence = f"{share:.0%} of the {len(plan):,} blocks of one level are {sides} apart that way"
+    evidence = f"{share:.0%} of {len(plan):,} blocks of one level lie on a lattice of {sides}"
     return _Turn(round(azimuth, digits), evidence)
 
 
 def _lattice_steps(near: Floats, unit: float) -> Floats | None:
-    """Return the shortest usual step between points and the shortest across it, (2, 2)."""
+    """Return the shortest frequent step, and the shortest at right angles to it, (2, 2)."""
     one, other = np.triu_indices(len(near), 1)
     steps = near[other] - near[one]
     steps[(steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))] *= -1
@@ -516,12 +516,12 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
 
 
 def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
-    """Return the mean of the shortest steps that are alike and more than so many."""
+    """Return the mean of the shortest step that occurs more than `fewest` times."""
     rest = np.ones(len(steps), np.bool_)
     while rest.any():
         step = steps[rest.argmax()]
         slack = max(2 * unit, _NEAR * float(lengths[rest.argmax()]))
-        beside = np.minimum(  # of two opposite steps, either may have been kept
+        beside = np.minimum(  # a step and its opposite are the same step
             np.abs(steps - step).max(axis=1), np.abs(steps + step).max(axis=1)
         )
         alike = beside <= slack
@@ -534,20 +534,20 @@ def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats
 
 
 def _may_be_checkered(azimuth: float) -> bool:
-    """Tell whether every second or fifth block along the axes would have this azimuth, too."""
+    """Return whether every second or fifth block of an unrotated model has this azimuth."""
     tangent = abs(math.tan(math.radians(azimuth)))
     return min(abs(tangent - 1.0), abs(tangent - 0.5)) < _AGREE
 
 
 def _fill(plan: Floats, area: float) -> float:
-    """Return the share of their bounding rectangle that columns of an area take."""
+    """Return the fraction of their bounding rectangle that block columns of an area cover."""
     return len(plan) * area / float((np.ptp(plan, axis=0) + area**0.5).prod())
 
 
 def _overlapping(
     points: Floats, sizes: Floats, azimuth: float, unit: float
 ) -> tuple[int, int] | None:
-    """Return two neighbours on a turned lattice that overlap as boxes along the axes, if any do."""
+    """Return two neighbours on a rotated lattice that would overlap along the axes, if any."""
     back = frame_of_azimuth(azimuth).to_local(points)
     for along, across in ((0, 1), (1, 0)):
         lane = np.round((back[:, across] - back[0, across]) / sizes[:, across] * 4)
@@ -577,20 +577,20 @@ _AXES: dict[float, Axis] = {1.0: "x", 2.0: "y", 3.0: "z"}
 
 
 class Rotation(NamedTuple):
-    """What the head and the first rows say of a rotation: nothing, where the words are empty.
+    """The rotation according to the head and the first rows; empty texts mean no rotation.
 
     Attributes
     ----------
     rows : str
-        What Micromine's rotation row says.
+        Description of Micromine's rotation row.
     angles : str
-        What Datamine's ANGLE columns say.
+        Description of Datamine's ANGLE columns.
     prototype : LocalFrame or str
-        Datamine's local frame, or what is lacking to know it.
+        Datamine's local frame, or the reason why it is unknown.
     model : MicromineModel, optional
-        What Micromine says of the whole model.
+        Micromine's description of the whole model.
     origins : tuple of two points, optional
-        Datamine's X0, Y0, Z0 and XMORIG, YMORIG, ZMORIG, where they differ.
+        Datamine's X0, Y0, Z0 and XMORIG, YMORIG, ZMORIG, if they differ.
     """
 
     rows: str
@@ -600,7 +600,7 @@ class Rotation(NamedTuple):
     origins: tuple[Triple, Triple] | None = None
 
     def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
-        """Keep world coordinates alone where they stand beside ones that are or may be local."""
+        """Drop coordinates that are or may be local if there are also world coordinates."""
         world = {columns: family for columns, family in found.items() if family == WORLD}
         if world and (self.rows or self.angles or DATAMINE in found.values()):
             rest = {c: f for c, f in found.items() if f not in (WORLD, DATAMINE)}
@@ -610,14 +610,15 @@ class Rotation(NamedTuple):
     def settle(
         self, names: Sequence[str], xyz: Triplet, table: str, *, named: bool, blocks: Blocks
     ) -> LocalFrame | None:
-        """Give the frame that the chosen centroids are in, None where that is the world.
+        """Return the local frame of the chosen centroids, or None for world coordinates.
 
-        Columns that the user has named are taken for world coordinates, with a warning.
+        Columns that the user names are used as world coordinates, with a warning.
 
         Raises
         ------
         TableError
-            Where they are local to a rotated model, or may be, and the head does not say how.
+            If centroids are or may be local to a rotated model, and the head does not describe the
+            rotation.
         """
         plain = tuple(plain_name(names[column]) for column in xyz)
         local = self.rows or (self.angles if plain == DATAMINE.names else "")
@@ -629,41 +630,41 @@ class Rotation(NamedTuple):
         if local and not named:
             return self._known(local, chosen, table, blocks)
         _warn(
-            f"{table} is a rotated model ({local or self.angles}); {chosen} are taken for world "
+            f"{table} is a rotated model ({local or self.angles}); {chosen} are used as world "
             "coordinates"
         )
         return None
 
     def _known(self, local: str, chosen: str, table: str, blocks: Blocks) -> LocalFrame | None:
-        """Give the frame of local centroids, or refuse to guess."""
+        """Return the frame of local centroids; raise TableError if it is uncertain."""
         frame = frame_of(self.model, blocks) if self.model else self.prototype
         if frame is None:
             _warn(
-                f"{table} is a rotated model ({local}); {chosen} lie on its turned lattice and are "
-                "taken for world coordinates"
+                f"{table} is a rotated model ({local}); {chosen} lie on its rotated lattice and "
+                "are used as world coordinates"
             )
             return None
         if isinstance(frame, LocalFrame):
             _warn(
-                f"{table} is a rotated model ({local}); {chosen} are local to it, and are turned "
-                f"into world coordinates ({frame.say()})"
+                f"{table} is a rotated model ({local}); {chosen} are local to it, and are "
+                f"converted to world coordinates ({frame.say()})"
             )
             return frame
         message = (
             f"{table} is a rotated model ({local}) and {chosen} may be local to it: there are no "
-            f"XWORLD, YWORLD and ZWORLD, and {frame}. Say where it lies with rotation= and "
-            "origin=, or export world coordinates and name them with x=, y= and z=, which "
-            f"also accept {chosen} if they are in the world frame."
+            f"XWORLD, YWORLD and ZWORLD, and {frame}. Give rotation= and origin=, or export world "
+            "coordinates and name their columns with x=, y= and z=; name "
+            f"{chosen} there if these are world coordinates."
         )
         raise TableError(message)
 
 
 def datamine_rotation(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Say which ANGLE column turns the model, or nothing.
+    """Describe the ANGLE column that rotates the model; return "" if none does.
 
-    A Datamine file repeats its prototype in every row, so that the first rows decide. An angle
-    turns the model where it is not zero and its ROTAXIS, if there is one, names an axis; in such a
-    file XC, YC and ZC are local to the rotated frame.
+    A Datamine file repeats its prototype in every row, so the first rows decide. The model is
+    rotated if an angle is not zero and its ROTAXIS, if there is one, names an axis. In such a file
+    XC, YC and ZC are local to the rotated frame.
     """
     plain = [plain_name(name) for name in names]
     for index in "123":
@@ -683,25 +684,26 @@ _TURNS = tuple(f"{word}{index}" for index in "123" for word in ("rotaxis", "angl
 
 
 def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> LocalFrame | str:
-    """Give the frame that a Datamine prototype describes, or what is lacking to know it.
+    """Return the frame that a Datamine prototype describes, or the reason why it is unknown.
 
-    Datamine's help, of the process PROTOM: a rotated model has its origin in the world, X0, Y0
-    and Z0, and in its own frame, XMORIG, YMORIG and ZMORIG. Of COPYMOD: XC, YC and ZC are in the
-    latter, and ANGLE1..3 with ROTAXIS1..3 (1, 2, 3: x, y, z; 0: no rotation) relate the two.
+    According to Datamine's help for the process PROTOM, a rotated model has its origin in the
+    world, X0, Y0 and Z0, and in its own frame, XMORIG, YMORIG and ZMORIG. According to its help for
+    COPYMOD, XC, YC and ZC are in the model's frame, and ANGLE1..3 with ROTAXIS1..3 (1, 2, 3: x, y,
+    z; 0: no rotation) relate the two frames.
     """
     plain = [plain_name(name) for name in names]
     values: list[float] = []
     for name in (*_ORIGINS, *_TURNS):
         found = set(_numbers(rows, plain.index(name))) if name in plain else set()
-        # The second and third turn may be missing altogether.
+        # The columns of the second and third rotation may be absent.
         if not found and name in _TURNS[2:]:
             found = {0.0}
         if len(found) != 1:
-            return f"{name.upper()} {'differs among the rows' if found else 'is not there'}"
+            return f"{name.upper()} {'differs among the rows' if found else 'is missing'}"
         values += found
     turns = list(zip(values[6::2], values[7::2], strict=True))
     if any(axis not in (0.0, *_AXES) for axis, _ in turns):
-        return "a ROTAXIS is none of 0, 1, 2 and 3"
+        return "a ROTAXIS is not 0, 1, 2 or 3"
     return LocalFrame(
         [(_AXES[axis], angle) for axis, angle in turns if axis and angle],
         origin=(values[0], values[1], values[2]),
@@ -712,10 +714,10 @@ def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> L
 def datamine_origins(
     names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[Triple, Triple] | None:
-    """Return the origins in the world and in the model's frame, where a prototype has both.
+    """Return the origins of a prototype in the world and in the model's frame.
 
-    None where they are equal, or where the one in the world is 0, 0, 0, as a model that was never
-    rotated may have it.
+    Return None if one is missing, if they are equal, or if the world origin is 0, 0, 0, as in a
+    model that was never rotated.
     """
     plain = [plain_name(name) for name in names]
     if not set(_ORIGINS) <= set(plain):
@@ -729,23 +731,22 @@ def datamine_origins(
 
 
 def _uncertain(table: str, world: Triple, local: Triple) -> str:
-    """Say that the coordinates of a model that is not rotated may be local to it all the same."""
+    """Return a warning that coordinates may be local although the model is not rotated."""
     here, there = (", ".join(map(shortest, point)) for point in (world, local))
     frame = LocalFrame([("z", 0.0)], world, local)
     return (
         f"{table}: its angles are all 0, but its origin is {here} in X0, Y0, Z0 and {there} in "
-        "XMORIG, YMORIG, ZMORIG: whether XC, YC, ZC are in the world or local to the model is not "
-        "certain. They are taken for world coordinates; if they are local, give "
-        f"{frame.say()}; if not, x='XC', y='YC', z='ZC'"
+        "XMORIG, YMORIG, ZMORIG, so XC, YC, ZC may be local to the model. They are used as world "
+        f"coordinates; if they are local, give {frame.say()}; if not, x='XC', y='YC', z='ZC'"
     )
 
 
 def datamine_constants(
     names: Sequence[str], rows: Sequence[Sequence[str]], *, turned: bool
 ) -> dict[int, float]:
-    """Give the columns of a Datamine prototype that every row must repeat, and what they say.
+    """Return the columns of a Datamine prototype that must be constant, and their values.
 
-    Where the model is not turned only its angles matter: another model further down might be.
+    If the model is not rotated, only its angles matter: a rotated model may follow further down.
     """
     plain = [plain_name(name) for name in names]
     wanted = (*_ORIGINS, *_TURNS) if turned else _TURNS
@@ -760,9 +761,9 @@ def require_constants(
     table: str,
     done: int = 0,
 ) -> None:
-    """Refuse a row that says something else of the frame than the first ones: another model.
+    """Refuse a row whose frame differs from the first rows, because it belongs to another model.
 
-    `done` rows were seen before those that `column` gives.
+    `done` is the number of rows before the first row of `column`.
     """
     for place, value in constants.items():
         numbers = column(place).loose_numbers()
@@ -771,25 +772,25 @@ def require_constants(
             row = int(other.argmax())
             message = (
                 f"{table}: {names[place]} is {value:g} in the first blocks and "
-                f"{numbers[row]:g} in block {done + row + 1}: these are several models, rotated "
-                "in different ways; label them one at a time."
+                f"{numbers[row]:g} in block {done + row + 1}, so the file holds several models "
+                "with different rotations; label them one at a time."
             )
             raise TableError(message)
 
 
 def micromine_rotation(model: MicromineModel | None) -> str:
-    """Say that a Micromine rotation row turns the model, or nothing."""
+    """Describe the rotation in Micromine's rotation row; return "" if there is none."""
     if model is None or not any(model.angles):
         return ""
     return "its rotation row says " + ", ".join(f"{angle:g}" for angle in model.angles)
 
 
 def _numbers(rows: Sequence[Sequence[str]], column: int) -> list[float]:
-    """Read the numbers of a column, leaving out what is none."""
+    """Return the numbers of a column, without cells that are not numbers."""
     cells = (number(row[column]) for row in rows if column < len(row))
     return [cell for cell in cells if cell is not None]
 
 
 def _warn(message: str) -> None:
-    """Say what has been understood of a rotation: nobody should have to guess it."""
+    """Warn about the assumed rotation, so that the user can check it."""
     warn(message)

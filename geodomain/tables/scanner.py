@@ -1,4 +1,4 @@
-"""The compiled scanner of text tables: chunks of rows, their numbers, and errors in them."""
+"""Scan text tables with the compiled scanner: chunks of rows, their numbers and errors."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ from geodomain.tables.numbers import BLANKS, WHOLE, Kind, Refused, loses_digits,
 
 
 def read_number(text: bytes, decimal: bytes = b".") -> float | None:
-    """Return the number that a field says, rounded to the nearest double.
+    """Return the number in a field, rounded to the nearest double.
 
     Parameters
     ----------
     text : bytes
-        The field, without its quotes; blanks around it are passed over.
+        The field, without its quotes; blanks around it are ignored.
     decimal : bytes
         The decimal mark.
 
     Returns
     -------
     float or None
-        NaN for an empty field or NaN, None for text, infinity for a number out
-        of range.
+        NaN for an empty field or NaN, None for text, infinity for a number out of range.
 
     Examples
     --------
@@ -56,7 +55,7 @@ def read_number(text: bytes, decimal: bytes = b".") -> float | None:
 
 
 def exactly(text: bytes, decimal: bytes) -> float:
-    """Return the number that a field says, by Python's own arithmetic."""
+    """Return the number in a field, as Python reads it."""
     return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
 
 
@@ -64,10 +63,10 @@ def exactly(text: bytes, decimal: bytes) -> float:
 
 
 class ReusedColumns:
-    """Give arrays of three columns, chunk after chunk, without new memory for each.
+    """Arrays of three columns that use the same memory for chunk after chunk.
 
-    The system clears new memory page by page, which takes longer than to fill it. An array that
-    somebody still has, or a view of it, keeps its memory: then the next one gets its own.
+    The system clears new memory page by page, which takes longer than filling it. If the last array
+    or a view of it is still referenced, the next array gets new memory.
 
     Examples
     --------
@@ -85,14 +84,14 @@ class ReusedColumns:
         self._alone = self._holders()
 
     def take(self, rows: int) -> NDArray[np.float64]:
-        """Return an array (rows, 3) whose columns are contiguous, with anything in it."""
+        """Return an uninitialised array (rows, 3) whose columns are contiguous."""
         size = 3 * rows
         if self._room.size < size or self._holders() != self._alone:
             self._room = np.empty(size + size // 8)
         return self._room[:size].reshape(3, rows).T
 
     def _holders(self) -> int:
-        """Count who refers to the memory: each array in it does, however it was cut."""
+        """Return the number of references to the memory; every array in it holds one."""
         return sys.getrefcount(self._room)
 
 
@@ -102,7 +101,7 @@ SNIPPET = 40
 
 
 class Fault(IntEnum):
-    """Name what the scanner can find wrong; the numbers are those of dialect.h."""
+    """Kinds of errors that the scanner reports; the numbers are those of dialect.h."""
 
     NONE = 0
     RAGGED = 1
@@ -114,26 +113,26 @@ class Fault(IntEnum):
 
 
 class Place(NamedTuple):
-    """Say where in a table something is wrong."""
+    """Position of an error in a table."""
 
     table: str
-    line: int  # 1-based physical line where the text in question starts
-    last_line: int  # and where it ends
+    line: int  # 1-based physical line in which the text starts
+    last_line: int  # physical line in which the text ends
     text: bytes
     column: str = ""
 
 
 def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -> str:
-    """Return what is wrong, where, and how to mend it.
+    """Return an error message: fault, position and remedy.
 
     Parameters
     ----------
     fault : Fault
-        What is wrong.
+        Kind of error.
     place : Place
-        Where.
+        Position of the error.
     found, due : int
-        For a ragged row, how many fields it has and how many the header has.
+        For a ragged row, the numbers of fields in the row and in the header.
     decimal : bytes
         The decimal mark of the table.
 
@@ -147,14 +146,14 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
         case Fault.RAGGED:
             fields = counted(found, "field")
             return (
-                f"{where}: {fields} where the header has {due}. Mend the row; a field that "
-                "holds the delimiter must stand in double quotes."
+                f"{where}: {fields} where the header has {due}. Correct the row; a field that "
+                "contains the delimiter must be in double quotes."
             )
         case Fault.WORD:
             return (
                 f"{where}: {place.column} is {_quoted(place.text)}, which is not a number"
-                f"{_hint(place.text, decimal)}. Correct it, or, if that means that there is "
-                f"none, say so with missing={_quoted(place.text.strip())}."
+                f"{_hint(place.text, decimal)}. Correct it, or, if it stands for a missing value, "
+                f"use missing={_quoted(place.text.strip())}."
             )
         case Fault.RANGE:
             return (
@@ -174,23 +173,23 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
         case Fault.JUNK:
             return (
                 f"{where}: the quoted field {_quoted(place.text)}{_closed(place)} is followed by "
-                "text before the next delimiter. Double the quotes within the field, or "
-                "close it in its place."
+                "text before the next delimiter. Double the quotes within the field, or put the "
+                "closing quote at its end."
             )
         case Fault.NONE:
             return ""
 
 
 def too_long(table: str, line: int, limit: int) -> str:
-    """Return the sentence for a row that is longer than any row may be."""
+    """Return the error message for a row above the length limit."""
     return (
         f"{table}, line {line}: the row that starts there is longer than {limit >> 20} MB. "
-        "Check that the file is a table with line ends."
+        "Check that the file is a table with line endings."
     )
 
 
 def _quoted(text: bytes) -> str:
-    """Return the start of a field, as it can be shown in one line."""
+    """Return the start of a field in quotes, shortened to one line."""
     shown = text[: 4 * SNIPPET].decode("utf-8", "replace")
     return repr(shown if len(shown) <= SNIPPET else shown[: SNIPPET - 3] + "...")
 
@@ -199,8 +198,8 @@ def _hint(text: bytes, decimal: bytes) -> str:
     other = b"," if decimal == b"." else b"."
     if other not in text or text.strip(b" \t+-.,0123456789eE"):
         return ""
-    mark = f" where the decimal mark is {decimal.decode()!r} and nothing parts thousands"
-    return f"{mark} (decimal='{other.decode()}' takes the other mark)"
+    mark = f" because the decimal mark is {decimal.decode()!r}, without thousands separators"
+    return f"{mark} (decimal='{other.decode()}' chooses the other mark)"
 
 
 def _closed(place: Place) -> str:
@@ -213,26 +212,26 @@ _BLANKS = np.frombuffer(b" \t", np.uint8)
 
 
 class TextColumn:
-    """One field of the rows that were scanned last; see `geodomain.tables.conditions.Column`.
+    """One field of the rows in the last scan; see `geodomain.tables.conditions.Column`.
 
     Parameters
     ----------
     owner : object
-        What frees the native table: it stays while the column does.
+        Object that frees the native table; the column holds a reference to it.
     handle : ctypes.c_void_p
         The native table.
     text : ndarray of uint8
-        What was scanned.
+        The scanned text.
     rows : int
-        How many rows were found in it.
+        Number of rows in the text.
     which : int
-        The field's place among those that the table keeps.
+        Index of the field among the fields that the native table keeps.
     layout : TableLayout
-        How the table is written.
+        Format of the table.
     field : int
-        The field's place among all those of the table.
+        Index of the field among all fields of the table.
     line : int
-        The physical line where the text starts, from 1.
+        The physical line in which the text starts, from 1.
     """
 
     def __init__(
@@ -251,9 +250,9 @@ class TextColumn:
         self.rule = layout.numbers.of(layout.names[field])
 
     def present(self, *, number: bool = False) -> NDArray[np.bool_]:
-        """Tell the rows with a value: not empty, nothing that stands for missing.
+        """Return the mask of rows with a value: not empty, and not marked as missing.
 
-        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        The text nan counts as a value, for example as a label; with `number` it counts as missing.
         """
         found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
         if number or found.all():
@@ -265,7 +264,7 @@ class TextColumn:
         return found | there
 
     def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell the rows whose value is one of the texts, quotes and outer blanks left out."""
+        """Return the mask of rows whose value, without quotes and outer blanks, is in texts."""
         words = [text.encode(self._layout.encoding) for text in texts]
         found = np.empty(self._rows, dtype=np.bool_)
         wanted = (ctypes.c_char_p * len(words))(*words)
@@ -273,33 +272,33 @@ class TextColumn:
         return found & self.present()
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
-        """Return the values as numbers, NaN where missing; TableError where a cell is none."""
+        """Return the values as numbers, NaN where missing; raise TableError for other cells."""
         numbers, kinds = self._cells
         self.rule.require(kinds, self._said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers, NaN where missing or no number."""
+        """Return the values as numbers, with NaN where a value is missing or not a number."""
         return self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Tell whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether a whole number, such as a long id, would lose digits as float64."""
         if not (np.abs(self._cells[0]) > WHOLE).any():
             return False
         return any(map(loses_digits, self.spellings()[0]))
 
     def tell(self, refused: Refused) -> None:
-        """Count the cells that `numbers` refuses."""
+        """Add the cells that `numbers` refuses to `refused`."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Count the texts below detection that `numbers` gives a value."""
+        """Return the number of texts below detection that `numbers` replaces by a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the different values as texts, and the place of each row's among them.
+        """Return the distinct values as texts, and the index of each row's value.
 
-        A missing value is an empty text. The texts begin with those that are `known`.
+        A missing value is an empty text. The texts begin with `known`.
         """
         places = {text: place for place, text in enumerate(known)}
         codes, present = np.empty(self._rows, np.intp), self.present()
@@ -316,9 +315,9 @@ class TextColumn:
         return list(places), codes
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the different texts as the file has them, and the place of each row's among them.
+        """Return the distinct texts as in the file, and the index of each row's text.
 
-        Quotes around a text and outer blanks are left out; what stands for missing is a text too.
+        Quotes around a text and outer blanks are removed. Missing-value marks are texts too.
         """
         codes, places = np.empty(self._rows, np.int32), np.empty((self._rows, 2), np.int64)
         count = ctypes.c_int32()
@@ -333,7 +332,7 @@ class TextColumn:
         return texts, codes.astype(np.intp)
 
     def padded(self) -> NDArray[np.bool_]:
-        """Tell the rows whose text has blanks around it, within quotes or without."""
+        """Return the mask of rows whose text has outer blanks, inside or outside quotes."""
         places = np.empty((self._rows, 2), np.int64)
         self._call("places", self._which, places)
         begin, end = places.T
@@ -369,12 +368,12 @@ class TextColumn:
         return {word.encode(self._layout.encoding) for word in self.rule.words}
 
     def _said(self, row: int) -> str:
-        """Return what a row's cell says."""
+        """Return the text of a row's cell, for a message."""
         text = self._field(row).decode(self._layout.encoding, "replace")
         return text.strip(BLANKS).replace('""', '"')
 
     def _where(self, row: int) -> str:
-        """Say in which physical line a row ends."""
+        """Return the physical line in which a row ends, for a message."""
         end = np.empty(2, dtype=np.int64)
         self._call("place", self._which, row, end)
         text = self._text[: int(end[1])].tobytes()
@@ -398,11 +397,11 @@ PIECE_BYTES = 256 << 10
 
 
 class ScanReport(NamedTuple):
-    """Say what a chunk of text holds; the order is that of `report` in text.cpp."""
+    """Result of scanning a chunk of text; the order is that of `report` in text.cpp."""
 
     rows: int
     consumed: int  # bytes: all whole rows and blank lines
-    lines: int  # physical line ends in them
+    lines: int  # physical line ends in these bytes
     missing: int  # rows without a centroid
     unsure: int  # numbers that Python must round
     fault: int
@@ -414,14 +413,14 @@ class ScanReport(NamedTuple):
 
 
 class ColumnCells:
-    """Hold the cells of one new column as one run of bytes.
+    """The distinct cells of one new column, as one array of bytes.
 
     Parameters
     ----------
     vocabulary : sequence of bytes
-        What each code says, ready to be written.
+        The cell of each code, encoded and quoted.
     before : bytes
-        What goes before each cell, such as the delimiter.
+        Bytes to write before each cell, such as the delimiter.
     """
 
     def __init__(self, vocabulary: Sequence[bytes], before: bytes = b"") -> None:
@@ -433,22 +432,22 @@ class ColumnCells:
 
 
 class Scanner:
-    """Find the rows and numbers of a table's text, and put new cells into it.
+    """Find the rows and numbers in the text of a table, and insert new cells.
 
     Parameters
     ----------
     layout : TableLayout
-        How the table is written.
+        Format of the table.
     table : str
-        What messages call it.
+        Name of the table in messages.
     replaced : int or None
-        The field whose cell is rewritten, or None to append cells.
+        The field whose cells are rewritten, or None to append cells.
     also : sequence of int
-        Other fields that `column` is asked for.
+        Other fields that `column` can return.
     threads : int or None
-        How many threads to use; the result is the same for any number.
+        Number of threads; the result is the same for any number.
     piece_bytes : int or None
-        What one thread takes at a time.
+        Bytes that one thread scans at a time.
     """
 
     def __init__(
@@ -472,7 +471,7 @@ class Scanner:
             if name in marked
         ]
         self._words = layout.scanned_words
-        # Marks of one coordinate, which are words in others: these must be looked at again.
+        # Missing-value marks of one coordinate are words in the others, which are checked again.
         borrowed = {*self._words} - {*layout.missing_words}
         self._borrowed = [
             (wanted, lent)
@@ -499,22 +498,22 @@ class Scanner:
         Parameters
         ----------
         text : ndarray of uint8, shape (b,)
-            Bytes that follow on what earlier calls consumed. They must stay
-            untouched until the rows have been spliced.
+            The bytes after those that earlier calls consumed. They must not change before
+            `splice` is called.
         final : bool
             Whether the file ends where the text ends.
 
         Returns
         -------
         ScanReport
-            Rows and bytes that are whole; the rest must come again.
+            Number of whole rows and of their bytes. The next call must begin with the other bytes.
 
         Raises
         ------
         TableError
-            For the first fault in the order of the file: a ragged row, a centroid
-            or size that is text or out of range, a quote that is never closed or
-            closed amid a field, a NUL byte.
+            For the first fault in the order of the file: a ragged row, a centroid or size that is
+            text or out of range, a quote that is not closed or is closed within a field, a NUL
+            byte.
         """
         self._line += self._found.lines
         self._text = text
@@ -529,17 +528,17 @@ class Scanner:
         return self._found
 
     def follow(self, other: Scanner) -> None:
-        """Go on after what another scanner of the table consumed last."""
+        """Continue after the text that another scanner of the table consumed last."""
         self._line = other._line + other._found.lines
         self._found = self._found._replace(lines=0)
 
     def give_back(self, rest: Bytes) -> None:
-        """Leave out the rows at the end of what was consumed, which come again."""
+        """Drop rows from the end of the consumed text; the next text begins with them."""
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
         self._found = self._found._replace(lines=self._found.lines - ends)
 
     def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
-        """Return the numbers of the rows that were found.
+        """Return the numbers in the scanned rows.
 
         Returns
         -------
@@ -548,7 +547,7 @@ class Scanner:
         sizes : ndarray of float64, shape (n, 3), or None
             Block sizes, NaN where missing.
         missing : int
-            How many rows lack a coordinate.
+            Number of rows that lack a coordinate.
         """
         points = self._points.take(self._found.rows)
         sizes = None if self._layout.sizes is None else self._sizes.take(self._found.rows)
@@ -570,26 +569,26 @@ class Scanner:
         return points, sizes, missing
 
     def _refuse(self, wanted: int, lent: set[bytes], rows: NDArray[np.intp]) -> None:
-        """Raise TableError for a text that stands for a missing value in other columns alone."""
+        """Raise TableError for a text that means missing in other columns, but not in this one."""
         for begin, end in self.places(self._wanted[wanted])[rows].tolist():
             if self._text[begin:end].tobytes().strip() in lent:
                 raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
-        """Return one of the fields `also` in the rows that were found, before the next scan."""
+        """Return one of the fields `also` of the scanned rows; valid until the next scan."""
         which = self._also.index(field)
         return TextColumn(
             self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
         )
 
     def places(self, field: int) -> NDArray[np.int64]:
-        """Return where one of the fields `also` is in each row, (n, 2), quotes left out."""
+        """Return the byte range of one of the fields `also` in each row, (n, 2), without quotes."""
         places = np.empty((self._found.rows, 2), dtype=np.int64)
         self._call("places", self._also.index(field), places)
         return places
 
     def ends(self) -> NDArray[np.int64]:
-        """Return where each row ends, before its line end, where cells are appended."""
+        """Return the byte offset of the end of each row, before its line end, (n,)."""
         ends = np.empty(self._found.rows, dtype=np.int64)
         self._call("ends", ends)
         return ends
@@ -600,21 +599,21 @@ class Scanner:
         codes: Sequence[NDArray[np.int32]],
         room: Callable[[int], Bytes],
     ) -> Bytes:
-        """Return the text that was consumed with new cells in its rows.
+        """Return the consumed text with new cells in its rows.
 
         Parameters
         ----------
         columns : sequence of ColumnCells
             The new columns, from left to right.
         codes : sequence of ndarray of int32, shape (n,)
-            For each column, the cell of each row.
+            For each column, the code of each row's cell.
         room : callable
-            Gives an array of at least as many bytes as it is asked for.
+            Returns an array of at least the requested number of bytes.
 
         Returns
         -------
         ndarray of uint8
-            The start of the array that `room` gave.
+            The start of the array that `room` returned.
 
         Raises
         ------
@@ -637,7 +636,7 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The physical line where the text that was scanned last starts, from 1."""
+        """The physical line in which the last scanned text starts, from 1."""
         return self._line
 
     def _open(self, replaced: int) -> ctypes.c_void_p:
@@ -661,7 +660,7 @@ class Scanner:
         call(self._handle, *arguments)
 
     def _decide(self) -> list[tuple[int, int, float]]:
-        """Round what the scanner could not, by exact arithmetic: Python's float."""
+        """Round the numbers that the scanner left undecided, with Python's exact float."""
         table = np.empty((self._found.unsure, 4), dtype=np.int64)
         self._call("unsure", table)
         decided = []
@@ -696,7 +695,7 @@ class Scanner:
 def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
     array = np.ascontiguousarray(codes, dtype=np.int32)
     if array.shape != (rows,):
-        message = f"labels of shape {array.shape} for {rows} rows"
+        message = f"labels have shape {array.shape}, but there are {rows} rows"
         raise ValueError(message)
     return array
 
@@ -705,20 +704,20 @@ def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
 
 CHUNK_BYTES = 4 << 20
 LONGEST_ROW = 64 << 20
-LONGEST_BLANK = 64 << 20  # bytes of blank lines; compressed, gigabytes of them are a small file
+LONGEST_BLANK = 64 << 20  # bytes of blank lines; a small compressed file may hold gigabytes
 
 
 class TextChunks:
-    """A table from its first byte on: its head, then chunk after chunk.
+    """Read a table from its first byte: its head, then chunks of rows.
 
     Parameters
     ----------
     source : binary file
-        Only `readinto` is needed; `position` and `size` are used where there are any.
+        It needs `readinto`; `position` and `size` are used if it has them.
     scanner : Scanner
-        Of the table.
+        Scanner of the table.
     name : str
-        What messages call it.
+        Name of the table in messages.
     """
 
     def __init__(self, source: ByteSource, scanner: Scanner, name: str) -> None:
@@ -735,7 +734,7 @@ class TextChunks:
     def each(
         self, chunk_bytes: int, progress: Progress | None
     ) -> Iterator[tuple[Bytes, ScanReport, bool]]:
-        """Give texts with what was found in them, and whether each is the last."""
+        """Yield each chunk's text, its scan report, and whether it is the last chunk."""
         reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         try:
             for block in reader.blocks():
@@ -750,9 +749,9 @@ class TextChunks:
     def ahead(
         self, other: Scanner, chunk_bytes: int, progress: Progress | None
     ) -> Generator[tuple[Scanner, ScanReport], None, None]:
-        """Give what was found in each text, while a thread scans the next one.
+        """Yield a scanner and its report for each chunk, while a thread scans the next chunk.
 
-        Two scanners of the table take turns; what one found stays until the next is asked for.
+        Two scanners of the table take turns. A result is valid until the next one is requested.
         """
         reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         scanners = itertools.cycle([(self._scanner, other), (other, self._scanner)])
@@ -775,20 +774,20 @@ class TextChunks:
             ahead.stop()
 
     def give_back(self, rest: Bytes) -> None:
-        """Have rows at the end of the last text come again with the next one."""
+        """Return rows at the end of the last text, so that the next text begins with them."""
         self._scanner.give_back(rest)
         self._tail = np.concatenate([rest, self._tail])
 
     def _scan(self, block: Block, scanner: Scanner) -> tuple[Bytes, ScanReport]:
-        """Return the text of a block with what the last one left, and what is found in it."""
+        """Return the text of a block, preceded by the last remainder, and its scan report."""
         text = self._text(block)
         self.bytes_read += block.end - HEADROOM
         found = scanner.scan(text, final=block.final)
         self._blank = 0 if found.rows else self._blank + found.consumed
         if self._blank > LONGEST_BLANK:
             message = (
-                f"{self._name}, line {scanner.line}: {LONGEST_BLANK >> 20} MB of blank lines end "
-                "there: if the rows before them are all, cut the file behind these"
+                f"{self._name}, line {scanner.line}: more than {LONGEST_BLANK >> 20} MB of blank "
+                "lines end here. Remove them; if no rows follow, cut the file after the last row"
             )
             raise TableError(message)
         self._tail = text[found.consumed :].copy()
@@ -797,7 +796,7 @@ class TextChunks:
         return text, found
 
     def _text(self, block: Block) -> Bytes:
-        """Return the block with what the last one left before it."""
+        """Return the text of a block, preceded by the remainder of the last block."""
         begin = HEADROOM - self._tail.size
         if begin < 0:
             return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
@@ -805,7 +804,7 @@ class TextChunks:
         return block.buffer[begin : block.end]
 
     def _refuse_tail(self, scanner: Scanner) -> None:
-        """Say why a row has no end: it is in quotes, or the file has no lines."""
+        """Raise TableError for a row without end: an open quote, or a file without lines."""
         scanner.scan(self._tail, final=True)
         message = too_long(self._name, scanner.line, LONGEST_ROW)
         raise TableError(message)

@@ -19,12 +19,12 @@ Missing: TypeAlias = "Marks | Mapping[str, Marks]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceSettings:
-    """Where the blocks of a table lie.
+    """Position and rotation of the blocks of a table.
 
     Raises
     ------
     ValueError
-        For an origin without a rotation, the reverse, and two frames.
+        For an origin without a rotation, a rotation without an origin, or two frames.
     """
 
     position: Position | None = setting(
@@ -67,7 +67,7 @@ class PlaceSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse settings that contradict each other."""
         message = ""
         if self.rotation is None:
             if self.origin is not None or self.local_origin is not None:
@@ -85,7 +85,7 @@ class PlaceSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSettings(PlaceSettings):
-    """What a user can say about a table of blocks; `table_options` reads it."""
+    """Settings for reading a table of blocks; `table_options` reads them."""
 
     x: str | None = setting(
         None, TEXT, "Column of the centroid's x.", hashed=True, metavar="COLUMN"
@@ -172,8 +172,8 @@ class TableSettings(PlaceSettings):
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "Take x, y, z beside FROM and TO as sample midpoints, even if all rows of a hole have "
-        "the same values, which usually means collar coordinates.",
+        "Use the x, y, z columns as sample midpoints, even if all intervals of a hole have the "
+        "same values, as collar coordinates have.",
         hashed=True,
     )
 
@@ -184,9 +184,9 @@ class TableSettings(PlaceSettings):
 class NumberKeywords(TypedDict, total=False):
     """Keywords of every function that uses columns as numbers; all are optional.
 
-    ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
-    {"AU": -99}. ``below_detection`` sets how texts such as "<0.01", and negative grades, are read:
-    as "half" of the detection limit, the "limit", "zero" or "missing".
+    ``missing`` lists values that mean missing, such as -99 or "NA"; "AU=-99" or {"AU": -99} applies
+    to one column. ``below_detection`` sets how texts such as "<0.01", and negative grades, are
+    read: as "half" of the detection limit, the "limit", "zero" or "missing".
     ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
     """
 
@@ -210,11 +210,11 @@ class ColumnKeywords(TextKeywords, total=False):
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
     sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
-    ``rotation``, such as "z=30" or [("z", 30)], says that coordinates are local; ``origin`` and
+    ``rotation``, such as "z=30" or [("z", 30)], means that coordinates are local; ``origin`` and
     ``local_origin``, three numbers each, are the same point in the world and in the model.
-    ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
+    ``delimiter``, ``decimal`` and ``encoding`` are for text tables. ``gslib_grid`` is
     "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
-    coordinates beside FROM and TO that are the same for all samples of a hole.
+    coordinates that are the same for all intervals, FROM to TO, of a hole.
     """
 
     x: str | None
@@ -234,7 +234,8 @@ class ColumnKeywords(TextKeywords, total=False):
 class TableKeywords(ColumnKeywords, total=False):
     """Keywords of every function that reads a block model from a file; all are optional.
 
-    ``frame``, such as "z=30" or [("z", 30)], turns the blocks; their coordinates are world ones.
+    ``frame``, such as "z=30" or [("z", 30)], is the rotation of the blocks, whose coordinates are
+    world coordinates.
     """
 
     frame: str | Turns | None

@@ -85,7 +85,7 @@ def lines_of(
         yield text.data[: size.value]
 
 
-# Numbers as cells: the fewest digits that read back the same, with the table's marks.
+# Numbers as cells: the fewest digits that read back as the same number, with the table's mark.
 
 # Values of a new column, (n,): codes of cells, or numbers, where NaN is an empty cell.
 NewCells = NDArray[np.uint8] | NDArray[np.int32] | NDArray[np.float64]
@@ -137,12 +137,12 @@ class Splice:
     def __post_init__(self) -> None:
         """Refuse to replace one column by several."""
         if self.replace is not None and len(self.vocabulary) != 1:
-            message = "only one column can replace another"
+            message = "only one new column can replace a column"
             raise ValueError(message)
 
 
 class StreamSummary(NamedTuple):
-    """Rows, rows without a centroid, bytes read and bytes written."""
+    """Numbers of rows, of rows without a centroid, of bytes read and of bytes written."""
 
     rows: int
     missing: int
@@ -187,14 +187,14 @@ def relabel(
     chunk_bytes : int, optional
         Bytes that are read at a time; it does not change the output.
     progress : callable, optional
-        Called with bytes done and the total, or None if that is unknown.
+        Called with the bytes done and the total bytes, or None if the total is unknown.
     before_commit : callable, optional
         Called when everything is written; an exception in it abandons the output.
 
     Returns
     -------
     StreamSummary
-        Rows, rows without a centroid, bytes in and out.
+        Numbers of rows, of rows without a centroid, of bytes read and written.
 
     Raises
     ------
@@ -277,7 +277,7 @@ class _Relabelling:
         centroids = self._layout.frame.centroids(points, sizes, where)
         labels = self._label(centroids, sizes, scanner.column)
         if len(labels) != len(self._columns):
-            message = f"{len(labels)} columns of labels for {len(self._columns)} vocabularies"
+            message = f"{len(labels)} columns of labels, but {len(self._columns)} vocabularies"
             raise ValueError(message)
         if writer is not None:
             columns, codes = self._coded(labels)
@@ -304,7 +304,7 @@ def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
     parts, at = [], 0
     for start, end, replacement in sorted(edits, key=lambda each: each[:2]):
         if not at <= start <= end <= len(head):
-            message = f"the edit of bytes {start} to {end} overlaps another or leaves the head"
+            message = f"the edit of bytes {start} to {end} overlaps another edit or leaves the head"
             raise ValueError(message)
         parts += [head[at:start], replacement]
         at = end
@@ -325,9 +325,9 @@ class TextRows:
     text : bytes
         The file, decompressed, from its first byte.
     layout : TableLayout
-        Its format; `xyz` may be empty.
+        Format of the file; `xyz` may be empty.
     name : str
-        Its name in messages.
+        Name of the file in messages.
     fields : sequence of int
         Fields that the methods will use.
     threads : int, optional

@@ -21,7 +21,7 @@ class Family(NamedTuple):
     names: tuple[str, str, str]
 
     def __str__(self) -> str:
-        """Say the names as an error message wants them."""
+        """Return the names for an error message."""
         return ", ".join(self.names).upper()
 
 
@@ -70,19 +70,19 @@ SIZES: tuple[Family, ...] = (
 
 
 def plain_name(name: str) -> str:
-    """Give a header name as it is compared: without case, quotes, blanks or a comment's hash."""
+    """Return a header name for comparison: without case, quotes, blanks or a comment's hash."""
     return re.sub(r"[\s\"'`#\u00a0\ufeff]", "", name).casefold()
 
 
 def find_column(names: Sequence[str], wanted: str, table: str) -> int:
-    """Find the one column that the user calls `wanted`.
+    """Return the index of the column called `wanted`.
 
-    A name that is spelled exactly so comes before one that differs in case, quotes or blanks.
+    An exact match takes precedence over names that differ in case, quotes or blanks.
 
     Raises
     ------
     TableError
-        Where there is no such column, or more than one.
+        If no column, or more than one, has the name.
     """
     exact = [index for index, name in enumerate(names) if name == wanted]
     alike = [index for index, name in enumerate(names) if plain_name(name) == plain_name(wanted)]
@@ -103,8 +103,8 @@ def matches(
 ) -> dict[Triplet, Family]:
     """Find every complete triplet in a header, in the order of `families`.
 
-    `given` holds the columns that the user has named; such an axis is complete in every family,
-    so that three of them are the only answer.
+    `given` holds the column that the user chose for each axis, or None. A chosen column counts as a
+    match in every family, so three chosen columns are the only triplet.
     """
     plain = [plain_name(name) for name in names]
     found: dict[Triplet, Family] = {}
@@ -119,13 +119,13 @@ def matches(
 
 
 def _triplet(columns: Sequence[int | None]) -> Triplet:
-    """Give three columns that are known to be there their type."""
+    """Return three columns, none of which is None, as a Triplet."""
     x, y, z = (column for column in columns if column is not None)
     return x, y, z
 
 
 def require_single(names: Sequence[str], columns: Triplet, table: str, options: str) -> None:
-    """Raise TableError where a chosen column's name occurs twice, or one column is chosen twice."""
+    """Raise TableError if a chosen name occurs twice, or one column is chosen twice."""
     plain = [plain_name(name) for name in names]
     for column in columns:
         twins = [index for index, name in enumerate(plain) if name == plain[column]]
@@ -143,7 +143,7 @@ def require_single(names: Sequence[str], columns: Triplet, table: str, options: 
 
 
 def refuse_ambiguity(names: Sequence[str], found: dict[Triplet, Family], table: str) -> None:
-    """Raise TableError that lists the candidates, where more than one triplet is complete."""
+    """Raise TableError with the candidates if more than one triplet is complete."""
     if len(found) < 2:
         return
     candidates = "; ".join(_named(names, columns) for columns in found)
@@ -155,7 +155,7 @@ def refuse_ambiguity(names: Sequence[str], found: dict[Triplet, Family], table: 
 
 
 def refuse_no_centroid(names: Sequence[str], table: str) -> NoReturn:
-    """Raise TableError that says which centroid column is missing, and what is there."""
+    """Raise TableError that names the missing centroid columns and the existing columns."""
     plain = {plain_name(name) for name in names}
     partial = max(CENTROIDS, key=lambda family: len(plain.intersection(family.names)))
     lacking = [name.upper() for name in partial.names if name not in plain]
@@ -173,14 +173,14 @@ def refuse_no_centroid(names: Sequence[str], table: str) -> NoReturn:
 
 
 def closest(names: Sequence[str], wanted: str) -> str:
-    """Say which of `names` is most like `wanted`, or nothing where none is."""
+    """Return a hint with the name most similar to `wanted`, or "" if none is similar."""
     plain = {plain_name(name): name for name in names}
     alike = difflib.get_close_matches(plain_name(wanted), plain, n=1, cutoff=0.6)
     return f" (did you mean {plain[alike[0]]!r}?)" if alike else ""
 
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Say what the columns are, cut short where there are very many."""
+    """Return the names of the columns as a sentence, at most `limit` of them."""
     if not names:
         return "it has no columns at all."
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
@@ -188,12 +188,12 @@ def listed(names: Sequence[str], limit: int = 30) -> str:
 
 
 def _named(names: Sequence[str], columns: Sequence[int]) -> str:
-    """Say the names of some columns."""
+    """Return the names of some columns for a message."""
     return ", ".join(names[column] for column in columns)
 
 
 def _places(columns: Sequence[int]) -> str:
-    """Say where columns stand, counted from 1."""
+    """Return the numbers of columns, from 1, for a message."""
     return "columns " + " and ".join(str(column + 1) for column in columns)
 
 
@@ -216,22 +216,23 @@ _MICROMINE_TYPE = re.compile(
 
 
 class HeadRow(NamedTuple):
-    """A row of the head that has cells, and what it says of the columns."""
+    """A row of the head, and its meaning for the columns."""
 
     kind: Kind
     row: Row
 
     @property
     def fields(self) -> int:
-        """Count the cells."""
+        """The number of cells."""
         return len(self.row.cells)
 
 
 def vendor_rows(rows: Iterable[Row], field_count: int, encoding: str) -> list[HeadRow]:
     """Recognise the rows below the names of a table of `field_count` columns.
 
-    Vulcan writes a description, a type and a default row; Micromine a row of types, then, for a
-    block model, a row of seven cells with its origin, and one of six where it is rotated.
+    Vulcan writes a row of descriptions, one of types and one of defaults. Micromine writes a row of
+    types, then, for a block model, an origin row of seven cells, and for a rotated model a rotation
+    row of six cells.
     """
     first = list(islice(rows, 3))
     texts = [[cell_text(cell, encoding) for cell in row.cells] for row in first]
@@ -247,15 +248,16 @@ def vendor_rows(rows: Iterable[Row], field_count: int, encoding: str) -> list[He
 
 
 def _vulcan_kind(texts: Sequence[str]) -> Kind | None:
-    """Tell what a row that begins with 'Variable descriptions:' or its like is."""
+    """Return the kind of a row with a title such as 'Variable descriptions:', or None."""
     title = texts[0].casefold()
     return next((kind for start, kind in _VULCAN_TITLES if title.startswith(start)), None)
 
 
 def _is_untitled_vulcan(texts: Sequence[Sequence[str]]) -> bool:
-    """Tell Vulcan's three rows where an editor has lost their titles: by the types alone.
+    """Return whether three rows are Vulcan's, without titles; the row of types decides.
 
-    Centroids that have types have defaults too, which are numbers, but one number.
+    An editor may have removed the titles. Three rows are not refused because the defaults of the
+    centroid columns are numbers, if all three are the same number and the columns have types.
     """
     words = [cell.casefold() for cell in texts[1] if cell]
     defaults = texts[2][:3]
@@ -266,14 +268,14 @@ def _is_untitled_vulcan(texts: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_micromine_types(texts: Sequence[str]) -> bool:
-    """Tell a row that holds nothing but field types."""
+    """Return whether a row holds only Micromine's field types."""
     return len(texts) > 2 and all(_MICROMINE_TYPE.fullmatch(cell) for cell in texts)
 
 
 def _micromine_model(
     rows: Sequence[Row], texts: Sequence[Sequence[str]], field_count: int
 ) -> list[HeadRow]:
-    """Recognise Micromine's origin row and, after it alone, its rotation row."""
+    """Recognise Micromine's origin row, and the rotation row that may follow it."""
     types = texts[0]
     if len(texts) < 2 or not _is_origin(texts[1], types, field_count):
         return []
@@ -284,38 +286,38 @@ def _micromine_model(
 
 
 def _is_origin(cells: Sequence[str], types: Sequence[str], field_count: int) -> bool:
-    """Tell origin and parent size of each axis and a block position, from a row of blocks."""
+    """Return whether a row is the origin row: origin, parent sizes, position; not a block."""
     cells = _without_padding(cells)
     if len(cells) != 7 or any(number(cell) is None for cell in cells[:6]):
         return False
-    # A table of seven columns has blocks of seven cells: only a word where a number is due tells.
+    # With seven columns a block also has seven cells: only a word in a column of numbers decides.
     return field_count != 7 or (number(cells[6]) is None and types[6].casefold()[0] != "c")
 
 
 def _is_rotation(cells: Sequence[str], field_count: int) -> bool:
-    """Tell three angles and a pivot, from a row of blocks."""
+    """Return whether a row is the rotation row, three angles and a pivot, not a block."""
     cells = _without_padding(cells)
     numbers = [number(cell) for cell in cells]
     return len(cells) == 6 and field_count != 6 and None not in numbers
 
 
 def _without_padding(cells: Sequence[str]) -> Sequence[str]:
-    """Leave out the empty cells that a spreadsheet adds to a short row."""
+    """Return the cells without the empty ones that a spreadsheet adds to a short row."""
     filled = [index for index, cell in enumerate(cells) if cell]
     return cells[: filled[-1] + 1] if filled else ()
 
 
 class MicromineModel(NamedTuple):
-    """What Micromine writes of a block model below the types of its columns.
+    """Micromine's description of a block model, below the row of column types.
 
     Attributes
     ----------
     origin, parents : tuple of float
         The model's lowest corner and the size of its parent blocks.
     position : str
-        Which point of each block its coordinates are.
+        The point of each block that its coordinates give, such as "Bottom left".
     angles, pivot : tuple of float
-        Of the rotation row: degrees about Z, X and Y, and the point that stays. Empty without one.
+        Degrees about Z, X and Y, and the fixed point of the rotation; empty without a rotation row.
     """
 
     origin: tuple[float, ...]
@@ -326,7 +328,7 @@ class MicromineModel(NamedTuple):
 
 
 def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | None:
-    """Read Micromine's origin row and its rotation row, if they are there."""
+    """Read Micromine's origin row and rotation row; None without an origin row."""
     others = [head for head in rows if head.kind == "other"]
     if not others:
         return None
@@ -343,7 +345,7 @@ def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | 
 
 
 def type_word(cells: Sequence[str], *, numeric: bool) -> str:
-    """Say, in the words of a row of types, that a new column holds numbers or names."""
+    """Return the type of a new column, number or name, in the words of a row of types."""
     words = {cell.casefold() for cell in cells if cell}
     if words & {"name", "double", "byte"} or not all(map(_MICROMINE_TYPE.fullmatch, words)):
         return "integer" if numeric else "name"

@@ -61,7 +61,7 @@ def test_a_datamine_prototype(folder: Path) -> None:
     text = "\n".join([head + extra, *(row + ",0,0,0,500,1000,100,90,3" for row in rows), ""])
     result = run(text, "--background", "W")
     assert labels() == ["ORE", "ORE", "W", "W"]
-    assert "local to it, and are turned into world coordinates" in result.stderr
+    assert "local to it, and are converted to world coordinates" in result.stderr
 
 
 def test_volumes_are_those_of_the_blocks(folder: Path) -> None:

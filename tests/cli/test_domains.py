@@ -309,7 +309,7 @@ def test_labels_that_are_no_codes_are_refused_beside_codes(folder: Path, kind: s
         assert "but the column holds codes" in run(*codes, "--unassigned", number, code=3).stderr
     (folder / "d.toml").write_text(f"{ORE}code = 2\nkeep = true")
     said = run(*codes, "--replace-column", "ROCK", code=0 if kind == "csv" else 3).stderr
-    assert kind == "csv" or "a cell of 'ROCK' that is kept is no code" in said
+    assert kind == "csv" or "'ROCK' would keep an existing value that is not a code" in said
     assert (folder / out).exists() == (kind == "csv")
 
 

@@ -230,7 +230,7 @@ def test_corners_and_frames_are_understood_as_in_text(folder: Path) -> None:
     assert "turned into world coordinates" in run("--overwrite").stderr
     assert read().column("domain").to_pylist() == ["ORE"]
     pq.write_table(pa.table(turned), "b.parquet")
-    assert "X0 is not there" in run("--overwrite", code=3).stderr
+    assert "X0 is missing" in run("--overwrite", code=3).stderr
 
 
 def test_without_pyarrow_it_says_what_to_install(

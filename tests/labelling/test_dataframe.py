@@ -84,14 +84,14 @@ def test_local_centroids_are_turned_into_the_world_or_refused() -> None:
     with pytest.warns(geodomain.GeodomainWarning, match="the frame is a rotated model"):
         found = label_blocks(rotated(), [there, local], background="-")
     assert found.tolist() == ["THERE", "-"]
-    with pytest.raises(TableError, match=r"ANGLE1 is 90.*X0 is not there"):
+    with pytest.raises(TableError, match=r"ANGLE1 is 90.*X0 is missing"):
         label_blocks(rotated().drop(columns="X0"), [there])
     several = pytest.raises(TableError, match="several models")
     with pytest.warns(geodomain.GeodomainWarning), several:
         label_blocks(pd.concat([rotated()] * 150 + [rotated(ANGLE1=80.0)]), [there])
     world = rotated(XWORLD=520.0, YWORLD=990.0, ZWORLD=105.0)
     assert label_blocks(world, [there]).tolist() == ["THERE", "THERE"]
-    with pytest.warns(geodomain.GeodomainWarning, match="are taken for world"):
+    with pytest.warns(geodomain.GeodomainWarning, match="are used as world"):
         assert label_blocks(rotated(), [local], x="XC", y="YC", z="ZC").tolist() == ["LOCAL"] * 2
 
 

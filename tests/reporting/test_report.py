@@ -156,7 +156,7 @@ def test_a_grade_without_numbers_is_refused(labelled: Path) -> None:
     done = run(labelled, "--grade", "domain", "-o", labelled.parent / "report.html")
     assert done.exit_code == 3 and not (labelled.parent / "report.html").exists()
     assert "domain is not a number in 192 of the rows, such as" in done.output
-    assert "It holds texts: name a column of numbers." in done.output
+    assert "The column holds texts: name a column of numbers." in done.output
 
 
 def test_drillholes_are_drawn_where_they_are(labelled: Path) -> None:

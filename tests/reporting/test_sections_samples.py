@@ -63,7 +63,7 @@ def test_plot_counts_negative_grades_as_tonnes_do(folder: Path) -> None:
     text = Path("b.csv").read_text()
     Path("b.csv").write_text(text.replace(",ORE,1\n", ",ORE,-1\n"))
     said = plot("--colour-by", "AU", "-o", "p.svg").stderr.replace("\n", " ")
-    assert said.count("AU is negative in 10 of the blocks") == 1 and "and they count so" in said
+    assert said.count("AU is negative in 10 of the blocks") == 1 and "are used as they are" in said
     said = plot("--colour-by", "AU", "--below-detection", "zero", "-o", "p.svg").stderr
     assert "they count as 0" in said.replace("\n", " ")
     said = plot("--colour-by", "AU", "--missing", "AU=-1", "-o", "p.svg").stderr

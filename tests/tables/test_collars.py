@@ -32,7 +32,7 @@ def test_collars_are_refused_with_the_way_out(samples: Path, command: str) -> No
     given = [command, str(samples), "--solid", "ORE=ore.ply", "--dry-run", "--allow-disjoint"]
     result = CliRunner().invoke(main, given)
     assert result.exit_code == 3
-    assert "X, Y and Z are the same for all intervals (FROM to TO) of 2 of its first 2 holes" in (
+    assert "in 2 of its first 2 holes with several intervals (FROM to TO), X, Y and Z are" in (
         result.output
     )
     assert "--points-are-middles" in result.output
@@ -47,7 +47,7 @@ def test_middles_and_blast_holes_are_not(samples: Path, text: str) -> None:
 
 def test_without_a_column_of_holes_depths_tell_them_apart(samples: Path) -> None:
     samples.write_text("\n".join(line.partition(",")[2] for line in COLLARS.splitlines()))
-    with pytest.raises(geodomain.TableError, match="of 2 of its first 2 holes"):
+    with pytest.raises(geodomain.TableError, match="in 2 of its first 2 holes"):
         geodomain.label_file(samples, {"ORE": "ore.ply"}, None)
 
 
@@ -57,5 +57,5 @@ def test_a_frame_is_refused_alike(samples: Path) -> None:
         geodomain.label_blocks(frame, {"ORE": cube()})
     assert len(geodomain.label_blocks(frame, {"ORE": cube()}, points_are_middles=True)) == 2
     several = pandas.concat([frame, frame + 5], keys=["A-1", "A-2"], names=["HOLEID"])
-    with pytest.raises(geodomain.TableError, match="of 2 of its first 2 holes"):
+    with pytest.raises(geodomain.TableError, match="in 2 of its first 2 holes"):
         geodomain.label_blocks(several.reset_index(level=0), {"ORE": cube()})

@@ -123,12 +123,12 @@ def rows_or_refusal(condition, column) -> list[bool] | str:
         ("1,410", 1410, "'1,410' in line 3."),
         ("1,001,410.5", {"<": 5}, "'1,001,410.5' in line 3. Export it without thousands"),
         ("0,5", {">": 0.1}, "or, if ',' is its decimal mark, use decimal=','."),
-        ("<0.01", {">": 0.1}, "below_detection='half' (or limit, zero, missing); if it means"),
+        ("<0.01", {">": 0.1}, "below_detection='half' (or limit, zero, missing); if the cell"),
         ("BDL", {">": 0.1}, "its limit with detection_limit={'AU': 0.01}"),
-        ("inf", {">": 0.1}, "A number must be finite"),
-        ("1e400", 3, "A number must be finite"),
-        ("n.a.", {">": 0.1}, "if it means that there is no value, use missing={'AU': 'n.a.'}."),
-        ("true", 1, "A truth value is no 1 or 0"),
+        ("inf", {">": 0.1}, "Numbers must be finite"),
+        ("1e400", 3, "Numbers must be finite"),
+        ("n.a.", {">": 0.1}, "if it means a missing value, use missing={'AU': 'n.a.'}."),
+        ("true", 1, "A truth value is not 1 or 0"),
     ],
 )
 def test_text_in_a_column_of_numbers_is_refused(cell, values, said) -> None:

@@ -256,7 +256,7 @@ def test_refused_options(case: tuple[TableOptions, str]) -> None:
 
 def test_local_columns_can_be_named_with_a_warning() -> None:
     head = DATAMINE_TURNED % (b"30", b"3")
-    with pytest.warns(GeodomainWarning, match="ANGLE1 is 30.*taken for world"):
+    with pytest.warns(GeodomainWarning, match="ANGLE1 is 30.*used as world"):
         assert read_layout(head, TableOptions(x="XC", y="YC", z="ZC")).xyz == (1, 2, 3)
     with pytest.warns(GeodomainWarning, match="rotation row"):
         options = TableOptions(x="EAST", y="NORTH", z="RL")

@@ -47,7 +47,7 @@ def test_without_an_angle_two_origins_are_not_certain() -> None:
     level = DATAMINE.replace(",30,", ",0,")
     said = (
         r"angles are all 0, but its origin is 7000, 9000, 50 in X0.* and 500, 1000, 100 in XMORIG.*"
-        r"not certain.*rotation='z=0', origin='7000,9000,50', local_origin='500,1000,100'"
+        r"may be local.*rotation='z=0', origin='7000,9000,50', local_origin='500,1000,100'"
     )
     with pytest.warns(GeodomainWarning, match=said):
         assert frame_of(level).local is None
@@ -62,11 +62,11 @@ def test_the_proposed_turn_by_nothing_moves_the_model() -> None:
 
 
 LACKING = {
-    "no origin in the world": (DATAMINE.replace("X0", "XX"), "X0 is not there"),
-    "no origin of the model": (DATAMINE.replace("YMORIG", "YM"), "YMORIG is not there"),
-    "no axis": (DATAMINE.replace("ROTAXIS1", "AXIS1"), "ROTAXIS1 is not there"),
+    "no origin in the world": (DATAMINE.replace("X0", "XX"), "X0 is missing"),
+    "no origin of the model": (DATAMINE.replace("YMORIG", "YM"), "YMORIG is missing"),
+    "no axis": (DATAMINE.replace("ROTAXIS1", "AXIS1"), "ROTAXIS1 is missing"),
     "two models in one": (DATAMINE.replace("7000", "7001", 1), "X0 differs among the rows"),
-    "another axis": (DATAMINE.replace("30,-,-,3", "30,-,-,4"), "none of 0, 1, 2 and 3"),
+    "another axis": (DATAMINE.replace("30,-,-,3", "30,-,-,4"), "not 0, 1, 2 or 3"),
 }
 
 
@@ -103,18 +103,18 @@ def test_micromine_blocks_on_the_lattice_are_local() -> None:
 
 
 def test_micromine_blocks_on_the_turned_lattice_are_in_the_world() -> None:
-    with pytest.warns(GeodomainWarning, match="on its turned lattice.*world"):
+    with pytest.warns(GeodomainWarning, match="on its rotated lattice.*world"):
         assert frame_of(micromine("35,0,0", TURN.to_world(LOCAL))).local is None
 
 
 DOUBTS = {
     "sense": (micromine("35,10,0", LOCAL), "about X and Y is not certain"),
     "few": (micromine("35,0,0", LOCAL[:4]), "not enough blocks"),
-    "neither": (micromine("35,0,0", LOCAL + np.array([3.3, 1.7, 0])), "neither or both"),
-    "both": (micromine("90,0,0", LOCAL), "neither or both"),
+    "neither": (micromine("35,0,0", LOCAL + np.array([3.3, 1.7, 0])), "do not show whether"),
+    "both": (micromine("90,0,0", LOCAL), "do not show whether"),
     "corners": (
         micromine("35,0,0", TURN.to_world(LOCAL - np.array([5, 5, 2.5])), "Bottom-Left corner"),
-        "corners of turned blocks",
+        "corners of rotated blocks",
     ),
     "upper corners": (
         micromine("", LOCAL + np.array([5, 5, 2.5]), "Top-Right corner"),
@@ -144,5 +144,5 @@ def test_micromine_says_that_coordinates_are_corners() -> None:
 
 
 def test_corners_without_sizes_are_refused() -> None:
-    with pytest.raises(TableError, match="no sizes: name them with dx="):
+    with pytest.raises(TableError, match="no size columns: name them with dx="):
         frame_of("X,Y,Z\n1,2,3\n", TableOptions(position="corner"))

@@ -155,14 +155,14 @@ def test_what_is_out_of_range(text):
 
 
 FAULTS = {
-    b"1,2,3,4\n": "blocks.csv, line 4: 4 fields where the header has 5. Mend the row; a field that "
-    "holds the delimiter must stand in double quotes.",
+    b"1,2,3,4\n": "blocks.csv, line 4: 4 fields where the header has 5. Correct the row; a field "
+    "that contains the delimiter must be in double quotes.",
     b"1\n": "line 4: 1 field where",
     b"1,2,3,4,5,\n": "line 4: 6 fields where",
     b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct it, or, "
-    "if that means that there is none, say so with missing='abc'.",
-    b'1,2,3,"4,5",6\n': "line 4: ZC is '4,5', which is not a number where the decimal mark is '.' "
-    "and nothing parts thousands (decimal=',' takes the other mark).",
+    "if it stands for a missing value, use missing='abc'.",
+    b'1,2,3,"4,5",6\n': "line 4: ZC is '4,5', which is not a number because the decimal mark is "
+    "'.', without thousands separators (decimal=',' chooses the other mark).",
     b"1,1e999,3,4,5\n": "blocks.csv, line 4: XC is '1e999', which is beyond the range of a number. "
     "Correct it, or leave the field empty.",
     b"1,2,3,-inf,5\n": "line 4: ZC is '-inf', which is beyond the range",
@@ -172,7 +172,7 @@ FAULTS = {
     "'\"5\\n1,2,3,4,5\\n' is never closed. Close it, or remove it.",
     b'1,2,3,4,"a\nb\r\nc"x\n': "blocks.csv, line 4: the quoted field '\"a\\nb\\r\\nc\"', closed in "
     "line 6, is followed by text before the next delimiter. Double the quotes within the field, "
-    "or close it in its place.",
+    "or put the closing quote at its end.",
     b'1,2,3,4,"a" b\n': "line 4: the quoted field '\"a\"' is followed by text",
     b"1,2,3,4,\0\n": "blocks.csv, line 4: there is a NUL byte, so the file is damaged or not plain "
     "text. Export it again as CSV in UTF-8.",

@@ -203,7 +203,7 @@ def test_appends_several_columns():
     splice = Splice(((18, 18, b",domain"), (18, 18, b",in_ore")), ((b"ORE", b""), (b"0", b"1")))
     table = b"ID,XC,YC,ZC,NOTE\r\n1,2,3,4,5\r\n\r\n6,7,8,9,10"
     layout = layout_of(b"ID,XC,YC,ZC,NOTE\r\n")
-    with pytest.raises(ValueError, match="2 columns of labels for 1"):
+    with pytest.raises(ValueError, match="2 columns of labels, but 1"):
         run(table, layout, splice=Splice((), ((b"",),)), label=label)
     splice = Splice(((16, 16, b",domain"), (16, 16, b",in_ore")), splice.vocabulary)
     out, _, _ = run(table, layout, splice=splice, label=label)
@@ -224,7 +224,7 @@ def test_replaces_a_column_where_it_stands(field):
 
 
 def test_only_one_column_can_replace():
-    with pytest.raises(ValueError, match="only one column"):
+    with pytest.raises(ValueError, match="only one new column"):
         Splice((), ((b"",), (b"",)), replace=1)
 
 
@@ -299,7 +299,7 @@ def test_a_code_without_a_cell_is_a_slip():
     with pytest.raises(ValueError, match="no cell"):
         run(HEAD + b"1,2,3,4,5\n", label=label)
     label = lambda points, *_: [np.zeros(7, np.int32)]  # noqa: E731
-    with pytest.raises(ValueError, match=r"shape \(7,\) for 1 rows"):
+    with pytest.raises(ValueError, match=r"shape \(7,\), but there are 1 rows"):
         run(HEAD + b"1,2,3,4,5\n", label=label)
 
 

@@ -161,7 +161,7 @@ def test_turned_coordinates_are_not_turned_twice(
     ore = box((-1e8, -1e8, -1e8), (1e8, 1e8, 1e8))
     sizeless = without_sizes(tmp_path / "b.csv", blocks[:, :3])
     for path in (write(tmp_path / "a.csv", blocks), sizeless):
-        with pytest.raises(TableError, match=r"lie on a lattice that is turned by z=.* already"):
+        with pytest.raises(TableError, match=r"coordinates are already rotated by z="):
             geodomain.label_file(path, {"ORE": ore}, None, **asked)
     turned = ["--rotation", asked["rotation"], "--origin", asked["origin"]]
     outputs: dict[str, tuple[object, ...]] = {"inspect": ()}
@@ -300,7 +300,7 @@ def test_shares_of_turned_boxes_are_those_of_the_local_model(folder: Path) -> No
     asked = {"proportions": "itself", "by": "majority"}
     ore = {"ORE": "ore.obj"}
     geodomain.label_file("local.csv", ore, "a.csv", **asked, **LOCAL)
-    with pytest.raises(TableError, match=r"turned by z=30.*give frame='z=30'") as refused:
+    with pytest.raises(TableError, match=r"rotated by z=30.*give frame='z=30'") as refused:
         geodomain.label_file("world.csv", ore, "b.csv", **asked)
     assert "rotation" not in str(refused.value) and not Path("b.csv").exists()
     summary = geodomain.label_file("world.csv", ore, "b.csv", **asked, frame="z=30")
@@ -392,7 +392,7 @@ def test_turned_sub_blocks_are_not_joined_along_the_wrong_axes(folder: Path) -> 
     asked = {"scheme": "grid", "minimum": "2.5,2,1.25"}
     geodomain.subblock_file("world.csv", {"ORE": "ore.obj"}, "b.csv", **asked, frame="z=30")
     said = run("merge", "b.csv", "-o", "m.csv", code=3)
-    assert "turned by z=30" in said and "joined along the axes" in said and "--frame z=30" in said
+    assert "rotated by z=30" in said and "joined along the axes" in said and "--frame z=30" in said
     said = run("merge", "b.csv", "-o", "m.csv", "--frame=z=-30", code=3)
     assert "would overlap with --frame z=-30: give --frame z=30" in said
     assert not Path("m.csv").exists()
@@ -432,8 +432,8 @@ def test_a_rotation_of_what_is_turned_already_is_refused(folder: Path) -> None:
         for verb in ("inspect", "label"):
             solids = ("--solid", "ORE=ore.obj", "--dry-run") if verb == "label" else ()
             said = run(verb, source, *solids, *rotation, code=3)
-            assert "lie on a lattice that is turned by z=30 already" in said
-            assert "give --frame z=30 in their place" in said
+            assert "its coordinates are already rotated by z=30" in said
+            assert "give --frame z=30 instead" in said
     frame = ("--frame=z=-30",)
     said = run("label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run", *frame, code=3)
     assert "would overlap with --frame z=-30: give --frame z=30" in said

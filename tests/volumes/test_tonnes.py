@@ -233,7 +233,7 @@ def test_negative_and_missing_values(model: Path) -> None:
     model.write_text(MODEL.replace("2,1,0.5,1", "2,-99,0.5,1").replace("35,5,15,10", "35,5,15,0"))
     grade = ("--density", "2", "--grade", "AU")
     result = run("model.csv", *grade)
-    said = "AU is negative in 1 of the blocks, the first in block 1 (-99.0 in 1), and they count so"
+    said = "AU is negative in 1 of the blocks, the first in block 1 (-99.0 in 1); these values are"
     assert said in result.stderr and "use --missing AU=-99.0" in result.stderr
     assert "1 block has no volume" in result.stderr and "counted only" in result.stdout
     result = run("model.csv", *grade, "--missing", "-99")
@@ -259,7 +259,7 @@ def test_products_beyond_the_range_of_a_number_name_the_row(model: Path) -> None
     result = run("model.csv", "--density", "AU", code=3)
     assert "block 2 has more tonnes than a number can hold: AU is 1.797e+308" in result.stderr
     frame = pandas.read_csv(io.StringIO(MODEL)).assign(AU=[1, math.inf, 1, 1])
-    with pytest.raises(TableError, match="A number must be finite"):
+    with pytest.raises(TableError, match="Numbers must be finite"):
         geodomain.tonnes(frame, density=2, grade="AU")
 
 
