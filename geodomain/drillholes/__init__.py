@@ -1,1 +1,1 @@
-"""Drillholes: their tables, the curves between stations, and what they pass through."""
+"""Drillholes: their tables, curves between stations, crossings, flags and composites."""

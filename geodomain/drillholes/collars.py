@@ -1,4 +1,4 @@
-"""Collars: one for each hole of a collar table, each compared with its neighbours."""
+"""Read the collars of holes, and check their coordinates against neighbouring collars."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ class Collars:
     Attributes
     ----------
     names : list of str
-        In the order of the table.
+        Ids of the holes, in the order of the table.
     points : (h, 3) float64
+        Coordinates of the collars.
     ends : (h,) float64
-        NaN where the table does not say it.
+        Depth of the end of each hole; NaN if the table does not state it.
     azimuths, dips : (h,) float64
-        NaN where the table does not say them; dips as the table has them.
+        Direction at the collar; NaN if the table does not state it. Dips have the table's sign.
     findings : list of Finding
+        Findings about the collar table.
     left_out : dict of str to str
-        Holes that are not used, and why.
+        Holes that are not used, and the reason.
     """
 
     names: list[str]
@@ -42,7 +44,7 @@ class Collars:
 
 
 def read_collars(table: HoleTable) -> Collars:
-    """Return the collars of a table; those that contradict each other are left out."""
+    """Return the collars of a table; holes with contradictory collars are left out."""
     codes, ids = table.ids
     points = np.stack([table.numbers(axis) for axis in "xyz"], axis=1)
     named = np.array([bool(text) for text in ids], np.bool_)[codes]
@@ -81,14 +83,14 @@ def read_collars(table: HoleTable) -> Collars:
 
 
 def _numbers(table: HoleTable, role: str) -> Floats:
-    """Return the numbers of a role, NaN in a table without it."""
+    """Return the numbers of a role, all NaN if the table has no such column."""
     return table.numbers(role) if role in table.roles else np.full(len(table), np.nan)
 
 
 def _differ(
     table: HoleTable, rows: NDArray[np.intp], others: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Tell the rows that place, end or aim a hole differently from others of it."""
+    """Return the mask of rows whose position, end or direction differs from the other row's."""
     values = {role: _numbers(table, role) for role in ("x", "y", "z", "end", "azimuth", "dip")}
     vertical = np.abs(values["dip"]) == 90.0
     values["azimuth"] = np.where(vertical, 0.0, values["azimuth"] % 360.0)
@@ -101,39 +103,44 @@ def _differ(
 # Neighbours
 
 _NEAR, _CELLS, _LEAF = 6, 18, 1024
-# Elevations: steepness, as it is and in multiples of the field's, and rise in lengths of a hole.
+# Limits for elevations: steepness, absolute and in multiples of the field's steepness; and the
+# rise, in hole lengths.
 _STEEP = ((0.4, 6.0), (0.1, 12.0))
 _STEEP_SLIP = (0.1, 3.0)
 _STEEP_MARK = (0.05, 2.0)
 _RISE, _LEVEL = 0.3, 0.02
-# Collars that show a hillside: a plane has three numbers, and one collar may be wrong.
+# Fewest collars for fitting a hillside: a plane has three numbers, and one collar may be wrong.
 _PLANE = 6
-# Places: distance to the nearest collar, in multiples of the field's and of the usual length.
+# Limits for distances to the nearest collar: in multiples of the field's largest usual distance,
+# and, for a certain error, of that distance and of the usual hole length.
 _APART, _APART_SURELY = 3.0, (50.0, 1000.0)
-# How many honest places at the same distance may look like a slip of the pen.
+# Largest fraction of correct positions at the same distance that may look like a typing error.
 _CHANCE = 0.02
-# The order of a table, and what one changed digit is worth: how many collars show it, the least
-# leap in steps, and the chance that a step-out lands where one digit takes it back.
+# Check against the order of the table: fewest collars, smallest leap in multiples of the usual
+# step, and largest probability that a real step-out looks like one changed digit.
 _ORDERED, _LEAP, _LUCK = 20, 4.0, 0.1
 
 
 def check_collars(found: list[Finding], names: list[str], points: Floats, lengths: Floats) -> None:
-    """Look for coordinates that are no place of a collar: marks, zeros, and lost digits.
+    """Find wrong coordinates of collars: missing-value marks, zeros and typing errors.
 
-    An elevation is compared with those of the nearest collars, a place by its distance to the
-    nearest collar, and both with the same measure of the other collars of the field. Honest
-    fields have holes 20 km away and fans 600 below the others. So a place that is merely far is
-    a finding only if a slip of the pen explains it: a lost, added or moved digit, a sign, a power
-    of ten, exchanged coordinates; and if few places at that distance would look so by chance.
+    An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
+    distance to the nearest collar. Both measures are compared with those of the other collars of
+    the field. Real fields have holes 20 km away from the others and fans 600 m below them.
+    Therefore a distant collar is a finding only if a typing error explains it: a lost, added or
+    moved digit, a sign, a power of ten, exchanged coordinates; and if few positions at that
+    distance would look like a typing error by chance.
 
     Parameters
     ----------
     found : list of Finding
-        Gets the findings.
+        List to which findings are added.
     names : list of str
+        Ids of the holes.
     points : (h, 3) float64
+        Coordinates of the collars.
     lengths : (h,) float64
-        Of the holes, NaN where not known.
+        Lengths of the holes, NaN where unknown.
     """
     marks = np.isin(points, list(MARKS))
     zeros = points == 0.0
@@ -160,7 +167,7 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 def _coordinates(
     points: Floats, odd: Bools, near: NDArray[np.intp], rows: NDArray[np.intp], which: Bools
 ) -> Callable[[int], str]:
-    """Return a function that shows the odd coordinates of a collar beside those of others."""
+    """Return a function that formats a collar's odd coordinates and the usual range."""
 
     def say(number: int) -> str:
         row = int(rows[number])
@@ -179,9 +186,9 @@ def _coordinates(
 
 
 def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Tell the x and y that are missing, and those that are a slip.
+    """Return the masks of x and y that are missing values, and that are typing errors.
 
-    Only a few collars can be odd: many that are far from each other are what the field is like.
+    Only a few collars can be odd: if many are far from each other, the field is like that.
     """
     plan, suspect = points[:, :2], suspect[:, :2]
     wrong, far = np.zeros((2, *plan.shape), np.bool_)
@@ -190,7 +197,7 @@ def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bo
     sound = np.logical_not(suspect.any(axis=1))
     if int(sound.sum()) < 2:
         return wrong, far
-    # The second of the neighbours, so that two holes of one pad do not hide each other.
+    # Use the second neighbour, so that two holes on one pad do not hide each other.
     apart = _neighbours(plan, sound)[0][:, 1 if int(sound.sum()) >= _NEAR else 0]
     reach = _largest_usual(apart[sound])
     lonely = apart > _APART * max(reach, usual)
@@ -227,23 +234,24 @@ def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bo
 
 
 def _out_of_sequence(points: Floats) -> Bools:
-    """Tell the x and y of collars that one changed digit takes out of the order of the table.
+    """Return the mask of x and y that break the order of the table by one changed digit.
 
-    Holes are numbered as they are drilled: along lines, from pad to pad. Where the collars before
-    and after one are as near to each other as others two rows apart, and it is far from both, it
-    may be a step-out. But if one digit of one coordinate takes it back between them, within a
-    few steps, to a place of its own, and few numbers would do so by chance, it is a slip.
+    Holes are numbered as they are drilled: along lines, from pad to pad. A collar is suspect if it
+    is far from the collars before and after it, which are close to each other. It may be a
+    step-out. It counts as a typing error if changing one digit of one coordinate moves it between
+    these two collars, to a position that no other collar has, and if few numbers would do so by
+    chance.
     """
     odd = np.zeros((len(points), 2), np.bool_)
     plan = points[:, :2]
     if len(plan) < _ORDERED:
         return odd
     steps = np.hypot(*np.diff(plan, axis=0).T)
-    over = np.hypot(*(plan[2:] - plan[:-2]).T)  # the collar between them left out
+    over = np.hypot(*(plan[2:] - plan[:-2]).T)  # distance between the previous and next collar
     step = float(np.quantile(steps, 0.75))
     away = np.minimum(steps[:-1], steps[1:])
     leaps = away > _LEAP * step
-    # Two pads that are drilled by turns leap all the time.
+    # If two pads are drilled alternately, every second step is a leap.
     if not step or int(leaps.sum()) > max(1, len(points) // 40):
         return odd
     rows = np.flatnonzero(leaps & (over < 3.0 * step)) + 1
@@ -265,11 +273,11 @@ def _out_of_sequence(points: Floats) -> Bools:
 
 
 def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Tell the elevations that are missing, and those that no neighbour has.
+    """Return the masks of elevations that are missing values, and that do not fit neighbours.
 
-    A collar is as steep as the gentlest line to any of its neighbours: the nearest ones, and
-    those of the nearest cells, so that a drive with a hundred holes does not hide the ground
-    above it.
+    The steepness of a collar is that of the gentlest line to any of its neighbours. Neighbours are
+    the nearest collars, and the nearest collars in other cells, so that a drive with a hundred
+    holes does not hide the ground above it.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
     sound = ~suspect & ~lost
@@ -317,9 +325,9 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
 
 
 def _without_tilt(points: Floats, sound: Bools) -> Floats:
-    """Return heights above the plane of a hillside, fitted without the worst tenth of the collars.
+    """Return heights above a plane, fitted to the collars without the worst tenth of them.
 
-    They are as they were where the ground is no plane.
+    If the collars do not fit a plane, their elevations are returned.
     """
     rows = np.flatnonzero(sound)
     if len(rows) < _PLANE:
@@ -335,19 +343,19 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
 
 
 def _few(which: Bools) -> bool:
-    """Tell whether so few collars can be slips."""
+    """Return whether collars are few enough to be typing errors."""
     return int(which.sum()) <= max(2, len(which) // 20)
 
 
 def _largest_usual(values: Floats) -> float:
-    """Return the largest of values without the last two of them, or two in a hundred."""
+    """Return the largest value after dropping the two largest, or the largest 2 percent."""
     values = np.sort(values[np.isfinite(values)])
     place = len(values) - 1 - max(2, len(values) // 50)
     return float(values[max(place, 0)]) if values.size else 0.0
 
 
 def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
-    """Tell the first and the last of the sound collars in each cell, a fifth as high as wide."""
+    """Return the mask of the first and last sound collar in each cell, 1/5 as high as wide."""
     if size == 0:
         return sound
     rows = np.flatnonzero(sound)
@@ -359,9 +367,9 @@ def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
 
 
 def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
-    """Return distances and rows of the nearest in plan, inf and -1 where there are no more.
+    """Return distances and rows of the nearest collars in plan; inf and -1 beyond the last.
 
-    Beyond 1,024 collars, only those in the same part of a k-d split are compared.
+    With more than 1,024 collars, only collars in the same cell of a k-d split are compared.
     """
     apart = np.full((len(plan), _CELLS), np.inf)
     near = np.full((len(plan), _CELLS), -1, np.intp)
@@ -379,7 +387,7 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
-    """Split points at the middle of their longer side until few are in each part."""
+    """Split points at the median of their longer side, into cells of at most 1,024 points."""
     todo = [np.arange(len(plan))]
     while todo:
         rows = todo.pop()
@@ -391,11 +399,11 @@ def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
         todo += [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
 
 
-# Slips of the pen: what may have been meant by a number.
+# Typing errors: the numbers that may have been meant.
 
 
 def _digit_lost(digits: str) -> list[str]:
-    """Put any digit anywhere; 7 may have been 5007."""
+    """Return numbers with one digit more at any position; 7 may have been 5007."""
     places = range(len(digits) + 1)
     within = [digits[:at] + new + digits[at:] for at in places for new in "0123456789"]
     filled = [digits.zfill(count) for count in range(len(digits) + 1, 8)]
@@ -447,10 +455,11 @@ _SLIPS: tuple[_Meant, ...] = (
 
 
 def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _SLIPS) -> float:
-    """Return how many places as far from a range look like a slip by chance; 1 if this does not.
+    """Return the fraction of numbers at the same distance that look like a typing error.
 
-    A slip is a number from `low` to `high` with another digit, sign or power of ten. From 0 to
-    1,000 nearly every number of four digits has lost one; from 5,030 to 5,180 few of three have.
+    Return 1 if `value` itself does not. A typing error is a number from `low` to `high` with
+    another digit, sign or power of ten. For a range from 0 to 1,000 nearly every four-digit number
+    looks like one; for a range from 5,030 to 5,180 few three-digit numbers do.
     """
     least = 1.0
     middle, tries = (low + high) / 2, 96

@@ -350,7 +350,7 @@ def composite(
     threads: int | None = None,
     **keywords: Unpack[SampleKeywords],
 ) -> Composites:
-    """Average samples of drillholes over equal lengths, each within one domain.
+    """Average samples of drillholes into composites of equal length, each within one domain.
 
     Parameters
     ----------
@@ -364,15 +364,15 @@ def composite(
         Length of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns to average, weighted by length. Missing values are left out, and their length is
-        reported beside the mean. Negative values follow ``below_detection``, here or of `holes`;
-        without it they count as they are, with a warning.
+        reported beside the mean. Negative values follow ``below_detection``, given here or with
+        `holes`. Without this setting they are used as they are, with a warning.
     short : {"keep", "merge", "drop"}
-        What to do with a last piece shorter than `min_length`, where a hole leaves a domain: keep
-        it as a composite, merge it into the one above, or drop it.
+        What to do with the last composite before a hole leaves a domain, if it is shorter than
+        `min_length`: keep it, merge it into the composite above, or drop it.
     min_length : float, optional
-        By default half of `length`.
+        Shortest length of a composite. [default: half of `length`]
     background : str, optional
-        Label of samples outside every domain; by default that of `domains`.
+        Label of samples outside every domain. [default: as set in `domains`]
     rule, allow_open, weld, backend, threads
         As for `label_file`.
     **settings
@@ -380,8 +380,9 @@ def composite(
     Returns
     -------
     Composites
-        Composites start where a hole enters a domain and end where it leaves it; each lies in one
-        domain. Composites without any sample are left out. ``print`` it for a summary.
+        Composites start where a hole enters a domain and end where the hole leaves the domain, so
+        each lies in one domain. Composites without any sample are left out. ``print`` the result
+        for a summary.
 
     Raises
     ------
@@ -395,8 +396,8 @@ def composite(
     Warns
     -----
     GeodomainWarning
-        For negative grades, and for what is in doubt about the holes and the samples, once for
-        `holes`.
+        For negative grades, and for each warning among the findings about holes and samples, once
+        for `holes`.
 
     Examples
     --------
@@ -465,7 +466,7 @@ def composite(
 
 
 def refuse_overlaps(rows: Intervals) -> None:
-    """Raise TableError if samples overlap, as it is unclear which one counts."""
+    """Raise TableError if samples overlap, because it is unclear which sample to use."""
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
         message = (
@@ -485,5 +486,5 @@ def _require_lengths(length: float, least: float, short: str) -> None:
         message = f"min_length is {least}; it must be 0 to {length:g}, the length of a composite"
         raise ValueError(message)
     if short not in SHORT:
-        message = f"short is {short!r}; it can be {', '.join(map(repr, SHORT))}"
+        message = f"short is {short!r}; use {', '.join(map(repr, SHORT))}"
         raise ValueError(message)

@@ -259,7 +259,7 @@ def turns_of(curves: Curves, mesh: Mesh, crossings: WallCrossings) -> NDArray[np
     return down
 
 
-# --- What holes pass through: stays in solids, and pierce points of surfaces.
+# --- Results: stays in solids, and pierce points of surfaces.
 
 SHOWN = 10
 STAYS = (
@@ -311,7 +311,9 @@ class Pierces:
     holes, domains : (k,) intp
         As for `Stays`.
     depths : (k,) float64
+        Depth of each point along its hole.
     points : (k, 3) float64
+        Coordinates of the points.
     down : (k,) bool
         Whether the hole goes from above the surface to below it.
     """
@@ -349,12 +351,14 @@ class HoleCrossings:
     solids, surfaces : tuple of str
         Names of the domains of `stays` and of `pierces`.
     stays : Stays
+        Stays of holes in solids.
     pierces : Pierces
+        Points where holes go through surfaces.
     crossings : tuple of int
         For each solid, the number of crossings of its walls.
     parity : tuple of int
-        For each solid, the number of holes in which "inside at the collar" and the crossings give
-        "inside at the end", for each of its closed wireframes.
+        For each solid, the number of holes in which the number of crossings of each wireframe
+        agrees with whether collar and end are inside.
     hole_count : int
         Number of holes.
     findings : tuple of Finding
@@ -510,9 +514,9 @@ def find_crossings(
 def _has_stays(domain: Domain) -> bool:
     """Return whether holes can stay in a domain; warn if a domain is left out."""
     if domain.is_skin:
-        warn(f"{domain.name} has limits of distance, which are not walls: it is left out")
+        warn(f"{domain.name} is left out, because its limits of distance are not walls")
     elif domain.kind == "solid" and domain.only_if:
-        warn(f"{domain.name} has conditions on columns, which holes lack: it is left out")
+        warn(f"{domain.name} is left out, because holes lack the columns of its conditions")
     return domain.kind == "solid" and not domain.is_skin and not domain.only_if
 
 

@@ -1,13 +1,13 @@
 """Desurvey drillholes: make curves from their stations, and compute points on them.
 
-Between stations with unit tangents t0 and t1, a length s apart along the hole, b the angle between
-the tangents:
+Two stations are a length s apart along the hole, with unit tangents t0 and t1 and the angle b
+between the tangents. The curve between them is, by method:
 
-- minimum curvature: one arc of the radius s / b that has both tangents. (S. J. Sawaryn and
+- minimum curvature: one arc of the radius s / b with the tangents t0 and t1. (S. J. Sawaryn and
   J. L. Thorogood, "A Compendium of Directional Calculations Based on the Minimum Curvature
   Method", SPE Drilling and Completion 20, 2005.)
-- balanced: the first half along t0, the second along t1.
-- tangent: all of it along t0.
+- balanced: the first half straight along t0, the second half straight along t1.
+- tangent: straight along t0.
 
 All numbers are float64, and sums run hole by hole in the order of depth, so that the points of a
 hole do not depend on other holes.
@@ -312,7 +312,7 @@ class HolePaths:
     collars : (h, 3) float64
         Collars of the holes.
     ends : (h,) float64
-        Depths of their ends.
+        Depths of the ends of holes.
     curves : Curves
     """
 

@@ -1,4 +1,4 @@
-"""Drillholes: a frozen noun made from collar, survey and interval tables."""
+"""The class `Drillholes`: holes made from collar, survey and interval tables."""
 
 from __future__ import annotations
 
@@ -52,51 +52,53 @@ class Drillholes:
     Parameters
     ----------
     collar : path, or pandas or polars DataFrame, or pyarrow.Table
-        A hole to a row: its id and the coordinates of its collar; perhaps its depth, azimuth and
-        dip. A path is of text (.csv, ..) or Parquet.
-    survey : the same, optional
-        A station to a row: hole, depth, azimuth and dip. Without one the collar's azimuth and
-        dip are taken.
-    intervals : the same, or several of them, optional
-        Samples or logs: hole, FROM and TO. They tell where holes end whose collar does not.
+        One hole per row: its id, the coordinates of its collar, and optionally its depth, azimuth
+        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm).
+    survey : path or table, optional
+        One station per row: hole, depth, azimuth and dip. Without a survey, the azimuth and dip of
+        the collar table are used.
+    intervals : path or table, or a list of them, optional
+        Samples or logs: hole, FROM and TO. If the collar table has no depth for a hole, the hole
+        ends at its largest TO.
     threads : int, optional
-        For reading text. [default: all cores]
+        Number of threads that read text. [default: all cores]
     **settings
 
     Attributes
     ----------
     names : tuple of str
-        The holes that can be used, in the order of the collar table. Ids are texts: a column of
-        whole numbers becomes their decimal texts.
+        Ids of the usable holes, in the order of the collar table. Whole numbers are converted to
+        decimal texts.
     collars : (h, 3) float64
-        Where they begin, in the unit of the file.
+        Coordinates of the collars, in the unit of the file.
     ends : (h,) float64
-        How deep they are: as the collar table says, else the largest TO, else the last station.
+        Depth of the end of each hole: from the collar table, or else the largest TO, or else the
+        last station.
     curves : Curves
-        Their arcs and straight pieces.
+        Arcs and straight pieces of the holes.
     report : HoleReport
-        What was found in the tables; ``print`` it.
+        Findings and totals of the tables; ``print`` it.
     files : tuple of Path
         The files of the tables, and of the topography.
 
     Raises
     ------
     TableError
-        Where columns are not there, a file cannot be read, no hole can be used, or, with
-        ``strict``, anything is wrong.
+        If a column is missing, a file cannot be read, or no hole can be used; with ``strict``, also
+        if there is any warning.
     ValueError
-        For a setting that cannot have its value.
+        For a setting with an invalid value.
 
     Warns
     -----
     GeodomainWarning
-        For each warning among the findings, in the words of the commands.
+        For each warning among the findings, with the same text as in the commands.
 
     Notes
     -----
-    Coordinates are float64 of the formulas in `geodomain.drillholes.curves`; points at stations
-    agree with those of other programs to about 1e-9 of the unit. A direction is rounded from the
-    azimuth and dip as the file has them, multiples of 90 degrees exactly.
+    Coordinates are computed in float64, by the formulas in `geodomain.drillholes.curves`. Points at
+    stations agree with the results of other programs to about 1e-9 of the unit. Directions of
+    azimuths and dips that are multiples of 90 degrees are exact.
 
     Examples
     --------
@@ -118,7 +120,7 @@ class Drillholes:
     _settings: HoleSettings
     _reading: Reading
     _ground: Ground | None
-    _told: set[str]  # the findings that were warned of
+    _told: set[str]  # findings for which a warning was already given
 
     def __init__(
         self,
@@ -129,7 +131,7 @@ class Drillholes:
         threads: int | None = None,
         **keywords: Unpack[HoleKeywords],
     ) -> None:
-        """Read the tables, make the curves, and tell what is in doubt."""
+        """Read the tables, make the curves, and warn about findings."""
         settings, reading = reading_of(keywords, threads)
         ground, tables = ground_of(settings.topography), several_tables(intervals)
         values = make_holes(collar, survey, tables, settings, reading, ground)
@@ -145,16 +147,16 @@ class Drillholes:
         settle(self, self.report.findings)
 
     def __len__(self) -> int:
-        """Count the holes."""
+        """Return the number of holes."""
         return len(self.names)
 
     def __repr__(self) -> str:
-        """Say how many holes there are, how long they are, and what was not used."""
+        """Return the number of holes, their total length, and the number of holes left out."""
         out = f", {len(self.report.left_out):,} left out" if self.report.left_out else ""
         return f"<Drillholes: {counted(len(self), 'hole')}, {self.report.length:,.1f} long{out}>"
 
     def _repr_html_(self) -> str:
-        """Give the first holes as a table for a notebook."""
+        """Return the first holes as a table for a notebook."""
         rows = [
             (name, *(f"{value:.10g}" for value in (*self.collars[row], self.ends[row])))
             for row, name in enumerate(self.names[:SHOWN])
@@ -165,12 +167,12 @@ class Drillholes:
         return html_table(repr(self)[1:-1], rows, headings=headings, notes=notes)
 
     def rows_of(self, holes: ArrayLike) -> NDArray[np.intp]:
-        """Return the place of each hole among `names`, -1 for one that is not there.
+        """Return the index of each hole in `names`, or -1 if there is no such hole.
 
         Parameters
         ----------
         holes : str, or array_like of str or int
-            Ids; whole numbers are compared by their decimal texts.
+            Ids of holes; whole numbers are converted to decimal texts.
 
         Returns
         -------
@@ -182,7 +184,7 @@ class Drillholes:
             given, codes = np.unique(given, return_inverse=True)
             return np.array([index.get(str(one), -1) for one in given.tolist()], np.intp)[codes]
         if given.dtype.kind not in "UTO":
-            message = f"holes are texts or whole numbers, not {given.dtype}"
+            message = f"ids of holes are texts or whole numbers, not {given.dtype}"
             raise TypeError(message)
         flat = given.ravel()
         if not flat.size:
@@ -197,27 +199,27 @@ class Drillholes:
         Parameters
         ----------
         hole : str, or array_like of str or int, shape (n,)
-            One hole for all depths, or one for each.
+            One hole for all depths, or a hole for each depth.
         depth : float or array_like of float, shape (n,)
-            Along the hole from its collar, in the unit of the file.
+            Depth along the hole from its collar, in the unit of the file.
 
         Returns
         -------
         numpy.ndarray of float64, shape (n, 3)
-            East, north, up. NaN for a depth that is NaN, above the collar or below the end of
-            the hole.
+            East, north and elevation; NaN if the depth is NaN, above the collar, or below the end
+            of the hole.
 
         Raises
         ------
         TableError
-            For a hole that is not there.
+            If a hole does not exist or is left out.
         ValueError
-            If there are not as many holes as depths.
+            If the numbers of holes and depths differ, and there are several holes.
         """
         depths = np.atleast_1d(np.asarray(depth, np.float64))
         rows = self.rows_of(hole)
         if len(rows) not in (1, len(depths)) or depths.ndim != 1:
-            message = f"there are {len(rows)} holes and {depths.shape} depths; give one of either"
+            message = f"{len(rows)} holes for depths of shape {depths.shape}; give a depth for each"
             raise ValueError(message)
         if (rows < 0).any():
             name = np.ravel(np.asarray(hole))[int(np.argmax(rows < 0))]
@@ -231,12 +233,12 @@ class Drillholes:
         return found
 
     def points_at(self, rows: NDArray[np.intp], depths: Floats) -> Floats:
-        """Return points (n, 3) by places of holes; below its end a hole goes on straight."""
+        """Return points (n, 3) at depths of holes; a hole continues straight below its end."""
         return self.paths.points_at(rows, depths)
 
     @property
     def paths(self) -> HolePaths:
-        """The holes as curves, without what was found in their tables."""
+        """The holes as curves, without the report on their tables."""
         return HolePaths(self.names, self.collars, self.ends, self.curves)
 
     def crossings(
@@ -253,29 +255,29 @@ class Drillholes:
         Parameters
         ----------
         domains : mapping, sequence of Domain and Stack, Domains, or path
-            As for `label_file`. Each solid is taken by itself, whatever the order of the domains;
-            one with conditions on columns is left out, with a warning. Surfaces, those of stacks
-            too, give pierce points.
+            As for `label_file`. Each solid is handled separately, whatever the order of the
+            domains. A solid with conditions on columns is left out, with a warning. Surfaces,
+            including those of stacks, yield pierce points.
         rule, allow_open
-            What is inside, as for `label_file`.
+            As for `label_file`.
         backend, threads
-            Where to compute; the answer is the same everywhere.
+            Device and number of threads; they do not change the result.
 
         Returns
         -------
         HoleCrossings
-            A row for each stay in a solid and for each pierce point; ``print`` it. Arcs are
-            crossed, not their chords: every passage that goes deeper than 1e-7 of the unit is
-            found, and depths are on the arc to 1e-6 of the unit where a hole is not all but
-            parallel to the wall. A hole on a wall counts as displaced by an infinitely small step
-            up, then east, then north, as points are.
+            A row for each stay in a solid and for each pierce point; ``print`` it. Crossings are
+            computed on arcs, not on chords: a hole that enters a solid by more than 1e-7 of the
+            unit is always detected. Depths are on the arc, within 1e-6 of the unit unless a hole is
+            almost parallel to the wall. The surface rule decides for a hole that ends on a wall: it
+            is treated as displaced up, then east, then north, by an infinitely small step.
 
         Raises
         ------
         MeshError
-            For a solid that is not closed; see ``allow_open``.
+            For a solid that is not closed, without ``allow_open``.
         DomainError, OSError
-            For the domains and their files.
+            If the domains are invalid, or a file cannot be read.
 
         Examples
         --------
@@ -298,38 +300,38 @@ class Drillholes:
         )
 
     def match(self, intervals: TableLike, *, also: Sequence[str] | None = ()) -> Intervals:
-        """Match the rows of a table of intervals with the holes; see `Intervals`."""
+        """Match the rows of an interval table with the holes; see `Intervals`."""
         table = read_table(intervals, "intervals", self._reading, also=also)
         return match_intervals(table, self._index, self.ends, self.report.left_out)
 
     def tell(self, domains: Domains | None = None) -> tuple[Finding, ...]:
-        """Compare the holes with domains, and warn of what is in doubt about them.
+        """Compare the holes with domains, and warn about findings.
 
         Parameters
         ----------
         domains : Domains, optional
-            Without a topography of their own, holes are compared with the surface among these at
-            which most of the collars are; and with the boxes of the solids.
+            Holes are compared with the boxes of the solids. If no topography was given, they are
+            also compared with the surface on which most collars lie.
 
         Returns
         -------
         tuple of Finding
-            The findings of `report`, and those of the comparison.
+            The findings of `report` and of the comparison.
 
         Raises
         ------
         TableError
-            With ``strict``, for every warning.
+            With ``strict``, if there is any warning.
 
         Warns
         -----
         GeodomainWarning
-            For each warning among them, once for these holes.
+            For each warning among the findings, once for these holes.
         """
         return settle(self, (*self.report.findings, *self._compared(domains)))
 
     def _compared(self, domains: Domains | None) -> list[Finding]:
-        """Return the findings of a comparison with the surfaces and solids of domains."""
+        """Return findings from comparing the holes with surfaces and solids of domains."""
         found: list[Finding] = []
         if domains is None:
             return found
@@ -349,9 +351,9 @@ class Drillholes:
 
 
 def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Pass, refuse, or warn of findings about holes, as they were asked to; return them.
+    """Accept, refuse or warn about findings, as the settings of the holes say; return them.
 
-    A finding that is there twice counts once.
+    Equal findings are returned once.
     """
     settings = holes._settings
     distinct = {str(each): each for each in accepted(found, require_codes(settings.accept))}
@@ -364,7 +366,7 @@ def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def for_samples(holes: Drillholes, keywords: SampleKeywords) -> Drillholes:
-    """Return the same holes, with keywords about their samples besides those of their own."""
+    """Return a copy of the holes, with keywords about their samples added to their settings."""
     own = read_keywords(HoleSettings, keywords, SampleKeywords)
     said, more = (
         [each] if isinstance(each, str) else [*each]
@@ -387,7 +389,7 @@ def report_on_holes(
     intervals: TableLike | Sequence[TableLike] | None = None,
     **keywords: Unpack[HoleKeywords],
 ) -> HoleReport:
-    """Return the report on tables of holes; its warnings are among its findings.
+    """Return the report on tables of holes, with warnings as findings.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def crossings_file(
     threads: int | None = None,
     **holes: Unpack[HoleKeywords],
 ) -> HoleCrossings:
-    r"""Find what drillholes pass through, and write it as CSV.
+    r"""Find where drillholes cross solids and surfaces, and write the crossings as CSV.
 
     Parameters
     ----------
@@ -68,10 +68,11 @@ def crossings_file(
     surfaces : mapping of str to meshes or paths, optional
         Open surfaces by name.
     domains : optional
-        Solids and surfaces as for `label_file`, besides or instead.
+        Solids and surfaces as for `label_file`, instead of or in addition to `solids` and
+        `surfaces`.
     output, pierce : path, optional
-        Files for the stays in solids and for the points where holes go through surfaces, one row
-        each; one of them may be "-" for stdout. Depths and coordinates have all their digits.
+        Files for the stays in solids, and for the points where holes go through surfaces. One of
+        the two may be "-" for stdout. Depths and coordinates have all their digits.
     overwrite : bool
         Whether to replace existing files.
     rule, allow_open, weld, backend, threads
@@ -121,7 +122,7 @@ def crossings_file(
     )
     crossings = replace(crossings, findings=findings, dips=drillholes.report.dips)
     if pierce is None and len(crossings.pierces):
-        warn(f"{len(crossings.pierces):,} pierce points of surfaces are not written: name a file")
+        warn(f"{len(crossings.pierces):,} pierce points are not written: name a file with pierce=")
     for path, headings, rows in (
         (output, STAYS, crossings.stay_rows()),
         (pierce, PIERCES, crossings.pierce_rows()),
@@ -172,7 +173,7 @@ def composite_file(
     backend: BackendName = "auto",
     **holes: Unpack[HoleKeywords],
 ) -> Composites:
-    r"""Average the samples of drillholes in a file over equal lengths, each within one domain.
+    r"""Average the samples in a file into composites of equal length, each within one domain.
 
     Parameters
     ----------
@@ -181,8 +182,9 @@ def composite_file(
     domains, length, grade, short, min_length, background, rule, allow_open, weld, backend, threads
         As for `composite`.
     output : path or None
-        CSV file of the composites: hole, from, to, length, x, y and z of the middle, domain, and
-        for each grade its mean and the length without a value; "-" is stdout.
+        CSV file of the composites, "-" for stdout, or None to write nothing. Columns: hole, from,
+        to, length, x, y and z of the middle, domain, and for each grade its mean and the length
+        without a value.
     collar, survey
         As for `Drillholes`.
     overwrite : bool

@@ -1,8 +1,8 @@
-"""Findings in tables of holes: their codes and words, and how they are told, passed and refused.
+"""Findings in tables of holes: their codes and texts, and how users accept or refuse them.
 
 A check compares a table with itself, with the other tables, or with a topography, and adds a
-`Finding`: a stable code, the holes concerned, where in the table, and the value. The checks stand
-beside what they check: collars, stations, intervals, and the ground above them.
+`Finding`: a stable code, the holes, the positions in the table, and the values. The checks are in
+the modules `collars`, `stations`, `intervals` and `ground`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SHOWN = 5
 
 
 class Kind(NamedTuple):
-    """A kind of finding: what it says of several, and how to mend it."""
+    """A kind of finding: its severity, its text for several cases, and the remedy."""
 
     severity: Severity
     what: str
     mend: str
 
 
-# Every finding by its code. A warning may put samples in the wrong place, or leaves them out; a
-# note is a fact that honest tables may have. `--strict` refuses warnings, `--accept` passes them.
+# All findings by code. A warning means that samples may have wrong positions, or are left out. A
+# note also occurs in correct tables. `--strict` makes warnings errors, `--accept` makes them notes.
 KINDS: dict[str, Kind] = {
     "collar-no-hole": Kind(
         "warning", "collars without a hole", "Fill in the id of the hole."
@@ -39,20 +39,20 @@ KINDS: dict[str, Kind] = {
     "collar-differs": Kind(
         "warning", "holes with two different collars", "Remove the wrong row."
     ),
-    "collar-twice": Kind("note", "collars that are there twice", "Remove one of the rows."),
+    "collar-twice": Kind("note", "collars that appear twice", "Remove one of the rows."),
     "collar-far": Kind(
         "warning",
         "collars far from their neighbours",
-        "Look for a lost or added digit, exchanged coordinates, or another grid.",
+        "Check for a lost or added digit, exchanged coordinates, or another grid.",
     ),
     "collar-zero": Kind(
         "warning",
-        "collars whose coordinate is 0, which stands for a missing value in many tables",
+        "collars whose coordinate is 0, which means missing in many tables",
         "Fill in the coordinate.",
     ),
     "collar-mark": Kind(
         "warning",
-        "collars whose coordinate is a mark of a missing value",
+        "collars whose coordinate is a missing-value mark",
         "Fill in the coordinate, or declare the mark with missing=.",
     ),
     "collar-off-topography": Kind(
@@ -63,13 +63,13 @@ KINDS: dict[str, Kind] = {
     "end-above-topography": Kind(
         "warning",
         "holes whose end is above the topography",
-        "Look at the sign of the dips, at exchanged columns, and at the collar.",
+        "Check the sign of the dips, the choice of columns, and the collar.",
     ),
     "survey-no-collar": Kind(
         "warning", "holes of the survey without a collar", "Add the collar, or correct the id."
     ),
     "station-none": Kind(
-        "warning", "holes without a station", "Add a survey, or take them as vertical."
+        "warning", "holes without a station", "Add a survey, or use vertical=True."
     ),
     "station-vertical": Kind(
         "note", "holes without a station, taken as vertical", "Nothing, for vertical holes."
@@ -106,13 +106,13 @@ KINDS: dict[str, Kind] = {
     ),
     "azimuth-mark": Kind(
         "warning",
-        "stations whose azimuth is a mark of a missing value",
+        "stations whose azimuth is a missing-value mark",
         "Fill in the azimuth, or declare the mark with missing=.",
     ),
     "azimuth-wrapped": Kind(
         "note",
-        "stations whose azimuth is outside 0 to 360, wrapped",
-        "Nothing, where azimuths are from -180 to 180.",
+        "stations whose azimuth is outside 0 to 360, converted",
+        "Nothing, if azimuths are from -180 to 180.",
     ),
     "dip-sign": Kind(
         "warning",
@@ -132,14 +132,14 @@ KINDS: dict[str, Kind] = {
     "station-order": Kind(
         "note", "holes whose stations were not in order", "Nothing: they were sorted."
     ),
-    "station-twice": Kind("note", "stations that are there twice", "Remove one of the rows."),
+    "station-twice": Kind("note", "stations that appear twice", "Remove one of the rows."),
     "station-single": Kind(
         "note", "holes with one station, which are straight", "Nothing, for straight holes."
     ),
     "station-late": Kind(
         "note",
         "holes whose first station is below the collar",
-        "Nothing, where its direction is that of the collar.",
+        "Nothing, if the collar has the same direction.",
     ),
     "station-deep": Kind(
         "note",
@@ -148,14 +148,14 @@ KINDS: dict[str, Kind] = {
     ),
     "survey-short": Kind(
         "note",
-        "holes that go on straight for longer than between any two of their stations",
-        "Nothing, where the hole is straight there.",
+        "holes whose unsurveyed end is longer than any leg between stations",
+        "Nothing, if the hole is straight there.",
     ),
     "interval-no-collar": Kind(
         "warning", "intervals of a hole without a collar", "Add the collar, or correct the id."
     ),
     "interval-left-out": Kind(
-        "warning", "intervals of a hole that is left out", "Mend the collar or survey."
+        "warning", "intervals of a hole that is left out", "Correct the collar or survey."
     ),
     "interval-no-depth": Kind(
         "warning", "intervals without FROM or TO", "Fill in the depth."
@@ -178,21 +178,22 @@ KINDS: dict[str, Kind] = {
         "Correct TO, or the depth of the hole.",
     ),
     "interval-overlap": Kind(
-        "note", "intervals that overlap the one before", "Correct FROM or TO."
+        "note", "intervals that overlap the interval before", "Correct FROM or TO."
     ),
-    "interval-gap": Kind("note", "gaps before an interval", "Nothing, where none was sampled."),
+    "interval-gap": Kind("note", "gaps before an interval", "Nothing, if the gap was not sampled."),
     "sample-unassigned": Kind(
         "warning",
         "samples without a domain: beyond a surface, or where an open wireframe gives no answer",
-        "Extend the surface, close the wireframe, or accept them.",
+        "Extend the surface, close the wireframe, or accept the finding.",
     ),
     "hole-no-interval": Kind("note", "holes without an interval", "Nothing, if not sampled."),
 }  # fmt: skip
 
-# Words that follow the number of what they are about.
+# Singular forms of the words in these texts.
 _OF_ONE = {
-    "are": "is", "begin": "begins", "bend": "bends", "go": "goes", "overlap": "overlaps",
-    "run": "runs", "seem": "seems", "their": "its", "themselves": "itself", "turn": "turns",
+    "appear": "appears", "are": "is", "begin": "begins", "bend": "bends", "go": "goes",
+    "overlap": "overlaps", "run": "runs", "seem": "seems", "their": "its", "themselves": "itself",
+    "turn": "turns",
 }  # fmt: skip
 
 
@@ -204,7 +205,7 @@ class Case(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        """Say it in a few words: a line by its number alone, a depth with its hole."""
+        """Return the position and the value: a line by its number, a depth with its hole."""
         lone = self.where.startswith(("line ", "row "))
         place = self.where if lone else f"{self.hole} {self.where}".strip()
         return f"{place}: {self.value}" if self.value else place
@@ -212,20 +213,20 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Something in a table of holes that is odd, with the holes and rows where it is.
+    """A problem or peculiarity in a table of holes, with the holes and rows that have it.
 
     Attributes
     ----------
     code : str
-        Its short and stable name, one of `KINDS`.
+        The short and stable name of the finding, one of `KINDS`.
     holes : tuple of str
-        The hole of each case, "" for a row without one.
+        The hole of each case, "" for a row without a hole.
     where : callable
-        Where a case stands in its table, by its number.
+        Returns the position of a case in its table, from the index of the case.
     value : callable
-        The value of a case, by its number.
+        Returns the value of a case, from the index of the case.
     accepted : bool
-        Whether the caller has passed it.
+        Whether the caller has accepted the finding.
     """
 
     code: str
@@ -241,39 +242,39 @@ class Finding:
 
     @property
     def what(self) -> str:
-        """What it says of several; the first word is what is counted."""
+        """The text for several cases; its first word is the noun that is counted."""
         return KINDS[self.code].what
 
     @property
     def mend(self) -> str:
-        """How to mend it."""
+        """The remedy."""
         return KINDS[self.code].mend
 
     @property
     def severity(self) -> Severity:
-        """A warning, or a note: what was accepted is a note."""
+        """Warning or note; an accepted finding is a note."""
         return "note" if self.accepted else KINDS[self.code].severity
 
     @property
     def bad(self) -> bool:
-        """Whether it is a warning, which ``strict`` refuses."""
+        """Whether the finding is a warning, which ``strict`` refuses."""
         return self.severity == "warning"
 
     @property
     def first(self) -> tuple[str, ...]:
-        """The first five cases, in words; each hole once where nothing else tells them apart."""
+        """The texts of the first five cases, without repetitions."""
         return tuple(islice(dict.fromkeys(str(case) for case in self._some()), SHOWN))
 
     def _some(self) -> Iterator[Case]:
         return islice(self.cases(), 1 << 12)
 
     def cases(self) -> Iterator[Case]:
-        """Yield every case."""
+        """Yield all cases."""
         for number, hole in enumerate(self.holes):
             yield Case(hole, self.where(number), self.value(number))
 
     def only(self, which: Sequence[int], *, accepted: bool) -> Finding:
-        """Return a finding of some of the cases."""
+        """Return the finding with only some of its cases."""
         return Finding(
             self.code,
             [self.holes[number] for number in which],
@@ -283,7 +284,7 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        """Say it in a line, with its code."""
+        """Return the finding as one line, with its code."""
         first = self.first
         more = ", .." if self.count > len(first) else ""
         noun, _, rest = self.what.partition(" ")
@@ -294,7 +295,7 @@ class Finding:
         return f"{self.count:,} {noun} {rest} ({', '.join(first)}{more}) [{self.code}{passed}]"
 
     def as_dict(self) -> dict[str, object]:
-        """Give plain values, ready for JSON."""
+        """Return the finding as plain values, ready for JSON."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -314,14 +315,14 @@ def note(
     where: Callable[[int], str] | Sequence[str] = (),
     value: Callable[[int], str] | Sequence[str] = (),
 ) -> None:
-    """Add a finding to a list where there is any case of it."""
+    """Add a finding to a list if it has any case."""
     each = list(holes)
     if each:
         found.append(Finding(code, each, _getter(where), _getter(value)))
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
-    """Return a function from the number of a case to its text."""
+    """Return a function from the index of a case to its text."""
     if callable(texts):
         return texts
     return (lambda number: texts[number]) if texts else (lambda _: "")
@@ -331,18 +332,18 @@ def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]
 
 
 def require_codes(accept: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
-    """Return codes and holes of FINDING or FINDING:HOLE.
+    """Split FINDING or FINDING:HOLE into a code, and a hole or None.
 
     Raises
     ------
     ValueError
-        For a code that there is not.
+        For an unknown code.
     """
     pairs = []
     for text in [accept] if isinstance(accept, str) else accept:
         code, colon, hole = text.partition(":")
         if code not in KINDS:
-            message = f"there is no finding {code!r} to accept; there are {', '.join(KINDS)}"
+            message = f"there is no finding {code!r} to accept; findings are {', '.join(KINDS)}"
             raise ValueError(message)
         pairs.append((code, hole if colon else None))
     return tuple(pairs)
@@ -353,9 +354,10 @@ def accepted(
     passed: Iterable[tuple[str, str | None]],
     names: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Return findings with the passed cases of warnings as notes of their own.
+    """Return findings in which accepted warnings are notes; others are unchanged.
 
-    With the `names` of all holes, warn of a hole to pass that is none of them.
+    If only some holes of a warning are accepted, it is split in two. With the `names` of all holes,
+    warn if an accepted hole does not exist.
     """
     found = list(found)
     by_code: dict[str, set[str | None]] = {}
@@ -387,21 +389,21 @@ def refuse_bad(found: Iterable[Finding], tables: str) -> None:
     if bad:
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
         message = (
-            f"{tables}: {'; '.join(map(str, bad[:3]))}{more}; mend them, do without strict=True, "
-            f"or pass what is right with accept={bad[0].code!r}"
+            f"{tables}: {'; '.join(map(str, bad[:3]))}{more}; correct them, leave out strict=True, "
+            f"or accept what is right with accept={bad[0].code!r}"
         )
         raise TableError(message)
 
 
 def sentences(found: Iterable[Finding]) -> list[str]:
-    """Return each warning among findings, with how to mend it."""
+    """Return the text and remedy of each warning among findings."""
     return [f"{each}. {each.mend}" for each in found if each.bad]
 
 
 def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
     """Return the lines below a summary: the sign of dips, and the notes among findings.
 
-    Warnings are told apart from them: see `sentences`.
+    Warnings are not included; see `sentences`.
     """
     lines = [f"dips: {dips}"] if dips else []
     return lines + [f"note: {each}" for each in found if not each.bad]
@@ -411,7 +413,7 @@ def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
 
 
 def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Propose, for ids without a collar, the id that differs by case, zeros or blanks alone."""
+    """Propose for each strange id the known id that differs only in case, zeros or blanks."""
     if not strange:
         return []
     alike: dict[str, list[str]] = {}
@@ -425,12 +427,12 @@ def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
 
 
 def _skeleton(name: str) -> str:
-    """Return an id without case, blanks, marks between words, leading zeros, and a final .0."""
+    """Return an id without case, blanks, punctuation, leading zeros, and a final .0."""
     plain = re.sub(r"[\s_\-.'\"]", "", re.sub(r"\.0+$", "", name.strip())).casefold()
     return re.sub(r"(?<!\d)0+(?=\d)", "", plain)
 
 
-# Numbers that stand for a missing one in many tables.
+# Numbers that mean a missing value in many tables.
 MARKS = frozenset(
     float(sign + text)
     for sign, texts in (

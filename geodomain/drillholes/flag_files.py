@@ -1,4 +1,4 @@
-"""Flag samples in files and in memory by the domains that they are in, and count them."""
+"""Flag samples with their domains, in files and in memory, and summarise the result."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ class FlaggedPart:
     Attributes
     ----------
     name : str
-        The domain, or background, unassigned, leaking, beyond.
+        The domain, or background, unassigned, leaking or beyond.
     label : str
-        What its samples are labelled with.
+        Label of the samples.
     samples : int
-        How many, after priority.
+        Number of samples, after priority.
     length : float
-        Of all of them, in the unit of the file.
+        Total length of the samples, in the unit of the file.
     """
 
     name: str
@@ -88,34 +88,34 @@ class FlaggedPart:
 
 @dataclass(frozen=True, repr=False)
 class FlagSummary:
-    """Report what a flagging found; `str` is a table to read, and a notebook shows one.
+    """Summary of a flagging; ``print`` it.
 
     Attributes
     ----------
     rows : int
-        Of the intervals as they came.
+        Number of intervals in the input.
     by : {"middle", "majority", "split"}
-        How they were labelled.
+        Method of flagging.
     parts : tuple of FlaggedPart
-        The domains in their order, then what none has.
+        Totals by domain, in order, then of background, unassigned, leaking and beyond.
     cut, slivers : int
-        Intervals that were split, and pieces that were too short to be split off.
+        Numbers of intervals that were split, and of pieces that were too short to be split off.
     unusable : int
-        Intervals without a place on a hole, which are unassigned.
+        Number of intervals without a position on a hole; they are unassigned.
     findings : tuple of Finding
-        Why, and what else there is to see in the tables of holes.
+        Findings about the tables of holes, also about unusable intervals.
     dips : str
         Which dips point down, and how that was decided.
     columns : tuple of str
-        The new columns.
+        Names of the new columns.
     output : str or None
-        The file that was written.
+        The output file.
     seconds : float
-        How long it took, reading and writing included.
+        Elapsed time, including reading and writing.
     backend, backend_reason : str
-        Where points were looked up, and why there.
+        Device that labelled points, and the reason for the choice.
     warnings : tuple of str
-        Everything that was warned of.
+        Texts of all warnings.
     """
 
     rows: int
@@ -134,30 +134,30 @@ class FlagSummary:
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Give plain values, ready for JSON."""
+        """Return the summary as plain values, ready for JSON."""
         values = asdict(replace(self, findings=()))
         return values | {"findings": [each.as_dict() for each in self.findings]}
 
     def __repr__(self) -> str:
-        """Say how many samples each domain has."""
+        """Return the number of samples of each domain."""
         found = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
         return f"<FlagSummary of {counted(self.rows, 'interval')}: {found}>"
 
     def __str__(self) -> str:
-        """Lay everything out as lines to read."""
+        """Return the summary as a text table."""
         return in_lines([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
-        """Give a table for a notebook."""
+        """Return the summary as a table for a notebook."""
         headings, *rows = self._rows()
         return html_table(self.output or "flagged", rows, headings=headings, notes=self._notes())
 
     def _shown(self) -> list[FlaggedPart]:
-        """Give the parts that have something to say."""
+        """Return all domains, and the other labels that have samples."""
         return [part for part in self.parts if part.samples or part.name == part.label]
 
     def _rows(self) -> list[list[str]]:
-        """Give the cells of the table, headings first."""
+        """Return the cells of the table, headings first."""
         rows = [["domain", "samples", "length"]]
         for part in self._shown():
             own = part.name == part.label
@@ -166,7 +166,7 @@ class FlagSummary:
         return rows
 
     def _notes(self) -> list[str]:
-        """Give the lines below the table."""
+        """Return the lines below the table."""
         notes = []
         if self.by == "split":
             notes.append(
@@ -190,12 +190,13 @@ def parts_of(
     Parameters
     ----------
     names : sequence of str
-        Of the domains.
+        Names of the domains.
     rest : sequence of str
         Labels of background, unassigned, leaking and beyond.
     codes : (n,) intp
+        Domain code of each sample.
     lengths : (n,) float64
-        Of samples, NaN where not known.
+        Length of each sample, NaN if unknown.
     """
     others = ("background", "unassigned", "leaking", "beyond")
     pairs = [*zip(names, names, strict=True), *zip(others, rest, strict=True)]
@@ -208,7 +209,7 @@ def parts_of(
     return tuple(parts)
 
 
-# --- Files of samples that come back with new columns: tables of text, byte for byte, and Parquet.
+# --- Writing sample files with new columns: text tables, byte for byte, and Parquet.
 
 AXES = ("x", "y", "z")
 Spelled = list[NDArray[np.object_]]
@@ -216,17 +217,18 @@ Spelled = list[NDArray[np.object_]]
 
 @dataclass(frozen=True, eq=False)
 class FlaggedRows:
-    """The rows that are written: each interval, or its pieces.
+    """The rows to write: each interval, or its pieces.
 
     Attributes
     ----------
     codes : (m,) intp
+        Domain code of each row.
     lengths : (m,) float64
-        NaN for an interval whose TO is not below FROM.
+        Length of each row; NaN for an interval whose TO is not greater than its FROM.
     middles : (m, 3) float64
-        NaN for an interval that cannot be used.
+        Middle point of each row; NaN for an unusable interval.
     cuts : Cuts or None
-        Which pieces they are, where intervals were split.
+        Interval and depths of each row, if intervals were split.
     """
 
     codes: NDArray[np.intp]
@@ -236,19 +238,19 @@ class FlaggedRows:
 
 
 class SampleFile(Protocol):
-    """A file of samples that has been read."""
+    """A file of samples in memory."""
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows as the file says them."""
+        """Return FROM and TO of some rows as exact decimals."""
 
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes | memoryview:
-        """Return the file with new columns, and a row for each piece."""
+        """Return the content of the output file: new columns, and one row per piece."""
 
 
 def sample_file(table: HoleTable) -> SampleFile:
-    """Return the file that a table was read from."""
+    """Return the sample file from which a table was read."""
     if table.rows is not None:
         return TextSamples(table.rows)
     if table.parquet is None:
@@ -261,7 +263,7 @@ def sample_file(table: HoleTable) -> SampleFile:
 
 
 def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | None) -> FlaggedRows:
-    """Return the rows that are written."""
+    """Return the rows to write."""
     if cuts is None:
         lengths = _lengths(rows.starts, rows.ends)
         return FlaggedRows(flags.codes, lengths, flags.middles, None)
@@ -275,19 +277,19 @@ def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | N
 
 
 def _lengths(begins: Floats, ends: Floats) -> Floats:
-    """Return the lengths of rows, unassigned ones too; NaN for one that has none."""
+    """Return the length of each row; NaN if TO is not greater than FROM."""
     with np.errstate(invalid="ignore"):
         return np.where(ends > begins, ends - begins, np.nan)
 
 
 @dataclass(frozen=True)
 class TextSamples:
-    """Samples in a table of text."""
+    """Samples in a text table."""
 
     text: TextRows
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows as the text says them."""
+        """Return FROM and TO of some rows, with the decimals of the text."""
         mark = self.text.layout.decimal.decode()
         found = []
         for role in ("from", "to"):
@@ -301,7 +303,7 @@ class TextSamples:
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes:
-        """Return the text with cells added to each row; every other byte stays."""
+        """Return the text with cells added to each row; all other bytes are kept."""
         source, layout = self.text, self.text.layout
         text = source if found.cuts is None else cut_rows(source, rows, found.cuts)
         columns, cells = [label], [found.codes.astype(np.int32)]
@@ -323,7 +325,7 @@ class ParquetSamples:
     file: ParquetTable
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows, the shortest decimals that are these numbers."""
+        """Return FROM and TO of some rows, as the shortest decimals that round to them."""
         found = []
         for depths in (rows.starts, rows.ends):
             values = np.empty(len(depths), object)
@@ -334,7 +336,7 @@ class ParquetSamples:
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
-        """Return the file with columns more; types, compression and metadata stay."""
+        """Return the file with added columns; types, compression and metadata are kept."""
         roles, cuts = rows.table.roles, found.cuts
         depths: dict[int, Mapping[int, float]] = {}
         if cuts is not None:
@@ -350,12 +352,12 @@ class ParquetSamples:
 
 
 def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
-    """Return coordinates as text, NaN as nothing."""
+    """Return coordinates as text with up to 6 decimals, NaN as an empty text."""
     rounded = np.round(values, 6).tolist()
     return tuple("" if v != v else repr(v).removesuffix(".0").replace(".", mark) for v in rounded)
 
 
-# --- Flag an interval table in a file by the domains that its samples are in.
+# --- Flag the samples in a file.
 
 
 class FlagKeywords(WriteKeywords, HoleKeywords, total=False):
@@ -378,7 +380,7 @@ def flag_file(
     overwrite: bool = False,
     **keywords: Unpack[FlagKeywords],
 ) -> FlagSummary:
-    r"""Flag the samples of drillholes in a file by the domains that they are in.
+    r"""Flag the samples of drillholes in a file with their domains.
 
     The output is the file byte for byte, with one more column. In Parquet, the other columns,
     types, compression and metadata are kept, but FROM and TO become float64 if intervals are
@@ -387,23 +389,24 @@ def flag_file(
     Parameters
     ----------
     intervals : path
-        A table of samples or logs, of text or Parquet: hole, FROM and TO; "-" is text on stdin.
+        A text table or Parquet file of samples or logs: hole, FROM and TO; "-" reads text from
+        stdin.
         If the collars have no depth, each hole ends at its largest TO in this table.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`; conditions are about columns of `intervals`.
     output : path or None
-        Where to write, in the format of `intervals`; "-" is stdout, None only flags and reports.
+        Output file, in the format of `intervals`; "-" is stdout, None writes nothing.
     collar, survey
         As for `Drillholes`.
     by : {"middle", "majority", "split"}
-        "middle" gives the domain at the middle of each interval, along the hole; "majority" the
-        domain with the greatest length in it, of equal lengths the first; "split" writes a row
-        for each part between walls.
+        "middle" gives the domain at the middle of each interval, along the hole. "majority" gives
+        the domain with the greatest length in the interval; of equal lengths, the first domain.
+        "split" writes a row for each part of the interval between walls.
     min_length : float
-        With "split": parts that are shorter are not split off, but counted; they are left with
-        their longer neighbour.
+        With "split": shortest length of a part. A shorter part is counted, and joined to its longer
+        neighbour.
     coordinates : bool
-        Add columns x, y, z of the middle of each row, to 6 decimals; in Parquet all digits.
+        Add columns x, y, z of the middle of each row, to 6 decimals; in Parquet with all digits.
     overwrite
         As for `label_file`.
     **settings
@@ -421,15 +424,15 @@ def flag_file(
     Warns
     -----
     GeodomainWarning
-        For what is in doubt about the tables of holes, and about wireframes.
+        For warnings among the findings about holes, and for wireframes.
 
     Notes
     -----
     A row that is split keeps the text of its other columns. Depths of cuts are rounded to 3
     decimals, or to the decimals of ``min_length`` if these are more. The first piece has the FROM
-    of the interval, the last one its TO, and neighbours share the depth of their cut, so their
-    lengths add up to the old length exactly. A hole may change its domain at each wall that it
-    crosses, and at the rims of surfaces.
+    of the interval, the last piece has the TO, and neighbours share the depth of their cut.
+    Therefore their lengths add up to the old length exactly. A hole may change its domain at each
+    wall that it crosses, and at the rims of surfaces.
 
     Examples
     --------
@@ -447,7 +450,7 @@ def flag_file(
     """
     began = time.perf_counter()
     if by not in BY:
-        message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
+        message = f"by is {by!r}; use {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
     asked = read_keywords(LabelSettings, keywords, FlagKeywords)
@@ -508,7 +511,7 @@ def flag_file(
 
 
 def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None:
-    """Raise TableError where no domain's box meets the holes', with a guess why."""
+    """Raise TableError if the box of the holes meets no box of a domain; guess the reason."""
     if holes.report.bounds is None or not rows.usable.any():
         return
     box = np.array(holes.report.bounds)
@@ -518,13 +521,13 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
     reason = next(filter(None, (explain_apart(one.bounds, box) for one in targets)), "")
     message = (
         f"no domain meets the drillholes, which are in {say_box(box)}; {targets[0].name} is in "
-        f"{say_box(targets[0].bounds)}: {reason or 'is it another datum or grid?'}; "
-        "allow_disjoint=True flags them anyway"
+        f"{say_box(targets[0].bounds)}: {reason or 'is it in another datum or grid?'}; "
+        "use allow_disjoint=True to flag the samples anyway"
     )
     raise TableError(message)
 
 
-# --- Flag the samples of a table in memory by the domains that they are in.
+# --- Flag the samples of a table in memory.
 
 
 class FrameKeywords(PointKeywords, SampleKeywords, total=False):
@@ -568,13 +571,13 @@ def flag(
     column: str = "domain",
     **settings: Unpack[FrameKeywords],
 ) -> LabelColumn | IntoDataFrame:
-    """Return the domain of each sample of a table, or the table with its samples split at walls.
+    """Return the domain of each sample of a table, or the table with samples split at walls.
 
     Parameters
     ----------
     frame : pandas or polars DataFrame, or pyarrow.Table
-        A sample to a row: its hole, FROM and TO, by the names that packages use, and the columns
-        that conditions name.
+        One sample per row: hole, FROM and TO, under their usual names, and the columns that
+        conditions name.
     holes : Drillholes
         The holes.
     domains : mapping, sequence of Domain and Stack, Domains, or path
@@ -590,8 +593,8 @@ def flag(
     Returns
     -------
     categorical of the table's library
-        As from `label_blocks`; intervals without a place on a hole are unassigned. With "split" a
-        table of the library: a row for each piece, the other columns as they were, and the
+        As from `label_blocks`; intervals without a position on a hole are unassigned. With "split",
+        a table of the same library: one row per piece, with the other columns unchanged and the
         categorical last.
 
     Raises
@@ -602,7 +605,7 @@ def flag(
     Warns
     -----
     GeodomainWarning
-        For what is in doubt about the holes and the samples, once for `holes`.
+        For each warning among the findings about holes and samples, once for `holes`.
 
     Examples
     --------
@@ -617,7 +620,7 @@ def flag(
     [[0.0, 6.0, 'WASTE'], [6.0, 7.0, 'WASTE'], [7.0, 8.0, 'ORE']]
     """
     if by not in BY:
-        message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
+        message = f"by is {by!r}; use {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
     ordered = as_domains(domains)

@@ -1,4 +1,4 @@
-"""Label intervals along holes by their middle or greatest part, or cut them at every wall."""
+"""Label intervals of holes by their middle or by majority, or cut them at every wall."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Parts:
     begins, ends : (p,) float64
         Depths; the first begins at FROM of the interval, and the last ends at its TO.
     codes : (p,) intp
-        Domain codes, as in `Verdict`.
+        Domain code of each part, as in `Verdict`.
     """
 
     rows: NDArray[np.intp]
@@ -66,7 +66,7 @@ class Flags:
 
 
 def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
-    """Label each interval by the point in its middle, along the hole."""
+    """Label each interval by its middle point, along the hole."""
     usable = np.flatnonzero(rows.usable)
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
@@ -104,7 +104,7 @@ def label_gaps(
     holes : (g,) intp
         Hole of each gap; only holes with an interval have gaps.
     parts : Parts
-        Parts of gaps, with the index of the gap as row. Gaps meet no condition on columns.
+        Parts of gaps; their row is the index of the gap. Gaps meet no condition on columns.
     """
     order = rows.order
     owners, starts, ends = rows.holes[order], rows.starts[order], rows.ends[order]
@@ -128,14 +128,16 @@ def label_gaps(
 def without_domain(
     rows: Intervals, pieces: NDArray[np.intp], codes: NDArray[np.intp], labeller: Labeller
 ) -> list[Finding]:
-    """Return a finding about samples that have a place, and no domain.
+    """Return a finding about samples with a position on a hole but without a domain.
 
     Parameters
     ----------
     rows : Intervals
+        The samples.
     pieces, codes : (m,) intp
         Interval and domain code of each piece.
     labeller : Labeller
+        The domains.
     """
     found: list[Finding] = []
     lost = (codes >= len(labeller.targets) + LOST) & rows.usable[pieces]
@@ -147,7 +149,7 @@ def without_domain(
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
-    """Return the domain with the greatest length in each interval; the first if equal."""
+    """Return the domain with the greatest length in each interval; of equal lengths the first."""
     width = len(labeller.targets) + 8
     keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
     lengths = np.bincount(where, weights=parts.ends - parts.begins)
@@ -164,7 +166,7 @@ def wall_depths(
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return the depths at which holes cross a wall of the domains, by hole, then by depth.
 
-    A hole may also change domain above or below the rim of a surface, so that a vertical curtain
+    A hole may also change domain above or below the rim of a surface. Therefore a vertical curtain
     through the rim counts as a wall. Unused holes have no walls.
 
     Raises
@@ -175,8 +177,8 @@ def wall_depths(
     for domain in labeller.domains:
         if domain.is_skin:
             message = (
-                f"{domain.name} has within or beyond, and intervals are not cut at a distance from "
-                "a wireframe: flag them by their middles, or leave the domain out"
+                f"{domain.name} has within or beyond, but intervals cannot be cut at a distance "
+                "from a wireframe: use by='middle', or leave the domain out"
             )
             raise DomainError(message)
     ends = np.zeros(len(holes))
@@ -238,7 +240,7 @@ def cut_at(
     Returns
     -------
     rows, begins, ends : (p,) intp, float64, float64
-        Interval and depths of each part. Neighbours share one number.
+        Interval and depths of each part. Neighbouring parts share one depth.
     """
     first = _place(wall_holes, wall_depths, holes, starts, side="right")
     last = _place(wall_holes, wall_depths, holes, ends, side="left")
@@ -298,7 +300,7 @@ def _judged(
     return codes
 
 
-# --- Cuts of intervals as decimals: lengths add up exactly, and slivers stay with a neighbour.
+# --- Cuts of intervals as decimals: lengths add up exactly, and slivers join a neighbour.
 
 _DECIMALS = 3
 
@@ -318,7 +320,7 @@ class Cuts:
     cut : int
         Number of intervals that were cut.
     slivers : int
-        Number of pieces that were too short, and stay with their longer neighbour.
+        Number of pieces that were too short, and were joined to their longer neighbour.
     """
 
     rows: NDArray[np.intp]
@@ -407,7 +409,7 @@ def make_cuts(
 def _without_slivers(
     bounds: list[Decimal], labels: list[int], least: Decimal
 ) -> tuple[list[Decimal], list[int], int]:
-    """Join neighbours with one label, then each sliver, shortest first, to its longer side."""
+    """Join neighbours with the same label, and slivers, shortest first, to a longer neighbour."""
     slivers = 0
     bounds, labels = _joined(bounds, labels)
     while len(labels) > 1:
@@ -425,7 +427,7 @@ def _without_slivers(
 
 
 def _joined(bounds: list[Decimal], labels: list[int]) -> tuple[list[Decimal], list[int]]:
-    """Join neighbours with one label."""
+    """Join neighbours with the same label."""
     changes = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1]]
     return (
         [bounds[0], *(bounds[place] for place in changes), bounds[-1]],
@@ -450,9 +452,9 @@ def spell(depth: Decimal, mark: str = ".") -> str:
 
 
 def cut_rows(source: TextRows, rows: Intervals, cuts: Cuts) -> TextRows:
-    """Return a text in which cut intervals have one row for each piece.
+    """Return the text with one row for each piece of a cut interval.
 
-    Each piece copies the row of its interval except FROM and TO; all other bytes stay.
+    Each piece copies the row of its interval except FROM and TO; all other bytes are kept.
     """
     body, layout = source.body, source.layout
     mark = layout.decimal.decode()

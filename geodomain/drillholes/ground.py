@@ -1,4 +1,4 @@
-"""Holes against the ground and the solids: collars off it, ends above it, odd dips."""
+"""Compare holes with topography and solids: misplaced collars, ends above ground, odd dips."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from geodomain.query.segments import SegmentIntersector
 
 
 class Ground(NamedTuple):
-    """A topography: its name, and its tiles."""
+    """A topography: name and meshes."""
 
     name: str
     tiles: Sequence[Mesh]
 
     def heights(self, points: Floats) -> Floats:
-        """Return the elevation at points, nearest to each; NaN outside its footprint."""
+        """Return the elevation of the ground nearest to each point; NaN outside its footprint."""
         found = np.full(len(points), np.nan)
         if not len(points):
             return found
@@ -41,13 +41,13 @@ class Ground(NamedTuple):
 
 
 def ground_of(topography: MeshesLike | None) -> Ground | None:
-    """Return a topography by the name of its first tile."""
+    """Return a topography, named after its first mesh; None without meshes."""
     tiles = () if topography is None else as_meshes(topography)
     return Ground(tiles[0].name, tiles) if tiles else None
 
 
 def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | None:
-    """Return the surface that is the topography: the first at which most of the collars are."""
+    """Return the first surface on which most collars lie, the likely topography, or None."""
     reach = 0.05 * float(np.median(holes.ends)) if len(holes) > 2 else 0.0
     for ground in surfaces:
         away = np.abs(holes.collars[:, 2] - ground.heights(holes.collars))
@@ -59,10 +59,10 @@ def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | N
 def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> None:
     """Compare collars, and the ends of holes, with a topography.
 
-    What counts as away is 10 times the median deviation of the collars from it, and a twentieth
-    of the usual length of a hole at least. Dips are suspected to be measured from the vertical if
-    at least half of the holes end above the topography or beside it, and at most a fifth of these
-    would if they were.
+    A collar is off the topography if their distance exceeds 10 times the median deviation of all
+    collars, and a twentieth of the median hole length. Dips are suspected to be measured from the
+    vertical if at least half of the holes end above the topography or outside its footprint, and
+    after converting the dips at most a fifth of these holes would.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -98,11 +98,11 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
 
 
 def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
-    """Suspect dips that were measured from the vertical, by the boxes that holes never enter.
+    """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
-    Holes are drilled into what was modelled; a solid in which most of them begin says nothing. If
-    half of them or more stay out of the box of every other solid, and four in five of these would
-    enter one with the other angle, it is suspected.
+    Holes are usually drilled into the modelled solids. Solids in which most holes begin are
+    ignored. Dips are suspect if at least half of the holes enter no box of another solid, and four
+    fifths of these would enter one if their dips were measured from the vertical.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
         return
@@ -123,7 +123,7 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
 
 
 def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
-    """Tell the holes that enter a box (n, 2, 3), looked at from one 64th of a hole to the next."""
+    """Return the mask of holes that enter a box, (n, 2, 3), tested at 65 points of each hole."""
     steps = np.linspace(0.0, 1.0, 65)
     rows = np.repeat(np.arange(len(ends)), len(steps))
     depths = np.outer(ends, steps).ravel()
@@ -136,7 +136,7 @@ def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
 
 
 def _from_vertical(holes: HolePaths) -> Curves:
-    """Return holes as they would be if their dips were measured from the vertical."""
+    """Return the curves of holes after converting dips that are measured from the vertical."""
     curves = holes.curves
     level = np.hypot(curves.tangents[:, 0], curves.tangents[:, 1])
     aim = curves.tangents[:, :2] / np.where(level > 0, level, 1.0)[:, None]
@@ -146,7 +146,7 @@ def _from_vertical(holes: HolePaths) -> Curves:
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:
-    """Tell the points outside the footprint's box by more than a tenth of it."""
+    """Return the mask of points outside the footprint's box by more than a tenth of its size."""
     low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
     high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
     slack = 0.1 * (high - low)

@@ -12,7 +12,7 @@ from geodomain.compute.data import Bools, Floats
 from geodomain.drillholes.findings import Finding, id_proposals, note
 from geodomain.drillholes.tables import HoleTable
 
-# Samples that run past the end of a hole end within a part of its length; a slip goes further.
+# A TO beyond this multiple of the hole's depth is more than a sample past the end of the hole.
 _FAR = 1.5
 
 
@@ -23,12 +23,13 @@ class Intervals:
     Attributes
     ----------
     table : HoleTable
+        The interval table.
     holes : (n,) intp
         Index of the hole of each row, -1 if the hole is unknown.
     starts, ends : (n,) float64
         FROM and TO, NaN where missing.
     usable : (n,) bool
-        Rows of a known hole with 0 <= FROM < TO and FROM above its end.
+        Rows of a known hole with 0 <= FROM < TO and FROM less than the depth of the hole.
     findings : list of Finding
         Faults of the other rows, and other findings.
     """

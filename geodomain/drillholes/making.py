@@ -1,4 +1,4 @@
-"""Make holes of their tables: curves, ends, and the report on what was understood."""
+"""Make holes from their tables: curves, ends, and the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from geodomain.html import html_table
 
 
 class TableFacts(TypedDict):
-    """What is known of a table: its name, its rows, and its columns by role."""
+    """Facts about a table: name, number of rows, and column names by role."""
 
     name: str
     rows: int
@@ -37,38 +37,38 @@ class TableFacts(TypedDict):
 
 @dataclass(frozen=True, repr=False)
 class HoleReport:
-    """What was understood of collar, survey and interval tables; `str` lays it out to be read.
+    """Report on collar, survey and interval tables; ``print`` it.
 
     Attributes
     ----------
     tables : dict of str to dict
-        Of each table its name, its number of rows, and its columns by role.
+        For each table: name, number of rows, and column names by role.
     holes : int
-        How many can be used.
+        Number of usable holes.
     left_out : dict of str to str
-        The others, and why.
+        Ids of the other holes, and the reason.
     stations : int
-        How many are used, those that were added at collars included.
+        Number of stations, including those that were added at collars.
     method : str
-        What is between stations.
+        Shape of the curve between stations.
     down : str
-        "positive" or "negative": the dips that point down.
+        "positive" or "negative": the sign of dips that point down.
     down_reason : str
-        Who says so.
+        How the sign was decided.
     length : float
-        Of all the holes, in the unit of the file.
+        Total length of the holes, in the unit of the file.
     bounds : list or None
-        The box of the collars and the ends of holes, lowest corner first.
+        Bounding box of collars and ends of holes, lowest corner first.
     ends : dict of str to int
-        How many holes have their end from the collar table, from the intervals, from the survey.
+        Number of holes whose end comes from the collar table, the largest TO, or the last station.
     largest_bend : float
-        Between two stations, in degrees.
+        Largest angle between two stations of a hole, in degrees.
     upward : tuple of str
         Holes with a station that points up.
     level : tuple of str
-        Other holes with a station that is level.
+        Other holes with a level station.
     findings : tuple of Finding
-        All else, by table.
+        Findings, table by table.
     """
 
     tables: dict[str, TableFacts]
@@ -87,34 +87,34 @@ class HoleReport:
     findings: tuple[Finding, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Give plain values, ready for JSON."""
+        """Return the report as plain values, ready for JSON."""
         values = asdict(replace(self, findings=()))
         return values | {"findings": [each.as_dict() for each in self.findings]}
 
     @property
     def dips(self) -> str:
         """Which dips point down, and how that was decided."""
-        return f"{self.down} ones point down ({self.down_reason})"
+        return f"{self.down} dips point down ({self.down_reason})"
 
     def __str__(self) -> str:
-        """Lay everything out as lines to read."""
+        """Return the report as lines of text."""
         rows = self._rows()
         width = max(len(name) for name, _ in rows)
         return in_lines(f"{name:<{width}}  {value}" for name, value in rows)
 
     def __repr__(self) -> str:
-        """Say how many holes there are, and how much was found."""
+        """Return the numbers of holes and findings."""
         return (
             f"<HoleReport of {counted(self.holes, 'hole')}: "
             f"{counted(len(self.findings), 'finding')}>"
         )
 
     def _repr_html_(self) -> str:
-        """Give a table for a notebook."""
+        """Return the report as a table for a notebook."""
         return html_table(counted(self.holes, "drillhole"), self._rows()[1:])
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Say each thing: what it is, and its value."""
+        """Return the report as pairs of heading and value."""
         rows = [("holes", f"{self.holes:,}, {self.length:,.1f} long in all")]
         for role, table in self.tables.items():
             columns = ", ".join(f"{name} {role}" for role, name in table["columns"].items())
@@ -140,11 +140,11 @@ class HoleReport:
         return rows
 
 
-# --- From collar, survey and interval tables to holes: curves, ends, and the report.
+# --- Make holes from collar, survey and interval tables.
 
 
 class HoleParts(TypedDict):
-    """The attributes of `Drillholes` that are made of tables."""
+    """The attributes of `Drillholes` that are computed from tables."""
 
     names: tuple[str, ...]
     collars: Floats
@@ -166,7 +166,7 @@ def make_holes(
     Raises
     ------
     TableError
-        Where a table cannot be read, and where no hole can be used.
+        If a table cannot be read, or no hole can be used.
     """
     tables: dict[str, HoleTable] = {"collar": read_table(collar, "collar", reading)}
     if survey is not None:
@@ -186,7 +186,7 @@ def make_holes(
     if not len(stations.holes):
         why = f" ({next(iter(left_out.values()))})" if left_out else ""
         said = "".join(f"; {each}" for each in found if each.bad)
-        message = f"{tables['collar'].name} and its survey give no hole that can be used{why}"
+        message = f"{tables['collar'].name} and its survey contain no usable hole{why}"
         raise TableError(message + said)
     names = tuple(collars.names[hole] for hole in stations.holes)
     points = collars.points[stations.holes]
@@ -226,7 +226,7 @@ def make_holes(
 def _survey_rows(
     tables: Mapping[str, HoleTable], collars: Collars, wanted: DipDown
 ) -> tuple[SurveyRows, int, str, list[Finding]]:
-    """Join the stations of the survey with those of collars, all dips positive down."""
+    """Join the stations of the survey and of collars, with all dips positive down."""
     found: list[Finding] = []
     known = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
     own = sign_of_down(collars.dips[known], wanted)
@@ -262,17 +262,17 @@ def _survey_rows(
 def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
     """Describe how the dip sign was chosen."""
     if wanted != "auto":
-        return "as it was given"
+        return "set by the user"
     up, down = int((dips > 0).sum()), int((dips < 0).sum())
     if not up and not down:
-        return f"all of {table} are 0"
-    return f"{up:,} of {table} are positive, {down:,} not"
+        return f"all dips of {table} are 0"
+    return f"in {table} {up:,} dips are positive, {down:,} negative"
 
 
 def _ends(
     given: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
 ) -> tuple[Floats, dict[str, int]]:
-    """Return where holes end, and how many have it from where."""
+    """Return the depth of the end of each hole, and the number of holes by source."""
     deepest = np.full(len(given), -np.inf)
     for table in logs:
         codes, ids = table.ids
@@ -290,9 +290,9 @@ def _ends(
 
 
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
-    """Name the holes with a station below their end, and those with far too few above it.
+    """Return findings: holes with a station below their end, and holes surveyed too short.
 
-    The last leg is often surveyed in part alone: it may be as long as the longest one above it.
+    The end of a hole is often not surveyed. It may be as long as the longest leg between stations.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
@@ -309,25 +309,25 @@ def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Find
 
 
 def _refuse_exchanged(survey: HoleTable, dips: Floats) -> None:
-    """Raise TableError for a survey whose azimuths are in the column of dips."""
+    """Raise TableError for a survey whose columns of azimuths and dips are exchanged."""
     azimuth, dip = (survey.names[survey.roles[role]] for role in ("azimuth", "dip"))
     largest = dips[np.nanargmax(np.abs(dips))]
     message = (
-        f"{survey.name}: azimuth and dip seem to be exchanged: {dip} reaches {largest:g}, and "
-        f"{azimuth} stays within -90 to 90; name them with "
+        f"{survey.name}: azimuth and dip seem to be exchanged: {dip} reaches {largest:g}, but "
+        f"{azimuth} stays within -90 to 90; name the columns with "
         f"columns={{'survey.azimuth': {dip!r}, 'survey.dip': {azimuth!r}}}"
     )
     raise TableError(message)
 
 
 def _described(table: HoleTable) -> TableFacts:
-    """Give what a report says of a table."""
+    """Return the facts about a table for the report."""
     columns = {role: table.names[place] for role, place in table.roles.items()}
     return {"name": table.name, "rows": len(table), "columns": columns}
 
 
 def _bounds(collars: Floats, curves: Curves, ends: Floats) -> list[list[float]]:
-    """Return the box of collars and ends of holes."""
+    """Return the bounding box of collars and ends of holes."""
     holes = np.arange(len(ends))
     points = np.concatenate([collars, curves.at(curves.find(holes, ends), ends)])
     return [points.min(axis=0).tolist(), points.max(axis=0).tolist()]
@@ -343,7 +343,7 @@ def _largest_bend(stations: Stations) -> float:
 
 
 def _rising(stations: Stations, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the holes with a station that points up, and the others with one that is level."""
+    """Return the holes with a station that points up, and others with a level station."""
     slopes = stations.tangents[:, 2]
     owners = [
         np.unique(np.searchsorted(stations.offsets, np.flatnonzero(rows), side="right") - 1)

@@ -1,7 +1,7 @@
-"""What a user can say about drillholes: keywords of functions and options of commands.
+"""Settings for drillholes: keywords of functions and options of commands.
 
-A new setting is a field of `HoleSettings`, and its type in `HoleKeywords`. How the text of the
-tables is read is said by `geodomain.tables.settings.TableSettings`.
+To add a setting, add a field to `HoleSettings`, and its type to `HoleKeywords`. Settings for
+reading text tables are in `geodomain.tables.settings.TableSettings`.
 """
 
 from __future__ import annotations
@@ -24,56 +24,57 @@ DipDown = Literal["auto", "positive", "negative"]
 
 @dataclass(frozen=True, kw_only=True)
 class HoleSettings:
-    """How holes are made of their tables, and what is checked.
+    """Settings for making holes from their tables, and for the checks of the tables.
 
     Raises
     ------
     ValueError
-        For values that do not exist.
+        For an invalid value.
     """
 
     method: Method = setting(
         "minimum curvature",
         one_of(get_args(Method)),
-        "The curve between two stations.",
+        "Shape of the curve between two stations.",
         hashed=True,
         option="desurvey",
-        note="An arc that has both directions, one half along each, or all along the upper one. "
-        "Above the first station and below the last a hole is straight.",
+        note="In order: an arc with the directions of both stations; half the length straight "
+        "along each direction; straight along the direction of the upper station. Above the first "
+        "station and below the last station a hole is straight.",
     )
     down: DipDown = setting(
         "auto",
         one_of(get_args(DipDown)),
-        "Which dips point down; auto decides once for the file, by the sign of their sum.",
+        "Sign of dips that point down; auto decides for the whole file, by the sign of their sum.",
         hashed=True,
         option="dip-down",
-        note="The stations of a hole count together as the square root of their number.",
+        note="The stations of a hole together weigh as much as the square root of their number.",
     )
     vertical: bool = setting(
         False,
         FLAG,
-        "Take holes without a station as vertical.  [default: leave them out]",
+        "Treat holes without a station as vertical.  [default: leave them out]",
         hashed=True,
     )
     strict: bool = setting(
         False,
         FLAG,
-        "Make every warning about the tables of holes an error.",
+        "Treat every warning about the tables of holes as an error.",
         hashed=False,
-        note="It raises TableError.",
+        note="The error is a TableError.",
     )
     accept: str | Sequence[str] = setting(
         (),
         read_by("geodomain.drillholes.findings.require_codes", list),
-        "Accept a finding, named by its printed code, so that it becomes a note; may be repeated.",
+        "Code of a finding to accept, as printed; it becomes a note. May be repeated.",
         hashed=False,
         metavar="FINDING[:HOLE]",
     )
     topography: MeshesLike | None = setting(
         None,
         TEXT,
-        "Compare collars and ends of holes with this surface.  [default: the surface in the "
-        "domains that most collars lie on]",
+        "Surface to compare with collars and ends of holes.  [default: the surface of the "
+        "domains on which most collars lie]",
         hashed=False,
         metavar="FILE",
     )
@@ -87,8 +88,8 @@ class HoleSettings:
     columns: Mapping[str, str] | None = setting(
         None,
         read_by("geodomain.drillholes.settings.read_role", dict),
-        "Name a column by what it holds: hole, x, y, z, end, at, azimuth, dip, from or to; "
-        "survey.hole is for one table.",
+        "Name of the column of a role: hole, x, y, z, end, at, azimuth, dip, from or to. With "
+        "survey.hole the role is for the survey table only.",
         hashed=True,
         option="hole-column",
         metavar="ROLE=COLUMN",
@@ -96,7 +97,7 @@ class HoleSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse values that do not exist."""
+        """Refuse invalid values."""
         try:
             require_values(self)
         except DomainError as error:
@@ -105,12 +106,12 @@ class HoleSettings:
 
     @property
     def largest_bend(self) -> tuple[float, float]:
-        """The largest bend that is not a finding: degrees, and the span that they are within."""
+        """The largest bend without a finding: an angle in degrees, and a length of hole."""
         return read_bend(self.bend)
 
 
 def read_bend(bend: str | Sequence[float]) -> tuple[float, float]:
-    """Read an angle in degrees and a span, as two numbers or as text.
+    """Read a bend: an angle in degrees and a length of hole, as two numbers or as text.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class HoleKeywords(TextKeywords, total=False):
 
 
 class SampleKeywords(NumberKeywords, total=False):
-    """Keywords of every function that takes samples along holes that have been made."""
+    """Keywords of functions that take samples and existing `Drillholes`; all are optional."""
 
     strict: bool
     accept: str | Sequence[str]

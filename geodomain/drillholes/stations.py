@@ -1,4 +1,4 @@
-"""Stations: the rows of a survey by hole and depth, complete, and checks of their angles."""
+"""Sort and complete the stations of a survey, and check their angles and bends."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.drillholes.curves import bends_between, directions
 from geodomain.drillholes.findings import MARKS, Finding, note
 
-# A bend of nearly half a circle has no plane: its arc could go anywhere.
+# The plane of the arc is undefined for a bend of nearly 180 degrees.
 _MOST_BEND = np.deg2rad(179.0)
-# A right angle in radians, rounded up; the least dip of a steep hole, and how many are enough.
+# In radians: a right angle, rounded up, and the least dip of a steep hole; fewest such holes.
 _QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
 
 
@@ -26,9 +26,9 @@ class SurveyRows:
     Attributes
     ----------
     holes : (m,) intp
-        The hole of each row, or -1 for one that has no collar.
+        The hole of each row, or -1 if the hole has no collar.
     depths, azimuths, dips : (m,) float64
-        As the file has them, but for the sign of the dips.
+        The numbers in the file, apart from the sign of the dips.
     """
 
     holes: NDArray[np.intp]
@@ -38,7 +38,7 @@ class SurveyRows:
 
     @property
     def complete(self) -> NDArray[np.bool_]:
-        """Whether each row has its numbers; a vertical one needs no azimuth."""
+        """The mask of rows with all numbers; a vertical station needs no azimuth."""
         aimed = np.isfinite(self.azimuths) | (np.abs(self.dips) == 90.0)
         full: NDArray[np.bool_] = aimed & np.isfinite(self.depths) & np.isfinite(self.dips)
         return full
@@ -46,21 +46,24 @@ class SurveyRows:
 
 @dataclass(eq=False)
 class Stations:
-    """The stations of all the holes that have any, hole by hole, each from depth 0 down.
+    """The stations of all holes, hole by hole, from depth 0 down.
 
     Attributes
     ----------
     holes : (h,) intp
-        Which of the collars have stations.
+        Indices of the collars that have stations.
     offsets : (h + 1,) int64
         Hole holes[i] has the stations offsets[i] to offsets[i + 1].
     depths : (m,) float64
+        Depth of each station.
     tangents : (m, 3) float64
+        Direction of each station, as a unit vector.
     last : (h,) float64
-        The depth of the last station that the survey has.
+        The depth of the last station of each hole.
     findings : list of Finding
+        Findings about the survey.
     left_out : dict of int to str
-        Collars that are not used, and why.
+        Indices of collars that are not used, and the reason.
     """
 
     holes: NDArray[np.intp]
@@ -84,13 +87,13 @@ def make_stations(
     Parameters
     ----------
     rows : SurveyRows
-        In any order.
+        The rows, in any order.
     names : list of str
-        Of the collars.
+        Ids of the collars.
     vertical : bool
-        Whether a hole without a station goes straight down; it is left out otherwise.
+        Whether a hole without a station is vertical; otherwise it is left out.
     bend : (float, float)
-        The largest bend that is no finding, in degrees, and the span that it is within.
+        The largest bend without a finding: an angle in degrees, and a length of hole.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def _gathered(
     left_out: dict[int, str],
     bend: tuple[float, float],
 ) -> Stations:
-    """Return the stations of holes that can be used, as vectors."""
+    """Return the stations of usable holes, with directions as unit vectors."""
     tangents = directions(rows.azimuths, rows.dips)
     begins = _begins(rows.holes)
     inner = np.ones(len(rows.holes), np.bool_)
@@ -160,7 +163,7 @@ def _gathered(
 def _usable(
     rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
 ) -> SurveyRows:
-    """Leave out incomplete rows, and holes with a dip that cannot be."""
+    """Leave out incomplete rows, and holes with impossible dips."""
     known = rows.holes >= 0
     exchanged = check_angles(found, names, rows.holes, rows.depths, rows.azimuths, rows.dips)
     steep = known & (np.abs(rows.dips) > 90.0)
@@ -178,7 +181,7 @@ def _usable(
 
 
 def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyRows:
-    """Sort by hole and depth; tell the holes whose rows were not in order."""
+    """Sort rows by hole and depth; add a finding for holes that were not in order."""
     order = np.argsort(rows.holes, kind="stable")
     holes, depths = rows.holes[order], rows.depths[order]
     back = np.flatnonzero((holes[1:] == holes[:-1]) & (depths[1:] < depths[:-1]))
@@ -191,14 +194,14 @@ def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyR
 def _single(
     rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
 ) -> SurveyRows:
-    """Drop stations that are there twice; leave out holes with two directions at one depth."""
+    """Drop repeated stations; leave out holes with two directions at the same depth."""
     again = (rows.holes[1:] == rows.holes[:-1]) & (rows.depths[1:] == rows.depths[:-1])
     turned = np.abs(rows.azimuths[1:] - rows.azimuths[:-1]) % 360.0
     same = (rows.dips[1:] == rows.dips[:-1]) & ((turned == 0) | (np.abs(rows.dips[1:]) == 90.0))
     twice, other = np.flatnonzero(again & same) + 1, np.flatnonzero(again & ~same) + 1
     _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice])
     _note(found, "station-differs", names, np.unique(rows.holes[other]))
-    left_out |= dict.fromkeys(rows.holes[other].tolist(), "it has two directions at one depth")
+    left_out |= dict.fromkeys(rows.holes[other].tolist(), "it has two directions at the same depth")
     kept = np.ones(len(rows.holes), np.bool_)
     kept[twice] = kept[other] = False
     return _take(rows, np.flatnonzero(kept))
@@ -207,7 +210,7 @@ def _single(
 def _with_first(
     rows: SurveyRows, holes: NDArray[np.intp], azimuths: Floats, dips: Floats
 ) -> SurveyRows:
-    """Put a station at depth 0 before those of some holes."""
+    """Add a station at depth 0 before the other stations of some holes."""
     if not len(holes):
         return rows
     owners = np.concatenate([holes, rows.holes])
@@ -223,12 +226,12 @@ def _with_first(
 
 
 def _take(rows: SurveyRows, order: NDArray[np.intp]) -> SurveyRows:
-    """Return some rows in some order."""
+    """Return the rows at some indices, in this order."""
     return SurveyRows(rows.holes[order], rows.depths[order], rows.azimuths[order], rows.dips[order])
 
 
 def _begins(holes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first row of each hole, of rows that are sorted by hole."""
+    """Return the index of the first row of each hole; rows are sorted by hole."""
     return np.flatnonzero(np.diff(holes, prepend=-1) != 0)
 
 
@@ -239,7 +242,7 @@ def _note(
     holes: Iterable[int],
     depths: Floats | None = None,
 ) -> None:
-    """Add a finding about holes, or about stations at depths of them."""
+    """Add a finding about holes, or, with depths, about stations of holes."""
     where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
     note(found, code, [names[hole] for hole in holes], where)
 
@@ -247,7 +250,7 @@ def _note(
 def _note_rows(
     found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
 ) -> None:
-    """Add a finding about stations, with the numbers that they lack."""
+    """Add a finding about stations, naming the missing numbers of each."""
     places = np.flatnonzero(which)
 
     def lack(number: int) -> str:
@@ -274,18 +277,18 @@ def check_angles(
     azimuths: Floats,
     dips: Floats,
 ) -> Bools:
-    """Look for azimuths and dips that are marks, radians, exchanged, or beyond what there is.
+    """Find azimuths and dips that are missing-value marks, radians, exchanged or out of range.
 
     Parameters
     ----------
     found : list of Finding
-        Gets the findings.
+        List to which findings are added.
     names : sequence of str
-        Of the holes.
+        Ids of the holes.
     holes : (m,) intp
-        The hole of each station, -1 for one without a collar.
+        Index of the hole of each station, -1 if the hole has no collar.
     depths, azimuths, dips : (m,) float64
-        Degrees; dips positive down.
+        Depth and direction of each station, in degrees; dips positive down.
 
     Returns
     -------
@@ -305,7 +308,7 @@ def check_angles(
         exchanged &= azimuths != 0
         marks = aimed & np.isin(azimuths, list(MARKS))
         negative = aimed & (azimuths < 0) & ~marks
-        if negative.any():  # from -180 to 180: -99 is an azimuth
+        if negative.any():  # azimuths are from -180 to 180, so -99 is an azimuth
             marks &= azimuths < -360
         beyond = aimed & ~marks & ~exchanged & (np.abs(azimuths) > 360)
         wrapped = aimed & ~marks & ~exchanged & (azimuths < 0) & (azimuths >= -360)
@@ -333,15 +336,16 @@ def check_angles(
 
 
 def _depth_of(depths: Floats, rows: NDArray[np.intp]) -> Callable[[int], str]:
-    """Return a function that says at what depth a station is."""
+    """Return a function that formats the depth of a station."""
     return lambda number: "" if np.isnan(depths[rows[number]]) else f"at {depths[rows[number]]:g}"
 
 
 def _are_radians(azimuths: Floats, dips: Floats) -> bool:
-    """Tell whether angles can be radians, and degrees would be odd.
+    """Return whether angles seem to be radians.
 
-    Azimuths within 0 to 2 pi are honest where holes go north. So they must spread by more than
-    pi without being whole, or the dips must be within a quarter turn as well.
+    Azimuths from 0 to 2 pi may be degrees if holes go north. Therefore azimuths must also be whole
+    degrees once converted, or spread by more than pi without being whole numbers, or the dips must
+    be from -pi/2 to pi/2 and not all whole numbers.
     """
     if len(azimuths) < 2 or (azimuths < 0).any() or (azimuths > 6.2832).any():
         return False
@@ -355,10 +359,10 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
 
 
 def _dips_are_radians(dips: Floats, holes: int) -> bool:
-    """Tell whether dips can be radians, and would be odd as degrees.
+    """Return whether dips seem to be radians.
 
-    Level holes have honest dips of 1 or -0.5. So dips must be plain ones in degrees, or belong to
-    several holes that are all steep.
+    Level holes may have dips of 1 or -0.5 degrees. Therefore dips must be whole degrees once
+    converted, or there must be several holes, all steep once converted.
     """
     if holes < 2 or (np.abs(dips) > _QUARTER).any() or (dips * 10 % 1 == 0).all():
         return False
@@ -369,10 +373,10 @@ def _dips_are_radians(dips: Floats, holes: int) -> bool:
 
 
 def _whole_degrees(azimuths: Floats) -> bool:
-    """Tell whether different angles, taken for radians, are plain ones in degrees.
+    """Return whether distinct angles in radians are whole degrees once converted.
 
-    Plain are whole degrees, within what the decimals of the radians leave open. Two and three
-    decimals are too coarse for that: of these only multiples of 5 degrees are plain.
+    The tolerance is the rounding of the radians. Two or three decimals are too coarse for whole
+    degrees, so angles with so few decimals must be multiples of 5 degrees.
     """
     decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
     if decimals < 2:
@@ -384,7 +388,7 @@ def _whole_degrees(azimuths: Floats) -> bool:
 
 
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
-    """Tell whether two whole columns are exchanged: dips turn about, azimuths never pass 90."""
+    """Return whether the columns seem exchanged: dips exceed 90 degrees, azimuths never do."""
     both = np.isfinite(azimuths) & np.isfinite(dips)
     azimuths, dips = azimuths[both], dips[both]
     beyond = np.abs(dips) > 90
@@ -406,25 +410,28 @@ def check_bends(
     tangents: Floats,
     bend: tuple[float, float],
 ) -> None:
-    """Look for holes that turn by more than an angle within a span.
+    """Find holes that turn by more than an angle within a span.
 
-    Compared are the directions of any two stations that are no more than the span apart, the
-    angle between them as it is: extrapolated to the span, honest surveys turn by 40 degrees in 6
-    units. A leg longer than the span may turn by the angle in each span that it begins.
+    The directions of any two stations at most one span apart are compared. The angle between them
+    is not extrapolated to the span, because correct surveys may turn by 40 degrees in 6 units. A
+    leg longer than the span may turn by the angle in each span that it begins.
 
     Parameters
     ----------
     found : list of Finding
         Gets the finding.
     names : sequence of str
+        Ids of the collars.
     holes : (h,) intp
-        Places of the holes with stations among the names.
+        Indices, in `names`, of the holes with stations.
     offsets : (h + 1,) int64
         Hole holes[i] has the stations offsets[i] to offsets[i + 1].
     depths : (m,) float64
+        Depth of each station.
     tangents : (m, 3) float64
+        Direction of each station, as a unit vector.
     bend : (angle, span)
-        In degrees, and in the unit of the file.
+        Degrees, and a length in the unit of the file.
     """
     angle, span = bend
     owners = np.repeat(np.arange(len(holes)), np.diff(offsets))
@@ -448,7 +455,7 @@ def check_bends(
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
-    """Yield how many stations apart two within the span can be, 64 at most."""
+    """Yield the numbers of stations, up to 64, by which two stations within a span can differ."""
     for lag in range(1, min(65, len(depths))):
         near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
         if lag > 1 and not near.any():
@@ -457,9 +464,9 @@ def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
 
 
 def check_signs(found: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
-    """Name the holes that go up where all but very few go down.
+    """Add a finding for holes that go up if nearly all others go down.
 
-    Underground holes go up in fans: more than one in fifty is no slip of a sign.
+    More than one hole in fifty is not a sign error, because underground holes go up in fans.
     """
     if len(names) > 1 and 0 < len(rising) <= max(1, len(names) // 50):
         note(found, "dip-sign", rising)

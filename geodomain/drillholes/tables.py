@@ -1,4 +1,4 @@
-"""The columns of collar, survey and interval tables, found by the names that packages use."""
+"""Read collar, survey and interval tables, and find their columns by their usual names."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 Table = Literal["collar", "survey", "intervals"]
-# The words by which a caller names columns, in `columns={"dip": "INCL"}`.
+# Column index by role, such as "dip", the key in `columns={"dip": "INCL"}`.
 Roles = dict[str, int]
 
 _HOLE = (
     "bhid holeid hole dhid anumber drillholeid drillhole boreholeid borehole holename holeno "
     "holenumber ddhid ddh wellid"
 )
-# For each table its roles; for each role names without case, blanks, "_", "-" and ".", the
-# usual one first. A role in _OPTIONAL may be lacking.
+# The roles of each table, and the usual column names of each role, most common first, without case,
+# blanks, "_", "-" and ".". A role in _OPTIONAL may be missing.
 _NAMES: dict[Table, dict[str, str]] = {
     "collar": {
         "hole": _HOLE,
@@ -82,41 +82,42 @@ _NAMES: dict[Table, dict[str, str]] = {
 }
 _OPTIONAL = {"end", "azimuth", "dip"}
 _ROLES = dict.fromkeys(role for roles in _NAMES.values() for role in roles)
-# Of two sets of coordinates one may be local: only a collar's own names come before others.
+# Two sets of coordinates are ambiguous, unless one set has the word "collar" in its names.
 _COORDINATES, _COLLAR = {"x", "y", "z"}, "collar"
 
 
 def plain(name: str) -> str:
-    """Return a name as it is compared: without case, blanks, quotes, "_", "-" and "."."""
+    """Return a name for comparison: without case, blanks, quotes, "_", "-" and "."."""
     return re.sub(r"[\s\"'`#_.\-\u00a0\ufeff]", "", name).casefold()
 
 
 def find_roles(
     names: Sequence[str], table: Table, given: Mapping[str, str], title: str
 ) -> dict[str, int]:
-    """Find the columns of a table by what they hold.
+    """Find the columns of a table by their roles.
 
     Parameters
     ----------
     names : sequence of str
-        Of all its columns.
+        Names of all columns.
     table : {"collar", "survey", "intervals"}
-        Which it is.
+        Kind of table.
     given : mapping of str to str
-        Columns that the caller names, by role; ``"survey.hole"`` is for that table alone. One
-        that this table has not is found by its usual names.
+        Column names by role from the caller; the role ``"survey.hole"`` is for the survey only. If
+        this table lacks a column named for all tables, the usual names are tried.
     title : str
-        What messages call the table.
+        Name of the table in messages.
 
     Returns
     -------
     dict of str to int
-        Places by role; "end" of a collar, and its "azimuth" and "dip", only where there are any.
+        Column index by role. The roles "end", "azimuth" and "dip" of a collar table are left out if
+        it has no such columns.
 
     Raises
     ------
     TableError
-        For a column that is not there, or that several are alike of.
+        If a column is missing or ambiguous.
 
     Examples
     --------
@@ -141,9 +142,10 @@ def find_roles(
 def find_rivals(
     names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
 ) -> dict[str, list[int]]:
-    """Find the columns whose names say what another column was taken for.
+    """Find other columns whose names also fit a role.
 
-    A role that the caller names has none. Coordinates have none: `find_roles` refuses two of them.
+    Roles for which the caller names the column have no rivals. Coordinates have none either,
+    because `find_roles` refuses ambiguous coordinates.
 
     Examples
     --------
@@ -163,7 +165,7 @@ def find_rivals(
 
 
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
-    """Tell whether names can be those of a table: to find its header."""
+    """Return whether a row of names has all roles of a table, so that it may be the header."""
     try:
         find_roles(names, table, given, "")
     except TableError:
@@ -174,7 +176,7 @@ def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> b
 def _given(
     names: Sequence[str], table: Table, role: str, given: Mapping[str, str], title: str
 ) -> int | None:
-    """Return the column that the caller names, or None."""
+    """Return the index of the column that the caller names for a role, or None."""
     if f"{table}.{role}" in given:
         return find_column(names, given[f"{table}.{role}"], title)
     if role in given and plain(given[role]) in map(plain, names):
@@ -183,7 +185,7 @@ def _given(
 
 
 def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) -> int | None:
-    """Return the first column of the usual names; refuse two that are alike."""
+    """Return the index of the column with the most common name, or None; refuse ambiguity."""
     plains = [plain(name) for name in names]
     alike = [[place for place, name in enumerate(plains) if name == word] for word in words]
     ranked = [places for places in alike if places]
@@ -205,9 +207,9 @@ def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) ->
 def _refuse(
     names: Sequence[str], table: Table, role: str, words: Sequence[str], title: str
 ) -> None:
-    """Say which column is missing, what it is usually called, and what there is."""
+    """Raise TableError with the missing role, its usual names, and the existing columns."""
     message = (
-        f"{title} has no column of the {role}, such as {', '.join(words[:3]).upper()}"
+        f"{title} has no column for the {role}, such as {', '.join(words[:3]).upper()}"
         f"{closest(names, words[0])}; {listed(names)} "
         f"Name it with columns={{'{table}.{role}': 'COLUMN'}}."
     )
@@ -215,7 +217,7 @@ def _refuse(
 
 
 def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
-    """Refuse a column that is to be two things."""
+    """Raise TableError if one column has two roles."""
     for place in found.values():
         roles = [role for role, at in found.items() if at == place]
         if len(roles) > 1:
@@ -223,12 +225,12 @@ def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
             raise TableError(message)
 
 
-# --- How tables of holes are read.
+# --- Settings for reading tables of holes.
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How tables of text are read.
+    """Settings for reading tables of holes.
 
     Attributes
     ----------
@@ -237,7 +239,7 @@ class Reading:
     text : mapping
         Keywords of `TextKeywords`.
     threads : int, optional
-        For scanning text.
+        Number of threads that read text.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -246,11 +248,11 @@ class Reading:
 
     @cached_property
     def options(self) -> TableOptions:
-        """Delimiter, decimal mark, encoding, and how numbers are read."""
+        """Delimiter, decimal mark, encoding and rules for numbers."""
         return options_among(self.text)
 
     def __post_init__(self) -> None:
-        """Refuse a role that does not exist, and values of keywords that do not."""
+        """Raise ValueError for an unknown role."""
         known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
         for role in self.columns:
             if role not in known and role not in _ROLES:
@@ -262,18 +264,18 @@ class Reading:
 
 
 def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[HoleSettings, Reading]:
-    """Return what a function's keywords say: how holes are made, and how tables are read.
+    """Split a function's keywords into settings for holes and settings for reading tables.
 
     Raises
     ------
     TypeError
-        For a keyword that does not exist.
+        For an unknown keyword.
     ValueError
-        For a value that a setting cannot have.
+        For an invalid value.
     """
     for name in keywords.keys() & _ROLES.keys():
         message = (
-            f"there is no keyword {name!r}; columns are named with columns={{{name!r}: 'EAST'}}"
+            f"there is no keyword {name!r}; to name a column, use columns={{{name!r}: 'EAST'}}"
         )
         raise TypeError(message)
     settings = read_keywords(HoleSettings, keywords, HoleKeywords)
@@ -281,11 +283,11 @@ def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[Hole
     return settings, reading
 
 
-# --- The files that tables of holes come from, and the outputs that must not replace them.
+# --- Input files of tables of holes, and outputs, which must not replace them.
 
 
 def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
-    """Return the files among some tables; stdin and tables in memory are none."""
+    """Return the paths among some tables, without stdin and tables in memory."""
     paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
     return tuple(Path(path) for path in paths if path != STANDARD)
 
@@ -297,20 +299,20 @@ def require_outputs(
     overwrite: bool,
     text: bool = True,
 ) -> list[Path]:
-    """Return the files to write; refuse places that cannot be written, or are read as a table.
+    """Return the files to write; refuse paths that are not writable, or are inputs.
 
-    With `text`, outputs are tables of text, and refused under names of other kinds of files.
+    With `text`, outputs are text tables; a name with the extension of another format is refused.
 
     Raises
     ------
     TableError
-        For one place of two outputs, stdout too.
+        If two outputs have the same path, or both are stdout.
     TableError, FileExistsError, FileNotFoundError
         As `refuse_inputs` and `require_places`.
     """
     given = [os.fspath(one) for one in outputs if one is not None]
     if given.count(STANDARD) > 1:
-        message = "- is to hold two outputs: give each its own file"
+        message = "two outputs would both go to stdout (-): give at least one a file"
         raise TableError(message)
     places = [Path(one) for one in given if one != STANDARD]
     require_places(places, overwrite=overwrite)
@@ -320,7 +322,7 @@ def require_outputs(
     return places
 
 
-# --- Tables of holes, of files and of frames alike: ids, numbers, and where a row stands.
+# --- Tables of holes from files or memory: ids, numbers, and positions of rows.
 
 TableLike: TypeAlias = "str | os.PathLike[str] | IntoDataFrame | HoleTable"
 PARQUET = (".parquet", ".pq")
@@ -331,22 +333,22 @@ _PAGE = 4096  # bytes of the first page of a .dm
 
 @dataclass(frozen=True, eq=False)
 class HoleTable:
-    """A table whose columns are known by their roles.
+    """A collar, survey or interval table, with columns addressed by role.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name of the table in messages.
     names : tuple of str
-        Of the columns.
+        Names of the columns.
     roles : dict of str to int
-        Places of columns, such as "hole" and "from".
+        Column index by role, such as "hole" and "from".
     count : int
-        Rows.
+        Number of rows.
     rows : TextRows or None
-        The text, of a file.
+        The rows of a text file.
     parquet : ParquetTable or None
-        What a file of Parquet holds.
+        The content of a Parquet file.
     """
 
     name: str
@@ -360,28 +362,28 @@ class HoleTable:
     parquet: ParquetTable | None = None
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return self.count
 
     @cached_property
     def ids(self) -> tuple[NDArray[np.intp], list[str]]:
-        """The hole of each row: its place among the different ids, and those."""
+        """The index of each row's hole among the distinct ids, and the ids."""
         return self._texts(self.roles["hole"])
 
     def numbers(self, role: str) -> NDArray[np.float64]:
-        """Return the numbers of a role, NaN where missing."""
+        """Return the numbers in the column of a role, NaN where missing."""
         return self._numbers(self.roles[role])
 
     def numbers_of(self, name: str) -> NDArray[np.float64]:
-        """Return the numbers of a column by its name, NaN where missing."""
+        """Return the numbers in a column with this name, NaN where missing."""
         return self.column(name).numbers()
 
     def column(self, name: str) -> Column:
-        """Return a column by its name, as conditions take it."""
+        """Return the column with this name, for conditions."""
         return self._column(find_column(self.names, name, self.name))
 
     def where(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the position of a row for a message, such as "line 12"."""
         if self.rows is None:
             return f"row {row}"
         return f"line {self.rows.line(row)}"
@@ -390,19 +392,20 @@ class HoleTable:
 def read_table(
     given: TableLike, table: Table, reading: Reading, *, also: Sequence[str] | None = ()
 ) -> HoleTable:
-    """Read a table of a file, or of a frame in memory.
+    """Read a table of holes from a file or from memory.
 
     Parameters
     ----------
     given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
-        What was read already stays as it is. A path that ends in .parquet or .pq is of Parquet; a
-        .dm of Datamine is known by its content, and any other is of text; "-" is stdin.
+        A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
+        recognised by its content. Any other file is read as text; "-" is stdin. A `HoleTable` is
+        returned unchanged.
     table : {"collar", "survey", "intervals"}
-        Which it is.
+        Kind of table.
     reading : Reading
-        How to read it.
+        Settings for reading the table.
     also : sequence of str, optional
-        Other columns of text that are asked for by name; None for all of them.
+        Other columns of a text table that will be used by name; None means all columns.
 
     Returns
     -------
@@ -411,9 +414,9 @@ def read_table(
     Raises
     ------
     TableError
-        Where the columns are not there, or the text cannot be read.
+        If a column is missing, or the text cannot be read.
     TypeError
-        For what is no table.
+        If `given` is not a table.
     """
     if isinstance(given, HoleTable):
         return given
@@ -436,7 +439,7 @@ def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | 
 
 
 def _datamine(path: Path) -> pandas.DataFrame | None:
-    """Read a table of Datamine's .dm, None where the file is none."""
+    """Read a Datamine .dm table; return None for another file."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -456,7 +459,7 @@ def _datamine(path: Path) -> pandas.DataFrame | None:
 
 
 def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[TableLike]:
-    """Return tables in a list."""
+    """Return one table, several tables or None as a list."""
     if intervals is None:
         return []
     if isinstance(intervals, list | tuple):
@@ -465,7 +468,7 @@ def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[Ta
 
 
 def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) -> HoleTable:
-    """Take a table in memory."""
+    """Return a table in memory as a HoleTable."""
     frame = BlockFrame(native, name, reading.options, every=False)
     roles = find_roles(frame.names, table, reading.columns, name)
     taken = HoleTable(
@@ -483,7 +486,7 @@ def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) 
 
 
 def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> None:
-    """Refuse columns that are one thing by their names and differ; alike, the first will do."""
+    """Raise TableError if two columns fit a role and their values differ."""
     for role, places in rivals.items():
         taken = table.roles[role]
         for place in places:
@@ -500,7 +503,7 @@ def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> Non
 
 
 def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.bool_]:
-    """Tell in which rows two columns of a role differ; texts differ from all numbers."""
+    """Return the mask of rows in which two columns differ; a text differs from any number."""
     if role == "hole":
         (codes, ids), (others, known) = table._texts(taken), table._texts(place)
         number = {text: at for at, text in enumerate(known)}
@@ -515,7 +518,7 @@ def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.
 
 
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
-    """Read a file of text, all of it."""
+    """Read a whole text file."""
     with open_source(path) as source:
         name, text = source.name, _whole(source.readinto)
     options = reading.options
@@ -544,7 +547,7 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
 
 
 def _whole(readinto: Callable[[memoryview], int]) -> bytes:
-    """Return all that there is to be read."""
+    """Return all bytes of a source."""
     parts, block = [], bytearray(_BLOCK)
     while count := readinto(memoryview(block)):
         parts.append(bytes(block[:count]))
@@ -552,7 +555,7 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
 
 
 def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
-    """Find the header, the delimiter that makes it one, and the decimal mark."""
+    """Find the header, its delimiter, and the decimal mark."""
     options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
@@ -571,7 +574,7 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
                 break
     if best is None:
         find_roles(likely, table, reading.columns, name)
-        message = f"{name} has no header line that names the columns of a table of {table}"
+        message = f"{name} has no header line with the columns of a table of {table}"
         raise TableError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
@@ -604,7 +607,7 @@ def _decimal(
     options: TableOptions,
     name: str,
 ) -> bytes:
-    """Tell the decimal mark by the numbers of the first rows."""
+    """Return the decimal mark, inferred from the numbers in the first rows."""
     rows = [
         [cell_text(cell, options.encoding) for cell in row.cells]
         for row in islice(split_rows(head, delimiter, start, whole=whole), _SAMPLE)
@@ -616,5 +619,5 @@ def _decimal(
 
 
 def _cells(rows: Iterable[Sequence[str]], places: set[int]) -> list[str]:
-    """Gather some columns of rows."""
+    """Return the cells of some columns of rows."""
     return [row[place] for row in rows for place in sorted(places) if place < len(row)]

@@ -53,7 +53,7 @@ def test_stays_and_pierce_points(folder: Path) -> None:
 
 def test_points_that_are_not_written_are_said(folder: Path) -> None:
     result = run("--surface", "TOPO=ground.ply", "-o", "-")
-    assert "2 pierce points of surfaces are not written" in result.stderr
+    assert "2 pierce points are not written" in result.stderr
     assert result.stdout.splitlines()[0].startswith("hole,domain,from")
 
 
@@ -98,7 +98,7 @@ def test_bad_holes_are_warned_of_or_refused(folder: Path) -> None:
     result = run("--solid", "ORE=ore.ply")
     assert "1 hole without a station (B)" in result.stderr
     result = run("--solid", "ORE=ore.ply", "--strict", code=3)
-    assert "mend them" in result.stderr
+    assert "correct them" in result.stderr
     assert "2 of 2" in run("--solid", "ORE=ore.ply", "--vertical").output
 
 
@@ -112,11 +112,11 @@ def test_inspect_describes_holes(folder: Path) -> None:
     Path("assay.csv").write_text("BHID,FROM,TO,AU\nA,0,2,1\nA,2,40,1\nX,0,1,2\n")
     tables = ("--collar", "collar.csv", "--survey", "survey.csv", "--intervals", "assay.csv")
     said = inspect(*tables).stdout
-    assert "2, 60.0 long in all" in said and "positive ones point down" in said
+    assert "2, 60.0 long in all" in said and "positive dips point down" in said
     assert "1 interval of a hole without a collar (X)" in said
     found = json.loads(inspect(*tables, "--json").stdout)
     assert found["ends"]["collar table"] == 2
-    assert "mend them" in inspect(*tables, "--strict", code=3).stderr
+    assert "correct them" in inspect(*tables, "--strict", code=3).stderr
 
 
 def test_inspect_takes_blocks_or_holes(folder: Path) -> None:

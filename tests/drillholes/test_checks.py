@@ -452,8 +452,8 @@ def test_holes_to_the_north_are_not_in_radians() -> None:
 
 def test_exchanged_columns_are_said_to_be() -> None:
     rows = [[name, depth, dip, azimuth] for name, depth, azimuth, dip in stations()]
-    message = r"survey.csv: azimuth and dip seem to be exchanged: DIP reaches 27., and AZIMUTH "
-    with pytest.raises(TableError, match=message + "stays within -90 to 90; name them with"):
+    message = r"survey.csv: azimuth and dip seem to be exchanged: DIP reaches 27., but AZIMUTH "
+    with pytest.raises(TableError, match=message + "stays within -90 to 90; name the columns with"):
         Drillholes(*tables(survey=rows))
     said = run("inspect", "--intervals", "assay.csv", code=3).stderr
     (option,) = (line for line in said.splitlines() if "--hole-column" in line)
@@ -497,7 +497,7 @@ def test_ids_that_nearly_match_are_proposed() -> None:
 
 def test_ids_that_never_match_are_proposed_in_the_error() -> None:
     survey = [[str(row[0]).lower(), *row[1:]] for row in stations()]
-    with pytest.raises(TableError, match=r"give no hole .* is it 'DH001'"):
+    with pytest.raises(TableError, match=r"contain no usable hole .* is it 'DH001'"):
         Drillholes(*tables(survey=survey))
 
 
@@ -575,11 +575,11 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     tables(changed(collars(), "DH005", 3, -99), survey)
     said = run(verb).output
     for words in (
-        "1 collar whose coordinate is a mark of a missing value "
+        "1 collar whose coordinate is a missing-value mark "
         "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
         "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
-        "negative ones point down (0 of survey.csv are positive, 24 not)",
-        "12 holes that go on straight for longer than between any two of their stations "
+        "negative dips point down (in survey.csv 0 dips are positive, 24 negative)",
+        "12 holes whose unsurveyed end is longer than any leg between stations "
         "(DH001: the last 90 of 150, DH002: the last 90 of 150, ",
     ):
         assert words in said
@@ -600,21 +600,20 @@ def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     tables(changed(collars(), "DH005", 3, -99), survey)
     run("report", "--accept", "survey-short", "--topography", "ground.ply")
     text = Path("r.html").read_text()
-    assert '<ul id="hole-notes"><li>dips: negative ones point down (0 of survey.csv are' in text
+    assert '<ul id="hole-notes"><li>dips: negative dips point down (in survey.csv 0 dips' in text
     assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
     assert (
-        "<li>note: 12 holes that go on straight for longer than between any two of their stations "
-        in text
+        "<li>note: 12 holes whose unsurveyed end is longer than any leg between stations " in text
     )
     scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
-    assert scene["drillholes"]["dips"].startswith("negative ones point down")
+    assert scene["drillholes"]["dips"].startswith("negative dips point down")
     codes = [each["code"] for each in scene["drillholes"]["findings"]]
     assert codes == ["survey-short", "collar-mark", "collar-off-topography"]
     holes = Drillholes("collar.csv", "survey.csv", "assay.csv")
     done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
     assert "neighbours 375 to 384) [collar-mark]. Fill in" in Path("s.html").read_text()
     assert [each.code for each in done.findings] == codes[:2]
-    assert "\nnote: 12 holes that go on straight" in str(done) and holes.report.dips in str(done)
+    assert "\nnote: 12 holes whose unsurveyed end" in str(done) and holes.report.dips in str(done)
 
 
 def test_a_surface_of_the_domains_is_the_topography() -> None:
@@ -645,7 +644,7 @@ def test_positions_do_not_depend_on_what_is_accepted() -> None:
     assert said == [
         "3 stations whose azimuth is beyond 360 degrees (DH002 at 0: 400, DH002 at 60: 400, "
         "DH002 at 120: 400) [azimuth-beyond, accepted]",
-        "1 collar whose coordinate is a mark of a missing value "
+        "1 collar whose coordinate is a missing-value mark "
         "(DH005: z -99, neighbours 375 to 384) [collar-mark, accepted]",
     ]
 
@@ -657,7 +656,7 @@ def test_findings_as_json() -> None:
         "code": "collar-mark",
         "severity": "warning",
         "accepted": False,
-        "what": "collars whose coordinate is a mark of a missing value",
+        "what": "collars whose coordinate is a missing-value mark",
         "count": 1,
         "first": ["DH005: z -99, neighbours 375 to 384"],
         "holes": ["DH005"],
@@ -668,7 +667,7 @@ def test_findings_as_json() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--accept", "collar-near"), "there is no finding 'collar-near' to accept; there are"),
+        (("--accept", "collar-near"), "there is no finding 'collar-near' to accept; findings are"),
         (("--bend", "15"), "'15' is not ANGLE,LENGTH"),
         (("--bend", "0,30"), "'0,30' is not ANGLE,LENGTH"),
         (("--bend", "15,nan"), "'15,nan' is not ANGLE,LENGTH"),
@@ -739,7 +738,7 @@ def test_samples_of_frames_are_refused_and_passed_as_by_commands() -> None:
         lambda **more: geodomain.flag(frame, holes, ore, **more),
         lambda **more: geodomain.composite(frame, holes, ore, length=5.0, **more),
     ):
-        with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; mend them"):
+        with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; correct them"):
             verb(strict=True)
         verb(strict=True, accept="interval-no-collar:DHX")
         with pytest.raises(ValueError, match="there is no finding 'no' to accept"):

@@ -69,7 +69,9 @@ def test_missing_is_apart_from_zero() -> None:
 
 def test_negative_grades_count_as_they_are_or_by_a_policy() -> None:
     rows = ((10, 15, -0.5), (15, 20, 2.0))
-    with pytest.warns(GeodomainWarning, match=r"first in sample 1 \(-0.5 in 1\), and they count"):
+    with pytest.warns(
+        GeodomainWarning, match=r"first in sample 1 \(-0.5 in 1\); these values are used"
+    ):
         found = made(*rows, length=10)
     assert found["AU"].tolist() == [0.75] and found["AU_missing"].tolist() == [0]
     for policy, value in {"half": 1.125, "limit": 1.25, "zero": 1.0, "missing": 2.0}.items():
@@ -184,7 +186,7 @@ def test_the_command(folder: Path) -> None:
     assert "1 interval of a hole without a collar (X)" in result.stderr
     assert "without AU" in result.stderr
     assert '"composites": 3' in run(*asked, "--json").stdout
-    assert "mend them" in run(*asked, "--strict", code=3).stderr
+    assert "correct them" in run(*asked, "--strict", code=3).stderr
     assert "--overwrite" in run(*asked, "-o", "out.csv", code=4).stderr
     assert "is the input" in run(*asked, "-o", "assay.csv", "--overwrite", code=3).stderr
     assert run("--length", "1", "--min-length", "2", code=2).exit_code == 2

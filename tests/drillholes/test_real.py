@@ -31,9 +31,7 @@ def test_ends_of_holes_of_babbitt(babbitt: Drillholes, shared_data: Path) -> Non
     assert np.abs(babbitt.positions(names, ends[:, 0]) - ends[:, 1:]).max() < 1e-6
     counts = {one.what: one.count for one in babbitt.report.findings}
     assert counts["holes with a station below their end, which bends the last leg only"] == 70
-    assert (
-        counts["holes that go on straight for longer than between any two of their stations"] == 102
-    )
+    assert counts["holes whose unsurveyed end is longer than any leg between stations"] == 102
     assert babbitt.report.largest_bend == pytest.approx(16.85, abs=0.005)
 
 
@@ -48,7 +46,7 @@ def test_ends_of_holes_of_copper_creek(shared_data: Path) -> None:
     assert counts["holes whose first station is below the collar"] == 101
     assert counts["holes with one station, which are straight"] == 121
     assert counts["holes without an interval"] == 57
-    assert counts["intervals that overlap the one before"] == 159
+    assert counts["intervals that overlap the interval before"] == 159
     assert counts["gaps before an interval"] == 585
     assert holes.report.down == "negative"
     assert (len(holes.report.upward), len(holes.report.level)) == (28, 52)

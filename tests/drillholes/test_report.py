@@ -32,11 +32,10 @@ def test_holes_that_rise_and_holes_that_are_level(sign: int) -> None:
 def test_one_of_something_is_said_so() -> None:
     said = {
         "station-turns-back": "1 hole that turns back on itself (A) [station-turns-back]",
-        "collar-twice": "1 collar that is there twice (A) [collar-twice]",
-        "interval-overlap": "1 interval that overlaps the one before (A) [interval-overlap]",
+        "collar-twice": "1 collar that appears twice (A) [collar-twice]",
+        "interval-overlap": "1 interval that overlaps the interval before (A) [interval-overlap]",
         "survey-short": (
-            "1 hole that goes on straight for longer than between any two of its stations (A) "
-            "[survey-short]"
+            "1 hole whose unsurveyed end is longer than any leg between stations (A) [survey-short]"
         ),
     }
     for code, one in said.items():

@@ -77,7 +77,7 @@ def test_two_sets_of_coordinates_are_refused() -> None:
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"survey.csv has no column of the azimuth, such as BRG"):
+    with pytest.raises(TableError, match=r"survey.csv has no column for the azimuth, such as BRG"):
         holes_of(tmp_path, survey="BHID,AT,DIP\nA,0,90\n")
 
 
@@ -130,10 +130,7 @@ def test_the_last_direction_goes_on_to_the_end(tmp_path: Path) -> None:
                      assay=assay)  # fmt: skip
     assert holes.positions("B", [100]).tolist() == [[150, 0, 100]]
     assert np.isnan(holes.positions("B", [100.5, -1, np.nan])).all()
-    assert (
-        found(holes)["holes that go on straight for longer than between any two of their stations"]
-        == 1
-    )
+    assert found(holes)["holes whose unsurveyed end is longer than any leg between stations"] == 1
 
 
 def test_a_station_below_the_end_bends_and_adds_no_length(tmp_path: Path) -> None:
@@ -195,12 +192,12 @@ def test_a_vertical_station_needs_no_azimuth(tmp_path: Path) -> None:
 
 ODD = {
     "sorted": ("A,50,0,80\nA,0,0,90\nB,0,0,90\n", "holes whose stations were not in order", False),
-    "twice": ("A,0,0,90\nA,0,0,90\nB,0,0,90\n", "stations that are there twice", False,
+    "twice": ("A,0,0,90\nA,0,0,90\nB,0,0,90\n", "stations that appear twice", False,
               "A at 0"),
     "two": ("A,0,0,90\nA,0,0,80\nB,0,0,90\n", "holes with two directions at one depth", True),
     "steep": ("A,0,0,91\nB,0,0,90\n", "stations whose dip is beyond 90 degrees", True,
               "A at 0: 91"),
-    "wrapped": ("A,0,-10,60\nB,0,0,90\n", "stations whose azimuth is outside 0 to 360, wrapped",
+    "wrapped": ("A,0,-10,60\nB,0,0,90\n", "stations whose azimuth is outside 0 to 360, converted",
                 False, "A at 0: -10"),
     "lacking": ("A,0,,60\nA,5,0,60\nB,0,0,90\n",
                 "stations without depth, azimuth or dip, not used", True, "A at 0: no azimuth"),
@@ -219,13 +216,13 @@ def test_odd_stations_are_counted(odd: str, tmp_path: Path) -> None:
     noun = what.split()[0].removesuffix("s")
     assert str(one).startswith(f"1 {noun} ") and str(one) in str(holes.report)
     if bad:
-        with pytest.raises(TableError, match="mend them"):
+        with pytest.raises(TableError, match="correct them"):
             holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, strict=True, down="positive")
 
 
 def test_north_is_both_0_and_360(tmp_path: Path) -> None:
     survey = "BHID,AT,BRG,DIP\nA,0,0,60\nA,0,360,60\nB,0,0,90\n"
-    assert "stations that are there twice" in found(holes_of(tmp_path, survey=survey))
+    assert "stations that appear twice" in found(holes_of(tmp_path, survey=survey))
 
 
 def test_collars_that_contradict_each_other(tmp_path: Path) -> None:
@@ -236,7 +233,7 @@ def test_collars_that_contradict_each_other(tmp_path: Path) -> None:
     assert {one.what: one.first for one in holes.report.findings if "collars" in one.what} == {
         "collars without a hole": ("line 6",),
         "collars without coordinates": ("C",),
-        "collars that are there twice": ("A",),
+        "collars that appear twice": ("A",),
         "holes with two different collars": ("B",),
     }
 
@@ -256,7 +253,7 @@ def test_two_collars_differ_in_any_number(again: str, differs: bool, tmp_path: P
     collar = f"BHID,X,Y,Z,DEPTH,AZ,DIP\nA,0,0,0,50,10,60\n{again}\nB,9,0,0,,,90\nB,9,0,0,,,90\n"
     holes = holes_of(tmp_path, collar, "BHID,AT,AZ,DIP\nA,9,0,60\nB,0,0,90\n", down="positive")
     assert holes.names == (("B",) if differs else ("A", "B"))
-    what = "holes with two different collars" if differs else "collars that are there twice"
+    what = "holes with two different collars" if differs else "collars that appear twice"
     (one,) = (one for one in holes.report.findings if one.what == what)
     assert one.first[0] == "A" and one.bad == differs
     assert ("A" in holes.report.left_out) == differs
@@ -304,9 +301,7 @@ def test_infinite_numbers_are_refused_or_declared(
                 rows.table.numbers_of(name)
 
         row = "line 3" if kind == "csv" else "row 2"
-        with pytest.raises(
-            TableError, match=rf"{name} is not a number in 1 .* in {row}\. A number"
-        ):
+        with pytest.raises(TableError, match=rf"{name} is not a number in 1 .* in {row}\. Numbers"):
             read()
         read(missing={name: text})
 
@@ -333,7 +328,7 @@ def test_intervals_are_matched_and_counted(tmp_path: Path) -> None:
         "intervals that begin above the collar": (1, True),
         "intervals below the end of their hole": (1, True),
         "intervals that run past the end of their hole": (1, False),
-        "intervals that overlap the one before": (1, False),
+        "intervals that overlap the interval before": (1, False),
         "gaps before an interval": (2, False),
         "holes without an interval": (1, False),
     }
@@ -356,7 +351,7 @@ def test_it_shows_itself(tmp_path: Path) -> None:
 
 def test_slips_of_the_caller(tmp_path: Path) -> None:
     holes = holes_of(tmp_path)
-    with pytest.raises(ValueError, match="2 holes and"):
+    with pytest.raises(ValueError, match="2 holes for"):
         holes.positions(["A", "B"], [1, 2, 3])
     with pytest.raises(ValueError, match="method is 'curved'"):
         holes_of(tmp_path, method="curved")
@@ -373,13 +368,13 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 
 
 def test_a_keyword_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="there is no keyword 'x'; columns are named with columns="):
+    with pytest.raises(TypeError, match="there is no keyword 'x'; to name a column, use columns="):
         holes_of(tmp_path, x="EAST")
 
 
 EMPTY = {
-    "survey": "1 hole without a station|give no hole that can be used",
-    "collar": "give no hole that can be used",
+    "survey": "1 hole without a station|contain no usable hole",
+    "collar": "contain no usable hole",
 }
 
 
