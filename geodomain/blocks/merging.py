@@ -40,7 +40,7 @@ _NEAR, _SAME = 5e-3, 1e-9
 
 
 class Joining:
-    """Joins the blocks of each parent, and counts them.
+    """Join the blocks of each parent, and count blocks.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ class Joining:
     space : Space
         The frame of the blocks.
     threads : int, optional
+        Number of threads.
 
     Attributes
     ----------
@@ -75,11 +76,12 @@ class Joining:
         return sum(map(len, self._runs))
 
     def require_runs(self) -> None:
-        """Refuse a parent whose blocks are not in consecutive rows, as not all would be joined.
+        """Refuse a parent whose blocks are not in consecutive rows, because some would not join.
 
         Raises
         ------
         TableError
+            If the rows of a parent are not consecutive.
         """
         parents, counts = np.unique(np.concatenate([*self._runs, []]), return_counts=True)
         again = np.flatnonzero(counts > 1)
@@ -212,17 +214,17 @@ def merge_file(
 ) -> MergeSummary:
     r"""Join the sub-blocks of a model in a file into fewer blocks, and write them.
 
-    Neighbours of one parent that agree in every column except coordinates and sizes become one
-    block, which keeps the row of the first. Joined blocks fill exactly the space of their parts. A
-    parent never has more of them than joining runs along its best axis would leave, and the same
-    input always gives the same blocks. With ``frame``, world coordinates are rounded: faces match
-    within 1/200 of the smaller size, volumes still add up, and joined coordinates are rounded to 6
-    decimals in text.
+    Neighbouring blocks of the same parent that agree in every column except coordinates and sizes
+    become one block, with the row of the first. A joined block fills exactly the space of its
+    parts. The number of blocks of a parent is never larger than after joining runs along the best
+    single axis, and the same input always gives the same blocks. With ``frame``, world coordinates
+    are rounded: faces match within 1/200 of the smaller size, volumes still add up, and joined
+    coordinates are rounded to 6 decimals in text.
 
     Parameters
     ----------
     model : path
-        Text, Parquet or .vtu, with block sizes. The blocks of a parent are in consecutive rows.
+        Text, Parquet or .vtu, with block sizes. The blocks of a parent must be in consecutive rows.
     output : path
         The file to write, in the format of the model.
     parent : str
@@ -241,7 +243,7 @@ def merge_file(
     ------
     TableError, OSError
         As `label_file`; also if the model has no sizes, or the blocks of a parent are not in
-        consecutive rows. No output is left behind.
+        consecutive rows. After an error there is no partial file.
 
     Examples
     --------

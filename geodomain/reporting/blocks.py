@@ -1,4 +1,4 @@
-"""Read a labelled block model for a report: places, labels and shares in one pass."""
+"""Read a labelled block model for a report: positions, labels and shares in one pass."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class ShownLabel:
     text : str
         The text in the file.
     name : str
-        The text that the report shows: the name of the domain if the file holds its code.
+        The text in the report: the name of the domain if the file holds its code.
     colour : str
         #rrggbb.
     order : int
         Position in the summary.
     ground : bool
-        Whether it is background, not a domain.
+        Whether the label is background, not a domain.
     hidden : bool
-        Whether the view hides its blocks at first.
+        Whether the 3D view hides the blocks at first.
     """
 
     text: str
@@ -54,14 +54,14 @@ class ShownLabel:
     hidden: bool
 
 
-# Share columns of domains: how they are named, and the number that means all of a block.
+# Share columns of domains: prefixes of their names, and the number that means a whole block.
 
 _WHOLES = {"prop_": 1.0, "pct_": 100.0}
 _SLACK = 1e-6
 
 
 class ShareColumns:
-    """Collects the columns prop_<name> and pct_<name>, chunk by chunk.
+    """Collect the columns prop_<name> and pct_<name>, chunk by chunk.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class TextColumns:
 
 
 class TextCollector:
-    """Collects one column chunk by chunk, and gives up if it has too many distinct texts."""
+    """Collect a column chunk by chunk; discard it if it has too many distinct texts."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -165,7 +165,7 @@ class Geometry:
     Attributes
     ----------
     rows : (n,) int64
-        Their rows in the file, from 0.
+        Row of each block in the file, from 0.
     origin : (3,) float64
         A world point near the middle of the model.
     matrix : (3, 3) float64
@@ -278,7 +278,7 @@ def _size_codes(sizes: Floats) -> tuple[Codes, Floats]:
 
 # Number of blocks checked at a time.
 _TOGETHER = 1 << 18
-# A block takes about 100 bytes here, and half of that in the browser.
+# A block takes about 100 bytes in this process, and 50 bytes in the browser.
 MOST_BLOCKS = 20_000_000
 
 
@@ -291,7 +291,7 @@ class Blocks:
     name : str
         Name of the file.
     digest : Digest
-        Digest of its bytes.
+        Hash of the file.
     points, sizes : (n, 3) float64
         World centroids, NaN where missing, and sizes along the block axes.
     matrix : (3, 3) float64
@@ -436,7 +436,7 @@ class _Reading:
         return []
 
     def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
-        """Put the chunks together."""
+        """Join the chunks, check them, and return the blocks."""
         points = _stacked(self._points)
         if not np.isfinite(points).all(axis=1).any():
             message = f"{model.name} has no block with a centroid, so there is nothing to report"
@@ -557,8 +557,8 @@ def _spacing(model: BlockFile, points: Floats) -> tuple[float, float, float]:
     lattice = find_lattice(survey)
     if lattice is None:
         message = (
-            f"{model.name} has no block sizes, and its centroids form no lattice that would show "
-            "them: name the size columns, or give the sizes, with dx=, dy= and dz="
+            f"{model.name} has no block sizes, and they cannot be inferred, because its centroids "
+            "form no lattice: name the size columns, or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
     x, y, z = (float(step) for step in lattice.spacing)

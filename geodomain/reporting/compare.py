@@ -27,7 +27,7 @@ _NO_LABEL = "(no label)"
 
 @dataclass(frozen=True)
 class Move:
-    """The blocks that went from one label to another.
+    """The blocks with the same old label and the same new label.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Comparison:
     moves: tuple[Move, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON; `unsized` where a move has such blocks."""
+        """Return plain values, ready for JSON; `unsized` only if it is not 0."""
         moves = [asdict(move) for move in self.moves]
         for move in moves:
             if not move["unsized"]:
@@ -119,7 +119,7 @@ def compare_files(
     Parameters
     ----------
     old, new : path
-        Labelled models in any format, with the same blocks in the same order; name one file twice
+        Labelled models in any format, with the same blocks in the same order. Name one file twice
         to compare two of its columns.
     column : str
         Label column.
@@ -128,7 +128,7 @@ def compare_files(
     progress
         As for `label_file`.
     **table
-        Options for what the files leave open; as for `label_file`.
+        Options for reading the files, as for `label_file`.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def compare_files(
     Raises
     ------
     TableError
-        If a column is missing, or the models differ in their blocks or the order of them.
+        If a column is missing, or the blocks or their order differ.
     OSError
         If a file cannot be read.
 
@@ -162,7 +162,7 @@ def compare_files(
     for sentence in spellings.notes():
         warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
-    # Of the pairs of labels that are there: a table of all old by all new ones would be quadratic.
+    # Count only pairs that occur; a table of all old by all new labels could be huge.
     moved, places = np.unique(pairs, return_inverse=True)
     counts = np.bincount(places, minlength=len(moved))
     volumes, unsized = None, np.zeros(len(moved), np.int64)
@@ -251,18 +251,18 @@ def _size_note(old: _Labels, new: _Labels) -> str | None:
         for each in (old, new)
     )
     return (
-        f"{counted(len(different), 'block')} {'has' if len(different) == 1 else 'have'} another "
-        f"size in {new.name} than in {old.name}; the first is block {row + 1:,}, {before} before "
-        f"and {after} now: volumes are from {new.name}"
+        f"{counted(len(different), 'block')} {'has' if len(different) == 1 else 'have'} a "
+        f"different size in {new.name} than in {old.name}; the first is block {row + 1:,}, "
+        f"{before} before and {after} now: volumes are from {new.name}"
     )
 
 
 def _require_same_blocks(old: _Labels, new: _Labels) -> None:
-    """Refuse models that differ in their blocks or in the order of them."""
+    """Raise TableError if the blocks of the models or their order differ."""
     if len(old.codes) != len(new.codes):
         message = (
-            f"{old.name} has {counted(len(old.codes), 'block')} and {new.name} "
-            f"{len(new.codes):,}: compare two labellings of one model"
+            f"{old.name} has {counted(len(old.codes), 'block')}, but {new.name} has "
+            f"{len(new.codes):,}: compare two labellings of the same model"
         )
         raise TableError(message)
     same = (old.points == new.points) | (np.isnan(old.points) & np.isnan(new.points))
@@ -272,7 +272,7 @@ def _require_same_blocks(old: _Labels, new: _Labels) -> None:
             ", ".join(f"{value:.10g}" for value in each.points[row]) for each in (old, new)
         )
         message = (
-            f"block {row + 1:,} is at ({one}) in {old.name} and at ({other}) in {new.name}: "
-            "compare two labellings of one model, with its blocks in the same order"
+            f"block {row + 1:,} is at ({one}) in {old.name}, but at ({other}) in {new.name}: "
+            "compare two labellings of the same model, with blocks in the same order"
         )
         raise TableError(message)

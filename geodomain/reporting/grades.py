@@ -59,7 +59,7 @@ def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
 
 # Histograms, tonnes and mean grades.
 
-# Number of bars and of cut-offs; the last bar takes all values above this quantile.
+# Numbers of bars and of cut-offs; the last bar includes all values above this quantile.
 _BARS, _CUTOFFS, _SHARE = 30, 24, 0.99
 # Number of domains drawn, the largest first.
 _MOST = 12
@@ -74,7 +74,7 @@ class GradesAsked:
     names : tuple of str
         Grade columns.
     density : str or float, optional
-        A column, or one number for all blocks; without it there are no tonnes.
+        A column, or one number for all blocks; tonnes need it.
     unit : DensityUnit, optional
         Unit of the density.
     """
@@ -93,7 +93,7 @@ class GradesAsked:
 def grades_html(
     blocks: Blocks, grades: GradesAsked, labels: Sequence[ShownLabel], column: str
 ) -> tuple[str, list[str]]:
-    """Return tables and drawings of grades by domain, and the notes among them.
+    """Return tables and drawings of grades by domain as HTML, and their notes as texts.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _histograms(
         )
         for code in shown
     ]
-    caption = f"Share of each domain's volume by {name}; the last bar is all above {top:.4g}."
+    caption = f"Share of each domain's volume by {name}; the last bar includes all above {top:.4g}."
     return f'<p class="hint">{escape(caption)}</p><div class="curves">{"".join(drawn)}</div>'
 
 

@@ -52,7 +52,7 @@ _BYTES_PER_TRIANGLE = 200
 _ROUNDING = 1e-9
 
 
-# From here on a lattice is filled so many times, and not by so much per cent.
+# From this filled share on, messages say "filled 10 times" instead of a percentage.
 _MANY_TIMES = 10.0
 
 
@@ -162,7 +162,7 @@ def inspect_model(
     meshes : sequence of Mesh
         Meshes to label it with, closed or open; only their boxes are compared.
     domains : Domains, optional
-        Domains whose conditions are tried on the blocks.
+        Domains whose conditions are tested on the blocks.
     threads : int, optional
         Threads for reading.
     progress : callable, optional
@@ -175,8 +175,7 @@ def inspect_model(
     Raises
     ------
     TableError
-        If a row cannot be read, or a column of a condition is missing or holds what labelling
-        refuses.
+        If a row cannot be read, or if a column of a condition is missing or cannot be used.
     """
     listed = Domains() if domains is None else domains
     asked = condition_columns(listed, model.columns, model.name)
@@ -288,15 +287,15 @@ def _warnings(
     if once and lattice and lattice.filled > 1.0001:
         many = lattice.filled >= _MANY_TIMES
         share = f"{lattice.filled:,.0f} times" if many else f"{lattice.filled:.1%} of"
-        yield f"the blocks fill {share} the lattice cells: some overlap, or occur twice"
+        yield f"the blocks fill {share} the lattice cells: some blocks overlap, or occur twice"
     for fit, mesh in zip(fits, meshes, strict=True):
         if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
         elif meet(mesh.bounds, survey.extent):
-            reason = "it is beside the rotated model, though inside the model's world bounding box"
+            reason = "it is outside the rotated model, but inside the model's world bounding box"
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
-            reason = f"it does not meet the block model; {reason or 'is it another datum?'}"
+            reason = f"it does not meet the block model; {reason or 'is it in another datum?'}"
         if reason:
             yield f"{mesh.name}: {reason}"
         try:
@@ -417,7 +416,7 @@ def inspect_file(
     threads, progress
         As for `label_file`.
     **table
-        Options for what the file leaves open; as for `label_file`.
+        Options for reading the file, as for `label_file`.
 
     Returns
     -------
@@ -427,7 +426,7 @@ def inspect_file(
     Raises
     ------
     TableError
-        If the model cannot be understood or read, or lacks the column of a condition.
+        If the model cannot be read, or lacks the column of a condition.
     MeshError, DomainError, OSError
         If a file of wireframes or domains cannot be read or used.
     TypeError

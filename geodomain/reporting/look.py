@@ -26,12 +26,12 @@ _COLOURS = (
     "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
     "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
 )  # fmt: skip
-# Pale colours of the background and of blocks without a label; alternatives are for the case that
-# a domain has the first one.
+# Pale colours of the background and of blocks without a label; the others are used if a domain has
+# the first one.
 _GROUNDS, _NOTHINGS = ("#e4e0d6", "#f1ecdf", "#d5d1c7"), ("#e9edf1", "#f5f7f9", "#dbe1e8")
 # Colour of blocks without a value when a ramp colours the others.
 NO_VALUE = "#e9edf1"
-# Labels that are taken as the background when nothing names it.
+# Labels that mean background if the user names no background.
 _USUAL_GROUND = {"waste", "background"}
 
 
@@ -165,7 +165,7 @@ class Look:
     colours : mapping of str to str
         Colours that the user chose for domains.
     ramp : Ramp, optional
-        Colours blocks by grade instead of by domain.
+        Ramp that colours blocks by grade instead of by domain.
     near : NearHoles, optional
         Drillholes to project.
     paged : bool
@@ -182,7 +182,7 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The ramps for the legend: that of the blocks, and that of samples if it differs."""
+        """The ramps for the legend: of the blocks, and of samples if it differs."""
         ramps = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
@@ -199,11 +199,11 @@ def near_holes(
     `below` is the policy for values below detection; it applies if the holes have none.
     """
     if (samples is None) != (grade is None):
-        message = "samples and their grade go together: give samples=, and grade= for their column"
+        message = "samples= and grade= need each other: give the samples and their grade column"
         raise ValueError(message)
     if holes is None:
         if samples is not None:
-            message = "samples are drawn along drillholes: give holes= and within= too"
+            message = "samples= needs drillholes: give holes= and within= too"
             raise ValueError(message)
         return None
     near = NearHoles(holes, _distance(within))
@@ -215,7 +215,7 @@ def near_holes(
 def _distance(within: float | None) -> float:
     """Require a positive distance within which holes are drawn."""
     if within is None or not 0 < within < math.inf:
-        message = f"within is {within}: give the distance of holes to draw, a length above 0"
+        message = f"within is {within}: give the largest distance of holes to draw, above 0"
         raise ValueError(message)
     return within
 
@@ -250,7 +250,7 @@ def require_cmap(name: str) -> None:
 INK, _MARK = "#222222", "#c2185b"
 _AXES = ("x, east", "y, north", "z, up")
 _LOOKING = ("looking west", "looking north", "plan")
-# The side of a section on which blocks are drawn when it lies on their lower faces.
+# If a section lies on block faces, the blocks on this side of it are drawn.
 _SIDES = ("east", "north", "upper")
 # Names of other sections are written up to this number; more would overlap.
 _MOST_NAMES = 8

@@ -79,13 +79,13 @@ def view(
     progress : bool or callable
         As for `label_file`.
     **table
-        Options for what the file leaves open; as for `label_file`.
+        Options for reading the file, as for `label_file`.
 
     Returns
     -------
     anywidget.AnyWidget
-        Make it the last line of a cell to show it. Its traits are ``page`` (HTML), ``title`` and
-        ``height``.
+        The widget; it is shown if it is the last line of a cell. Its traits are ``page`` (HTML),
+        ``title`` and ``height``.
 
     Raises
     ------

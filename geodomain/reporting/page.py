@@ -263,13 +263,13 @@ class Origin:
     model : str
         The labelled model.
     digest : Digest
-        Digest of its bytes.
+        Hash of the model.
     others : sequence of (what, path)
         Other files that were read.
     record : Record, optional
         Record of the labelling.
     folder : Path, optional
-        The folder that absolute paths are shown relative to; without it they stay.
+        Folder to which absolute paths are made relative; None keeps them absolute.
     """
 
     model: str
@@ -322,9 +322,9 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return what the page calls each file, the longest path first.
+        """Return the name of each file on the page by its path, longest path first.
 
-        A relative path of the record stays: it is relative to a folder that nobody knows.
+        A relative path in the record is kept, because its folder is unknown.
         """
         if self.folder is None:
             return {}
@@ -354,10 +354,10 @@ class Origin:
 
 
 def relative(path: str, folder: Path) -> str:
-    """Return a path relative to a folder; one of another drive stays absolute."""
+    """Return a path relative to a folder; a path on another drive stays absolute."""
     try:
         return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
-    except ValueError:  # Windows has drives
+    except ValueError:  # another drive on Windows
         return path
 
 
@@ -393,13 +393,15 @@ class MadePage:
     Attributes
     ----------
     html : str
+        The page.
     picture : str
         SVG of the section with most labels.
     drawn : int
         Number of boundary blocks in the view.
     sections : tuple of Section
+        Sections of the page.
     notes : tuple of str
-        What the record of the labelling warned of, and notes on grades and densities.
+        Warnings and notes from the record of the labelling, and notes on grades and densities.
     """
 
     html: str
@@ -541,7 +543,7 @@ class Content:
         return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
     def _grades(self, labels: Sequence[ShownLabel]) -> tuple[list[tuple[str, str, str]], list[str]]:
-        """Return the part about tonnes and grades with its notes, where the report has any."""
+        """Return the part about tonnes and grades, if the report has any, and its notes."""
         if self.grades.density is None and not self.grades.names:
             return [], []
         html, notes = grades_html(self.blocks, self.grades, labels, self.column)
@@ -556,12 +558,12 @@ class Content:
         return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
-        """Return the warnings and notes of the labelling and of this report, without repeats."""
+        """Return the warnings and notes of the labelling and this report, without repetitions."""
         return list(dict.fromkeys([*self._recorded, *self.warned, *grade_warnings]))
 
     @property
     def _recorded(self) -> list[str]:
-        """The warnings and notes of the labelling, by its record."""
+        """The warnings and notes in the record of the labelling."""
         labelled = self.record["summary"] if self.record else None
         return [*labelled["warnings"], *labelled["notes"]] if labelled else []
 
@@ -619,7 +621,7 @@ def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
 
 
 def _fullest(figures: Sequence[Figure]) -> int:
-    """Return the index of the section with most labels, and among equals the most detail."""
+    """Return the index of the section with the most labels; of equal ones, the longest SVG."""
     sizes = [(fig.svg.count('shape-rendering="crispEdges"'), len(fig.svg)) for fig in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 
@@ -650,7 +652,7 @@ def _explained(rows: Sequence[DomainRow]) -> str:
 
 
 def _scene_note(scene: Scene) -> str:
-    """Say what the view shows and what it leaves out."""
+    """Describe the content of the view, and what it leaves out."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     sentences = [
         f"Drawn: {counted(scene.drawn, 'block')} of domains on a boundary{thinned}. A cut shows "

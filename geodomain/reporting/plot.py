@@ -363,7 +363,7 @@ def draw(
     kind : {"png", "svg", "pdf"}
         Format of the picture.
     look : Look, optional
-        How to draw them; only "pdf" can have pages.
+        Style of the sections; only "pdf" can have pages.
     progress : callable, optional
         Called with the number of pages drawn and the total.
 
@@ -378,7 +378,7 @@ def draw(
 
 @contextmanager
 def _missing_glyphs() -> Iterator[None]:
-    """Collect matplotlib's warnings of missing characters, and warn once of them all."""
+    """Collect matplotlib's warnings of missing characters, and give one warning for all."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -429,11 +429,11 @@ def require_kind(path: Path) -> str:
     Raises
     ------
     TableError
-        If pictures do not have such a format.
+        If the extension is not that of a picture.
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _KINDS:
-        message = f"{path} has no extension of a picture: use one of .{', .'.join(_KINDS)}"
+        message = f"{path} is not a picture by its extension: use .{', .'.join(_KINDS)}"
         raise TableError(message)
     return kind
 
@@ -608,20 +608,20 @@ def plot_sections(
     model : path
         A block model with a label column, in any format. Without named sections it is read twice.
     output : path
-        The picture: .png, .svg or .pdf. It appears whole or not at all.
+        The picture: .png, .svg or .pdf. After an error there is no partial file.
     sections : str, tuple, Section, or several of them
         Where to cut: "z=310", ("z", 310), or a series "y=7480200,7480300,50" of start, stop and
-        step, which becomes pages of a PDF and panels of other pictures. By default across x, y
-        and z through the middle of the labelled domains. A section on block faces shows the
-        blocks above it, or to the north or east.
+        step. A series becomes pages of a PDF, or panels of another picture. [default: across x, y
+        and z, through the middle of the labelled domains] A horizontal section on block faces
+        shows the blocks above it; a vertical one shows the blocks to the north or east.
     domains : optional
-        As for `label_file`: their wireframes are drawn, closed or open, in the colours that they
-        name, and their background is drawn as background.
+        As for `label_file`. Their wireframes are drawn, closed or open, in the colours of the
+        domains. Their background is drawn as background.
     column : str
         Label column.
     background : str or several
-        Labels to draw as background, in a pale colour; WASTE if neither this nor `domains` names
-        any.
+        Labels to draw as background, in a pale colour. [default: the background of `domains`, or
+        else WASTE or BACKGROUND]
     exaggerate : float
         Vertical exaggeration.
     title : str, optional
@@ -629,18 +629,18 @@ def plot_sections(
     unit : str
         Unit of the coordinates, for axes and scale bars.
     colour_by : str, optional
-        A numeric column, such as a grade, that colours the blocks, from its minimum to its 98th
-        percentile in the sections.
+        A numeric column, such as a grade, that colours the blocks. The ramp runs from its minimum
+        to its 98th percentile in the sections.
     cmap : str
-        A colour map of matplotlib for it.
+        A colour map of matplotlib for ``colour_by`` and ``grade``.
     holes : Drillholes, optional
         Drillholes to project onto the sections near them.
     within : float, optional
         Largest distance of a hole from the section, on either side; needed with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
-        Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
-        Samples without a value are not drawn; negative values follow the policy of `holes`, with
-        a warning.
+        Samples (hole, FROM, TO, grades), drawn along the holes in the colours of `cmap`.
+        Samples without a value are not drawn. Negative values follow the policy for values below
+        detection of `holes`, with a warning.
     grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
@@ -650,7 +650,7 @@ def plot_sections(
         Called with the work done and the total, for each pass and the pages; True shows one line
         on stderr.
     **table
-        Options for what the file leaves open; as for `label_file`.
+        Options for reading the file, as for `label_file`.
 
     Returns
     -------
@@ -662,12 +662,12 @@ def plot_sections(
     FileExistsError
         If the picture exists; see ``overwrite``.
     TableError
-        If the output is no picture, the label column holds hundreds of numbers, a section cuts no
-        block, a column is missing or has no number, or the model has no sizes and its centroids
-        form no lattice.
+        If the extension of the output is not that of a picture, the label column holds hundreds of
+        numbers, a section cuts no block, a column is missing or has no number, or the model has no
+        sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid, holes have no distance, or samples have no holes
-        or grade.
+        If a section or colour map is invalid, or if ``holes``, ``within``, ``samples`` or ``grade``
+        lack the others that they need.
     TypeError
         If the model is not a path.
     ImportError
@@ -690,7 +690,7 @@ def plot_sections(
     source = model_path(model, "write the blocks to a file first")
     place = Path(output)
     if source == STANDARD:
-        message = "the model may be read twice: give a file, not -"
+        message = "the model is - (stdin), but it may be read twice: give a file"
         raise ValueError(message)
     if not exaggerate > 0:
         message = f"exaggerate is {exaggerate}; it must be above 0"

@@ -82,7 +82,7 @@ def read_record(source: RecordGiven) -> Record:
     Raises
     ------
     TableError
-        If it is not such a record; the message names the first missing or wrong part.
+        If the source is not a record; the message names the first missing or wrong part.
     """
     name = "this mapping" if isinstance(source, Mapping) else os.fspath(source)
     record: object = source
@@ -107,7 +107,7 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 def _wrong(value: object, kind: object, place: str) -> str:
-    """Describe the first part of a value that has the wrong type; "" if all are right."""
+    """Describe the first part of a value with a wrong type; return "" if all are right."""
     if is_typeddict(kind):
         if not isinstance(value, Mapping):
             return _is_no(place, "an object")
@@ -142,11 +142,12 @@ def _is_no(place: str, what: str) -> str:
 
 
 def require_same_file(record: Record, name: str, digest: Digest) -> None:
-    """Refuse the record of another file: its output must have the same hash.
+    """Require that the output in the record has the hash of the model.
 
     Raises
     ------
     TableError
+        If the record belongs to another file.
     """
     output = record["output"]
     if output is None:
@@ -157,7 +158,7 @@ def require_same_file(record: Record, name: str, digest: Digest) -> None:
         raise TableError(message)
     if output["sha256"] != digest.hexadecimal:
         message = (
-            f"the record is of another file: it has the SHA-256 {output['sha256'][:12]}.. "
+            f"the record belongs to another file: it has the SHA-256 {output['sha256'][:12]}.. "
             f"for {output['path']}, but {name} has {digest.hexadecimal[:12]}..; give the "
             "record that was written with this file, or no record"
         )

@@ -1,4 +1,4 @@
-"""Write the report of a labelled block model as one HTML file that loads nothing else."""
+"""Write the report of a labelled block model as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Report:
     dips : str
         Which dips point down, and how that was decided; "" without drillholes.
     notes : tuple of str
-        What the record of the labelling warned of, and notes on grades and densities.
+        Warnings and notes from the record of the labelling, and notes on grades and densities.
     """
 
     output: str
@@ -69,7 +69,7 @@ class Report:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return what was written, as lines of text."""
+        """Return the output and the notes, as lines of text."""
         wrote = (
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
@@ -122,34 +122,34 @@ def report_file(
     Parameters
     ----------
     model : path
-        A block model with a label column: text, Parquet or VTK. It is read once.
+        A block model with a label column, in any format. It is read once.
     output : path
-        The page. It appears whole or not at all.
+        The page. After an error there is no partial file.
     domains : optional
-        As for `label_file`: their wireframes are drawn, closed or open, and their background does
-        not count as a domain.
+        As for `label_file`. Their wireframes are drawn, closed or open. Their background does not
+        count as a domain.
     record : path or mapping, optional
-        The record that `label_file` wrote with ``record``, the source of options, overlaps,
-        warnings and volumes before priority. Its output must be this model, byte for byte.
+        The record that `label_file` wrote with ``record``. The page takes options, overlaps,
+        warnings and volumes before priority from it. Its output must be this model, byte for byte.
     compare : path, optional
-        An earlier labelling of the same blocks in the same order: the page shows how many blocks,
-        and what volume, moved between domains. Both models are read for this.
+        An earlier labelling of the same blocks in the same order. The page shows the number and
+        volume of blocks that moved between domains. Both files are read for this.
     sections : str, tuple, Section, or several of them
-        Where to cut, at most 30: "z=310", ("z", 310). By default at even distances through the
-        labelled domains, across x, y and z.
+        Where to cut, at most 30: "z=310", ("z", 310). [default: at even distances through the
+        labelled domains, across x, y and z]
     column : str
         Label column.
     background : str or several
-        Labels that are not domains; WASTE or BACKGROUND if neither this, `domains` nor the record
-        names any.
+        Labels that are not domains. [default: as in `domains` or the record, or else WASTE or
+        BACKGROUND]
     holes : Drillholes, optional
         Drillholes for the view, and for sections if ``within`` is given.
     within : float, optional
-        Largest distance of a hole from a section, on either side, to be drawn on it.
+        Largest distance of a hole from a section, on either side, for the hole to be drawn on it.
     samples : path, DataFrame or pyarrow.Table, optional
-        Samples of the holes (hole, FROM, TO, grades), drawn along them on sections, coloured by
-        grade; needs ``within``. Samples without a value are not drawn; negative values follow the
-        policy of `holes`, with a warning.
+        Samples (hole, FROM, TO, grades), drawn along the holes on sections, coloured by grade;
+        needs ``within``. Samples without a value are not drawn. Negative values follow the policy
+        for values below detection of `holes`, with a warning.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
     density : str or float, optional
@@ -161,14 +161,14 @@ def report_file(
     title, note : str, optional
         Title of the page, and a text below it.
     relative_paths : bool
-        Whether the page shows paths of files relative to its own folder, and not as they were
-        given: so it can be passed on without the names of users and drives.
+        Whether the page shows paths relative to its own folder. It can then be passed on without
+        the names of users and drives.
     overwrite : bool
         Whether to replace an existing page.
     progress : bool or callable
         As for `label_file`.
     **table
-        Options for what the file leaves open; as for `label_file`.
+        Options for reading the file, as for `label_file`.
 
     Returns
     -------
@@ -180,13 +180,13 @@ def report_file(
     FileExistsError
         If the page exists; see ``overwrite``.
     TableError
-        If the page would replace an input, the model has no labels or sizes, the record is of
-        another file, a section cuts no block, or the model to compare has other blocks.
+        If the page would replace an input, the model has no labels or sizes, the record belongs to
+        another file, a section cuts no block, or the model to compare has different blocks.
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, there are more than 30, a distance has no holes, or samples have
-        no holes, distance or grade.
+        If a section is invalid, there are more than 30 sections, or if ``holes``, ``within``,
+        ``samples`` or ``sample_grade`` lack the others that they need.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def gather_content(
     _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, planes = table_options(**table), as_sections(sections)
     if len(planes) > MOST_SECTIONS:
-        message = f"{len(planes)} sections are too many: a report has at most {MOST_SECTIONS}"
+        message = f"there are {len(planes)} sections: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
     recorded = None if record is None else read_record(record)
     with Unchanged(file_of(source)):  # the comparison reads it again
@@ -269,7 +269,7 @@ def gather_content(
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
             findings = () if holes is None else holes.tell(listed)
-            # The holes may have told them before.
+            # `tell` warns once per Drillholes, so these warnings may have been given before.
             warned += [each for each in sentences(findings) if each not in warned]
             blocks = read_blocks(
                 source,
@@ -322,7 +322,7 @@ def _near(
         message = "within= and samples= need drillholes: give holes= too"
         raise ValueError(message)
     if (samples is None) != (sample_grade is None):
-        message = "samples= and sample_grade= go together: a table and its grade column"
+        message = "samples= and sample_grade= need each other: give a table and its grade column"
         raise ValueError(message)
     near = near_holes(holes, within, samples, sample_grade, below)
     if near is None or near.samples is None:
@@ -334,9 +334,9 @@ def _near(
 def _refuse_slips(
     source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
-    """Refuse inputs that cannot be read and outputs that would replace them."""
+    """Refuse a model on stdin, and an output that would replace an input."""
     if source == STANDARD:
-        message = "a report needs the SHA-256 of its model: give a file, not -"
+        message = "the model is - (stdin), but a report needs its SHA-256: give a file"
         raise ValueError(message)
     files = [Path(other) for other in others if isinstance(other, str | os.PathLike)]
     refuse_inputs(places, [Path(source), *files, *(holes.files if holes else ())])

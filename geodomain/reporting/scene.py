@@ -239,6 +239,7 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     Parameters
     ----------
     holes : Drillholes
+        The holes.
     origin : (3,) float64
         Point to subtract from coordinates.
     pack : Pack
@@ -247,7 +248,7 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     Returns
     -------
     dict
-        ``names``, ``points`` (x, y, z in turn), and ``lengths``, the number of points of each.
+        ``names``, ``points`` (x, y, z in turn), and ``lengths``, the number of points per hole.
     """
     longest = float(holes.ends.max(initial=1.0)) or 1.0
     lines = [
@@ -292,7 +293,7 @@ class Scene:
     drawn : int
         Number of boundary blocks drawn.
     every : int
-        One of every so many boundary blocks is drawn.
+        Thinning factor: 1 draws all boundary blocks, n every n-th block.
     count : int
         Number of all blocks.
     coarse : tuple of CoarseWireframe

@@ -59,7 +59,7 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
         return [flat]
     start, stop = _spans(offset, within)
     near = start < stop
-    # A piece continues if one step is near up to its end and the next from its beginning.
+    # A piece continues if one step is near at its end and the next step at its beginning.
     goes_on = near[:-1] & near[1:] & (stop[:-1] == 1) & (start[1:] == 0)
     first = np.flatnonzero(near & ~np.append(False, goes_on))
     last = np.flatnonzero(near & ~np.append(goes_on, False))
@@ -72,7 +72,7 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
 
 
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
-    """Return the start and end, 0 to 1, of the near part of each step; 1 and 0 if there is none."""
+    """Return start and end, 0 to 1, of the near part of each step; 1 and 0 if none is near."""
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (-within - begin) / change, (within - begin) / change
@@ -115,15 +115,15 @@ class Samples:
 def samples_of(
     holes: Drillholes, table: TableLike, grade: str, below: BelowDetection | None = None
 ) -> Samples:
-    """Read the samples of holes that have a value.
+    """Read the samples that lie on the holes and have a grade.
 
-    Negative values follow the policy for values below detection; without one they count as they
-    are, with a warning.
+    Negative values follow the policy for values below detection. Without a policy they are used as
+    they are, with a warning.
 
     Raises
     ------
     TableError
-        If the column is missing, or no sample of these holes has a number in it.
+        If the column is missing, or no sample of these holes has a number in the column.
     """
     rows = holes.match(table, also=[grade])
     column = with_policy(rows.table.column(grade), below)

@@ -52,7 +52,7 @@ class Section:
     axis : {"x", "y", "z"}
         The axis.
     at : float
-        Coordinate of the plane along it.
+        Coordinate of the plane along the axis.
     """
 
     axis: Axis
@@ -71,7 +71,7 @@ class Section:
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Return the blocks that contain the plane; a plane on the upper face does not count.
+    """Return the mask of blocks that the plane cuts; a plane on the upper face cuts no block.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
 def cut_blocks(
     section: Section, points: Floats, sizes: Floats, matrix: Floats
 ) -> list[NDArray[np.float64]]:
-    """Return the polygon, (k, 2), of each block in the plane, which must cut all of them.
+    """Return the polygon, (k, 2), in which the plane cuts each block; it must cut all blocks.
 
     The polygon of a rotated block has a corner for each cut edge, three to six.
     """
@@ -118,7 +118,7 @@ def cut_triangles(section: Section, corners: Floats) -> Floats:
 
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return where edges cross the plane, along its two axes, and which of them do."""
+    """Return the points at which edges cross the plane, (..., 2), and the mask of such edges."""
     low, high = starts[..., section.across], ends[..., section.across]
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -244,17 +244,18 @@ def require_labels(labels: Collection[str], column: str, model: str, where: str 
     column, model : str
         Names of the column and the model.
     where : str
-        Part of the model that the labels come from, if not all.
+        Part of the model from which the labels come, for the message; "" for the whole model.
 
     Raises
     ------
     TableError
+        If all labels are numbers, and they are more than 100.
     """
     distinct = {label for label in labels if label}
     if len(distinct) > _MOST_NUMBERS and all(number(label) is not None for label in distinct):
         message = (
             f"{model}: column {column!r} holds {len(distinct):,} different numbers{where}, so it "
-            "is not a label column: name one with column="
+            "is not a label column: name the label column with column="
         )
         raise TableError(message)
 
@@ -284,8 +285,8 @@ class ModelShape:
         """Return the spacing; raise TableError if there is none."""
         if self.spacing is None:
             message = (
-                f"{name} has no block sizes, and its centroids form no lattice that would show "
-                "them: name the sizes with dx=, dy= and dz="
+                f"{name} has no block sizes, and they cannot be inferred, because its centroids "
+                "form no lattice: name the size columns with dx=, dy= and dz="
             )
             raise TableError(message)
         return self.spacing
@@ -407,7 +408,7 @@ def gather(
     sections : sequence of Section
         Where to cut; if empty, across each axis through the middle of the labelled domains.
     background : sequence of str
-        Labels that are not domains, besides the empty one.
+        Labels that are not domains, in addition to the empty label.
     grade : str, optional
         A numeric column to read too.
     progress : callable, optional
@@ -532,8 +533,8 @@ class _Surveying:
 class _Cutting:
     """Collects the blocks that sections cut, chunk by chunk.
 
-    Without a shape, the rotation is inferred from the first blocks, and blocks need sizes in the
-    file: `is_done` says whether they have them.
+    Without a shape, the rotation is inferred from the first blocks, and the file must have block
+    sizes. `is_done` is False if it has none.
     """
 
     def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
@@ -567,7 +568,7 @@ class _Cutting:
             parts.append((points[cut], sizes[cut], chunk.labels[cut], values))
 
     def cuts(self, name: str) -> list[Cut]:
-        """Return the sections; raise TableError if one cuts no block."""
+        """Return the sections; raise TableError if a section cuts no block."""
         if self._matrix is None:
             message = f"{name} has no block with a centroid, so there is nothing to draw"
             raise TableError(message)

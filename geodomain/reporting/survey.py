@@ -34,7 +34,7 @@ class LatticeGuess:
     spacing, origin : tuple of float
         Cell size, and lowest corner of the first cell, in the frame of the model.
     filled : float
-        Share of the cells that has blocks: by volume if blocks have sizes, otherwise by number.
+        Share of the cells that is filled: by volume if blocks have sizes, otherwise by number.
     """
 
     cells: tuple[int, ...]
@@ -44,7 +44,7 @@ class LatticeGuess:
 
 
 def find_lattice(survey: Survey) -> LatticeGuess | None:
-    """Return the lattice of all blocks, or None if they form none.
+    """Return the lattice of all blocks, or None if they form no lattice.
 
     The cells of a sub-blocked model have the size of its largest blocks. Without block sizes,
     the cell size is the distance between centroids.
@@ -143,8 +143,8 @@ class Repeats:
         """Yield a warning if there are duplicate blocks, with the first pair."""
         if self._failed:
             yield (
-                f"duplicate blocks were not checked: {tempfile.gettempdir()} has no room "
-                f"for 24 bytes a block ({self._failed}); set TMPDIR to use another folder"
+                f"duplicate blocks were not checked: {tempfile.gettempdir()} has no space for 24 "
+                f"bytes per block ({self._failed}); set TMPDIR to use another folder"
             )
         with self._spill:
             repeats = [pairs for pairs in map(_repeated, self._spill.parts()) if len(pairs)]
@@ -153,7 +153,7 @@ class Repeats:
             before, again = pairs[pairs[:, 1].argmin()].tolist()
             blocks = "1 block is" if len(pairs) == 1 else f"{len(pairs):,} blocks are"
             yield (
-                f"{blocks} there again, with the same centroid and size; the first is block "
+                f"{blocks} duplicated, with the same centroid and size; the first is block "
                 f"{again + 1:,} of the table, the same as block {before + 1:,}: their volume "
                 "counts twice"
             )

@@ -188,7 +188,7 @@ def north_svg(window: Window) -> str:
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` round values between two."""
+    """Return at most `most` round values between two numbers."""
     step = round_length((high - low) / most, up=True)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
@@ -391,9 +391,9 @@ def section_svg(
     Parameters
     ----------
     section : Section
-        The plane. On a lower face it cuts the block, on an upper face it does not.
+        The plane. A plane on a lower face cuts the block, a plane on an upper face does not.
     number : int
-        Makes the identifiers of this drawing unique in a page.
+        Number that makes the identifiers of this drawing unique in a page.
     geometry : Geometry
         The blocks.
     extent : (2, 3) float64
@@ -600,10 +600,11 @@ def histogram_svg(
     domain, colour : str
         The domain and its colour.
     edges : (k + 1,) float64
+        Grades between which the bars lie.
     shares : (k,) float64
-        0 to 1.
+        Share of each bar, 0 to 1.
     name : str
-        Makes identifiers unique.
+        Text that makes identifiers unique.
     grade : str
         Text below the axis.
     """
@@ -644,7 +645,7 @@ def curve_svg(
     means : sequence of float or None
         Mean grade at or above each cut-off; None if there is no block.
     name : str
-        Makes identifiers unique.
+        Text that makes identifiers unique.
     grade : str
         Text below the axis.
     """

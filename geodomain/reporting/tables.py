@@ -39,11 +39,11 @@ class DomainRow:
     own_volume : float, optional
         Volume of the blocks in the domain before priority, from a record.
     wireframe_volume : float, optional
-        Volume inside its solids.
+        Volume inside the solids of the domain.
     proportion_volume : float, optional
-        Volume by the share columns of the file, if it has them.
+        Volume from the share columns of the file, if it has such columns.
     is_ground : bool
-        Whether it is background or no label, not a domain.
+        Whether the row is background or has no label, and is not a domain.
     """
 
     label: str
@@ -74,11 +74,11 @@ def domain_rows(
     blocks : Blocks
         The model.
     domains : Domains
-        Domains of the labelling, as far as they are known; rows follow their order.
+        Domains of the labelling, if known; rows follow their order.
     summary : mapping, optional
         Summary of a record.
     background : sequence of str
-        Labels that are not domains. If nothing names any, a label WASTE is background.
+        Labels that are not domains. Without any, WASTE and BACKGROUND are background.
 
     Returns
     -------
@@ -138,9 +138,9 @@ def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[st
 
 
 def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
-    """Return the labels behind numbers, for formats that hold only numbers, such as GSLIB.
+    """Return labels by number, for formats that hold only numbers, such as GSLIB.
 
-    They number labels from 1, in order. The counts of blocks must agree with the record.
+    Such formats number labels from 1, in order. The numbers of blocks must agree with the record.
     """
     rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
     wanted: dict[str, int] = {}
@@ -170,7 +170,7 @@ def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
 
 
 def _enclosed(meshes: Sequence[Mesh]) -> float | None:
-    """Return the volume of solids, or None if there is none or one is open."""
+    """Return the volume of solids, or None without solids or if a solid is open."""
     closed = meshes and all(mesh.is_closed for mesh in meshes)
     return sum(map(mesh_volume, meshes)) if closed else None
 
@@ -287,7 +287,7 @@ def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
 
 
 def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
-    """Return warnings as a list, with each place in them a link into the view."""
+    """Return warnings as an HTML list; coordinates in them are links into the 3D view."""
     if not warnings:
         return "<p>None.</p>"
     items = "".join(f"<li>{_linked(sentence)}</li>" for sentence in warnings)
@@ -320,7 +320,7 @@ def _fact(value: object) -> str:
 
 
 def _linked(sentence: str) -> str:
-    """Make a link of each place in a sentence."""
+    """Return a sentence as HTML, with coordinates as links."""
     parts, end = [], 0
     for match in _POINT.finditer(sentence):
         place = ",".join(match.groups())

@@ -29,15 +29,15 @@ from geodomain.settings import BackendName
 
 
 class TriangleWeights(NamedTuple):
-    """The weight with which each triangle enters volumes.
+    """The weight of each triangle in sums of volumes.
 
     Attributes
     ----------
     values : (t,) int8
         The weight of the volume below each triangle, with the sign of the triangle's projection.
     doubtful : (t,) bool
-        Triangles beside which the weights may be wrong. Blocks that no such triangle enters get
-        their shares from the weights; other blocks are cut along lines.
+        Triangles near which the weights may be wrong. A block that such a triangle enters is cut
+        along lines; the shares of other blocks come from the weights.
     """
 
     values: NDArray[np.int8]
@@ -47,9 +47,10 @@ class TriangleWeights(NamedTuple):
 def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     """Return the weight of the volume below each triangle; the mesh caches the result.
 
-    The weight of a shell is inside (1 or 0, by the rule) just within it minus inside just
-    outside it: so shells inside others are holes by parity. Where triangles cross, shells overlap
-    or face opposite ways, this differs from place to place of a shell.
+    The weight of a shell is the value of inside (1 or 0, by the rule) just within the shell minus
+    the value just outside it. By parity, a shell inside another is therefore a hole. If triangles
+    cross, or shells overlap or face opposite ways, the weight is not the same everywhere in a
+    shell.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def _crossed(
     mixed: Bools,
     related: Relations | None,
 ) -> Bools:
-    """Return which triangles cross others of their own shell, or of an overlapping one, (t,)."""
+    """Return the mask of triangles that cross others of their own or an overlapping shell."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
@@ -127,8 +128,8 @@ def _of_shells(
 
 # Weights of triangles where a mesh crosses itself.
 
-_MOST = 2000  # patches that are sampled, the largest first; each takes a few milliseconds at most
-_TRIES = 4  # triangles that are tried in a patch
+_MOST = 2000  # number of patches to sample, largest first; a patch takes milliseconds at most
+_TRIES = 4  # number of triangles to try in a patch
 
 
 class _Sample(NamedTuple):
@@ -142,7 +143,7 @@ class _Sample(NamedTuple):
 def weigh_patches(
     mesh: Mesh, component: NDArray[np.int32], crossed: Bools, rule: Rule
 ) -> tuple[NDArray[np.int8], Bools]:
-    """Return weights, (t,) int8, and the triangles beside which they may be wrong, (t,) bool.
+    """Return weights, (t,) int8, and the triangles near which they may be wrong, (t,) bool.
 
     Parameters
     ----------
@@ -153,6 +154,7 @@ def weigh_patches(
     crossed : (t,) bool
         Triangles that cross others, or may cross others.
     rule : {"parity", "winding"}
+        The rule for inside.
     """
     patch, order = _patches(mesh, crossed | (component < 0))
     places = _Places(mesh, component)
@@ -239,9 +241,9 @@ class _Places:
 
 
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
-    """Return the height of a vertical line through a triangle, and the sign of its projection.
+    """Return the height at which a vertical line crosses a triangle, and the projection's sign.
 
-    The sign is 0 if the line misses the triangle; None if it meets the outline.
+    The sign is 0 if the line misses the triangle. Return None if the line meets the outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
     sides = []
@@ -261,26 +263,26 @@ def _inside(signs: list[int], rule: Rule) -> int:
 
 
 def _weight(sample: _Sample, rule: Rule) -> int:
-    """Return the weight of a triangle: inside just below it minus inside just above."""
+    """Return the weight of a triangle: value of inside just below it minus that just above."""
     signs = [sign for _, sign in sample.above]
     return sample.sign * (_inside([*signs, sample.sign], rule) - _inside(signs, rule))
 
 
 def _holds(sample: _Sample, weights: dict[int, int], rule: Rule) -> bool:
-    """Return whether the weights above a sample give the inside correctly on both its sides."""
+    """Return whether the weights above a sample give inside correctly above and below it."""
     signs = [sign for _, sign in sample.above]
     above = sum(weights.get(shell, 0) * sign for shell, sign in sample.above)
     below = above + weights[sample.shell] * sample.sign
     return above == _inside(signs, rule) and below == _inside([*signs, sample.sign], rule)
 
 
-# Shares of blocks anywhere.
+# Shares of arbitrary blocks.
 
 Kind = Literal["solid", "above", "below"]
 
-LINES = 16  # lines along each side of a block, where triangles cross
-_TOGETHER = 1 << 18  # blocks in a part
-# A surface covers a block's plan once if it does so up to this share.
+LINES = 16  # number of lines along each side of a block in which triangles cross
+_TOGETHER = 1 << 18  # number of blocks in a part
+# A surface covers a block's plan once if more or less than once covers at most this share.
 _SINGLE = 1e-9
 
 
@@ -297,7 +299,8 @@ def proportions(
 ) -> NDArray[np.float64]:
     """Return the share of each block that lies inside a solid, or above or below a surface.
 
-    The share is computed from the triangles, without sampling, except where they cross: see below.
+    The share is computed from the triangles, without sampling, except in blocks in which triangles
+    cross; see the warning below.
 
     Parameters
     ----------
@@ -322,27 +325,27 @@ def proportions(
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
-        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block; NaN if a
-        centroid is not finite, or a block's plan is not entirely within the footprint
-        of a surface. With n triangles above or below a block, of sizes
-        at most r times the block's, the error is less than ``n * (1 + r) * 2**-47`` of its volume;
-        it is up to 1e-9 more if a surface overlaps itself on less than that share of the plan.
+        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a centroid is
+        not finite, or a block's plan is not entirely within the footprint of a surface. With n
+        triangles above or below a block, of sizes at most r times the block's size, the error is
+        less than ``n * (1 + r) * 2**-47`` of the block's volume. If a surface overlaps itself on
+        less than 1e-9 of the plan, the error is up to 1e-9 more.
 
     Warns
     -----
     GeodomainWarning
-        With the number of blocks that were cut along 16 x 16 vertical lines, exactly along each
-        line. A block is cut so if a triangle enters it that crosses others, or bounds the
-        overlap of shells, or belongs to a solid whose triangles face
-        opposite ways; or if a surface folds over it, or tiles of a surface overlap there.
+        If blocks were cut along 16 x 16 vertical lines, with their number; the cut is exact along
+        each line. A block is cut along lines if it is entered by a triangle that crosses others,
+        that bounds the overlap of shells, or whose solid has triangles that face opposite ways. So
+        is a block in which a surface folds over itself, or tiles of a surface overlap.
 
     Raises
     ------
     MeshError
         If a solid is not closed, or has no winding number and the rule is "winding".
     ValueError
-        If a size is not between 2^-306 and 2^339, or too small beside the centroid; if ``out``
-        does not fit, or shares memory with the centres.
+        If a size is not between 2^-306 and 2^339, or too small for float64 at the centroid. If
+        ``out`` has a wrong shape or type, or shares memory with the centres.
 
     Examples
     --------
@@ -362,7 +365,7 @@ def proportions(
 
 
 def check_kind(kind: str) -> None:
-    """Raise ValueError for a kind that does not exist."""
+    """Raise ValueError for an unknown kind."""
     if kind not in ("solid", "above", "below"):
         message = f"kind is {kind!r}; it can be 'solid', 'above' or 'below'"
         raise ValueError(message)
@@ -372,7 +375,7 @@ def by_lines(name: str, blocks: int, lines: int) -> str:
     """Return the warning about blocks cut along lines because triangles may cross."""
     return (
         f"{name}: {counted(blocks, 'block')} in which triangles may "
-        f"cross or fold taken along {lines} x {lines} vertical lines, not computed whole"
+        f"cross or fold, computed along {lines} x {lines} vertical lines, not exactly"
     )
 
 
@@ -384,7 +387,7 @@ class Shares:
     mesh, kind, rule, backend, threads
         As for `proportions`.
     lines : int
-        Lines along each side of a block, where triangles cross.
+        Number of lines along each side of a block in which triangles cross.
     """
 
     def __init__(
@@ -418,7 +421,7 @@ class Shares:
         self._index = choose(backend).block_index(mesh, edges)
 
     def _footprint(self, rims: Floats, folded: Floats) -> Floats:
-        """Find where the footprint ends; return the edges that must not meet a block's plan."""
+        """Find the end of the footprint; return the edges that must not meet a block's plan."""
         edges = np.concatenate([rims, folded])
         end = FootprintEnd(self._mesh, edges, self._threads)
         strict = end.reach != EdgeReach.NOWHERE
@@ -428,7 +431,7 @@ class Shares:
         return np.ascontiguousarray(edges[strict])
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
-        """Write the shares of blocks (n, 3), and warn of blocks that were cut along lines."""
+        """Write the shares of blocks, (n, 3), and warn if blocks were cut along lines."""
         parts = (slice(begin, begin + _TOGETHER) for begin in range(0, len(out), _TOGETHER))
         self.write_many((lows[rows], highs[rows], centres[rows], out[rows]) for rows in parts)
 
@@ -449,9 +452,9 @@ class Shares:
         return int((answers == BlockAnswer.BY_LINES).sum())
 
     def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
-        """Write the shares, inside or below, of blocks that a triangle or a rim enters.
+        """Write the shares, inside or below, of blocks entered by a triangle or a rim.
 
-        Returns the `BlockAnswer` of each block.
+        Return the `BlockAnswer` of each block.
         """
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         answers = self._ask(self._index, self._weights, lows, highs, out)
@@ -474,7 +477,7 @@ class Shares:
         return answers
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return which blocks of a solid must be cut along lines if a triangle enters, (n,)."""
+        """Return the mask of blocks to cut along lines if a triangle of the solid enters, (n,)."""
         if self._doubtful is None:
             return np.full(len(lows), self._weights is None)
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
@@ -514,19 +517,20 @@ class Shares:
         )
 
     def common(self, others: Sequence[Shares], lows: Floats, highs: Floats) -> Floats:
-        """Return the shares of blocks that lie in several bodies at once, (n, 2**k).
+        """Return the share of each block in the intersection of bodies, for all sets, (n, 2**k).
 
-        Columns are sets of bodies, this body being the first bit; sets of fewer than two bodies
-        get 0. No block may have a doubtful triangle, and surfaces must cover its plan once.
+        The bits of the column number are the bodies of a set; this body is the lowest bit. Sets of
+        fewer than two bodies get 0. No block may have a doubtful triangle, and surfaces must cover
+        its plan once.
         """
         bodies = []
         for body in (self, *others):
-            assert body._weights is not None  # else all of its blocks are doubtful
+            assert body._weights is not None  # otherwise all blocks of the body are doubtful
             bodies.append((body._index, body._weights))
         return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
-        """Return the shares of blocks as if no triangle entered them, by their centroids."""
+        """Return the shares, 0 or 1, of blocks that no triangle enters, from their centroids."""
         if self._kind == "solid":
             return self._locator.contains(centres, rule=self._rule).astype(np.float64)
         side = sides_of(self._locator.count_sides(centres))
@@ -542,12 +546,12 @@ class Shares:
         )
 
 
-# Within this range, as for a mesh, no area or volume of a block overflows or underflows to 0.
+# In this range, also the range of meshes, no area or volume overflows or underflows to 0.
 SIZES = "between 2^-306 and 2^339"
 
 
 def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
-    """Return which block sizes are in range, in the shape of the argument."""
+    """Return the mask of sizes within the range, in the shape of the argument."""
     return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
 
 

@@ -20,7 +20,7 @@ from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
 from geodomain.settings import BackendName
 
-_UNSIGNED = "take distances without a sign"  # the alternative for an open mesh
+_UNSIGNED = "use distances without a sign"  # the alternative for an open mesh
 
 
 class Nearest(NamedTuple):
@@ -31,7 +31,8 @@ class Nearest(NamedTuple):
     point : (n, 3) float64
         The nearest point on the mesh; NaN if the query point is not finite.
     triangle : (n,) int32
-        Its triangle, the lowest of several; -1 if the query point is not finite.
+        The triangle of the nearest point, the lowest index of several; -1 if the query point is not
+        finite.
     distance : (n,) float64
         The distance in the mesh's unit; NaN if the query point is not finite.
     """
@@ -62,7 +63,8 @@ def nearest(
     Nearest
         ``point``, ``triangle`` and ``distance``. The error of the distance is at most 4 units in
         the last place of the largest coordinate difference between the point and the triangle's
-        corners; at a vertex it is 0.0. Of triangles at the same float64 distance the lowest counts.
+        corners; at a vertex it is 0.0. Of triangles at the same float64 distance, the lowest index
+        is returned.
 
     Raises
     ------
@@ -106,12 +108,11 @@ def distances(
     Parameters
     ----------
     mesh : mesh-like
-        Open or closed, as for `as_mesh`; closed where ``signed``.
+        Open or closed, as for `as_mesh`; it must be closed if ``signed`` is true.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     signed : bool
-        Whether distances inside the solid are negative; inside is by the exact parity of
-        `contains`.
+        Whether distances inside the solid are negative; `contains` decides, by parity.
     backend, threads
         As in `nearest`.
     out : numpy.ndarray of float64, shape (n,), optional
@@ -127,9 +128,9 @@ def distances(
     MeshError
         If the mesh has no triangle, or is not closed and ``signed`` is true.
     PointError
-        As in `nearest`, and as in `contains` if ``signed``.
+        As in `nearest`; with ``signed`` also as in `contains`.
     ValueError
-        If ``out`` does not fit, or shares memory with the points.
+        If ``out`` has a wrong shape or type, or shares memory with the points.
 
     Examples
     --------
@@ -153,12 +154,12 @@ def distances(
 
 
 class MeshDistance:
-    """Index of a mesh for distances of points, chunk by chunk.
+    """A mesh indexed for distances of points, chunk by chunk.
 
     Parameters
     ----------
     mesh : Mesh
-        A mesh with a triangle; closed if `signed`.
+        A mesh with at least one triangle; it must be closed if `signed`.
     signed : bool
         Whether distances inside are negative.
     backend, threads
@@ -180,7 +181,7 @@ class MeshDistance:
             self._inside = locate(mesh, backend=backend, threads=threads, allow_open=False)
 
     def of(self, points: Floats) -> Floats:
-        """Return the distances of points, (n, 3), see `distances`."""
+        """Return the distance of each point, (n, 3), from the mesh; see `distances`."""
         columns, room = as_columns(points), np.empty(len(points))
         _refuse_far(columns, self._index.nearest(columns, room, self._threads))
         if self._inside is not None:
@@ -204,7 +205,7 @@ def _refuse_far(columns: tuple[Floats, Floats, Floats], row: int) -> None:
         return
     place = tuple(float(column[row]) for column in columns)
     message = (
-        f"point {row} is {place}: a coordinate is beyond 2^339, for which distances are not "
-        "computed; correct the row, or write NaN"
+        f"point {row} is {place}: a coordinate is beyond 2^339, the limit for distances; correct "
+        "the row, or use NaN"
     )
     raise PointError(message)

@@ -50,7 +50,7 @@ class DistanceColumn:
     column : str
         Name of the column of distances.
     nearest, farthest : float, optional
-        The smallest and the largest distance, with signs; None if there is no block.
+        The smallest and the largest distance, with their signs; None if there is no block.
     inside : int, optional
         Blocks with a negative distance; None if distances have no sign.
     """
@@ -86,9 +86,9 @@ class DistanceSummary:
     rows, missing : int
         Number of blocks, and of blocks without coordinates, which have no distance.
     columns : tuple of DistanceColumn
-        A column for each mesh, in their order.
+        A column for each mesh, in the order of the meshes.
     output : str
-        The file that was written.
+        The output file.
     """
 
     rows: int
@@ -145,20 +145,20 @@ def distance_file(
 ) -> DistanceSummary:
     r"""Write a block model file with the distance of each block's centroid from meshes.
 
-    The output has the model's format and one more column for each mesh, as from `label_file`:
-    text keeps every other byte. Memory is bounded for tables.
+    The output has the model's format and one more column for each mesh. In text all other bytes are
+    kept, as by `label_file`. Memory is bounded for tables.
 
     Parameters
     ----------
     model : path
         As for `label_file`; "-" is text on stdin.
     meshes : mapping of str to mesh-like
-        The meshes to measure from, open or closed; a path is read. The column of ``ORE`` is called
+        Name and mesh, or path of a mesh, open or closed. The column for ``ORE`` is called
         ``dist_ore``.
     output : path
         The file to write; "-" is stdout.
     signed : bool
-        Whether distances inside are negative; every mesh must be closed.
+        Whether distances inside a mesh are negative; every mesh must then be closed.
     overwrite : bool
         Whether an existing output may be replaced.
     backend, threads, progress, **table
@@ -174,14 +174,15 @@ def distance_file(
     FileExistsError
         If the output exists; see ``overwrite``.
     MeshError, TableError, PointError, OSError
-        As `distances` and `label_file`. Nothing is left behind.
+        As `distances` and `label_file`. After an error there is no partial file.
     ValueError
         If there is no mesh.
 
     Notes
     -----
-    A number is the float64 of `distances`, written with the fewest digits that read back to it; a
-    Datamine table of single precision rounds it. A block without coordinates has no distance.
+    Distances are those of `distances`, written with the fewest digits that read back as the same
+    float64. A Datamine table of single precision rounds them. A block without coordinates has no
+    distance.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def distance_file(
     """
     options, source, target = table_options(**table), model_path(model, _IN_MEMORY), str(output)
     if not meshes:
-        message = "there is no mesh to measure from: pass meshes={'ORE': 'ore.stl'}"
+        message = "there is no mesh: give meshes, such as meshes={'ORE': 'ore.stl'}"
         raise ValueError(message)
     _require_place(source, target, meshes, overwrite=overwrite)
     with reading_once():
@@ -241,7 +242,7 @@ class _Measured:
         try:
             distances = [index.of(points) for index in self._indexes]
         except PointError as error:
-            message = f"{model.name}, among the blocks from number {self.rows + 1} on: {error}"
+            message = f"{model.name}, in a chunk that begins with block {self.rows + 1}: {error}"
             raise PointError(message) from None
         for result, each in zip(self._columns, distances, strict=True):
             result.add(each)
@@ -253,7 +254,7 @@ class _Measured:
 def _require_place(
     source: str, target: str, meshes: Mapping[str, MeshLike], *, overwrite: bool
 ) -> None:
-    """Refuse an output of another kind, on an input, or on an existing file."""
+    """Refuse an output in another format, one that is an input, or one that exists."""
     require_same_kind(source, target)
     if target == STANDARD:
         return

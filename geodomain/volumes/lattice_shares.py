@@ -41,15 +41,15 @@ def proportions_lattice(
 ) -> NDArray[np.float64]:
     """Return the share of each block of a lattice inside a solid, or above or below a surface.
 
-    The share is computed from the triangles, without sampling: each triangle is clipped to the
-    columns of blocks that it meets, and the volume below it is integrated.
+    The share is computed from the triangles, without sampling. Each triangle is clipped to the
+    columns of blocks that it enters, and the volume below it is integrated.
 
     Parameters
     ----------
     mesh : mesh-like
         A closed mesh for "solid"; for "above" and "below" usually an open one. As for `as_mesh`.
     x_edges, y_edges, z_edges : array_like of shape (nx + 1,), (ny + 1,), (nz + 1,)
-        Where blocks begin and end along each axis, strictly increasing, in the mesh's unit. Blocks
+        Faces of the blocks along each axis, strictly increasing, in the mesh's unit. Blocks
         may differ in size.
     kind : {"solid", "above", "below"}
         Which part of the block is measured.
@@ -65,22 +65,22 @@ def proportions_lattice(
     Returns
     -------
     numpy.ndarray of float64, shape (nx, ny, nz)
-        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block; NaN if a block's
-        plan is not entirely within the footprint of a surface. With n triangles
-        in a block's column, of sizes at most r times the block's, the error is less than
-        ``n * (1 + r) * 2**-47`` of its volume: 1e-9 for n r up to 1e5.
+        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a block's plan
+        is not entirely within the footprint of a surface. With n triangles in a block's column, of
+        sizes at most r times the block's size, the error is less than ``n * (1 + r) * 2**-47`` of
+        the block's volume: below 1e-9 if n * r is at most 1e5.
 
     Warns
     -----
     GeodomainWarning
-        As `proportions`, for blocks that were cut along lines.
+        As `proportions`, if blocks were cut along lines.
 
     Raises
     ------
     MeshError
         As `proportions`.
     ValueError
-        If edges are not strictly increasing, or too close for a float64 between them.
+        If edges are not strictly increasing, or so close that float64 has no number between them.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def proportions_lattice(
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
-    """Write the shares of a lattice's blocks as general blocks, a layer of x at a time."""
+    """Write the shares of a lattice as those of arbitrary blocks, a layer of x at a time."""
     cells = tuple(slice(0, len(axis) - 1) for axis in edges)
     layers = _layers(edges, cells)
     shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
@@ -182,12 +182,12 @@ def _edges(values: ArrayLike, name: str) -> Floats:
     if len(wrong):
         first = int(wrong[0])
         message = (
-            f"{name} must ascend, with a number between each and the next: values {first} and "
-            f"{first + 1} are {edges[first]} and {edges[first + 1]}"
+            f"{name}[{first}] and {name}[{first + 1}] are {edges[first]} and {edges[first + 1]}: "
+            "values must be strictly increasing, and float64 must have a number between them"
         )
         raise ValueError(message)
     if not sizes_fit(np.diff(edges)).all():
-        message = f"{name} must be apart by sizes that are {SIZES}"
+        message = f"{name} have a spacing out of range: block sizes must be {SIZES}"
         raise ValueError(message)
     return edges
 

@@ -15,7 +15,7 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
-# Faces this close to a bench boundary, in bench heights, are put on it: 0.3 / 0.1 is below 3.
+# Faces this close to a bench boundary, in bench heights, count as on it: 0.3 / 0.1 is below 3.
 _ON_FACE = 1e-9
 _MOST = 10_000
 
@@ -23,13 +23,13 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the lowest bench of each block, then the next, as long as any block reaches it.
+    """Yield the lowest bench of each block, then the next bench, up to the highest.
 
     Parameters
     ----------
     z, dz : (n,) float64
-        Centres and heights of the blocks. If either is unknown, the bench is NaN and has the
-        whole block.
+        Centres and heights of the blocks. If one of them is unknown, the bench is NaN and contains
+        the whole block.
     height : float
         Height of a bench; a bench includes its base and excludes its top.
     first_row : int
@@ -40,7 +40,7 @@ def split_by_bench(
     bench : (n,) float64
         The base of the bench.
     share : (n,) float64
-        The share of the block in the bench, 0 to 1; 0 for blocks with no more benches.
+        The share of the block in the bench, 0 to 1; 0 for a block that ends below it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _snapped(heights: Floats) -> Floats:
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
 
 
-# Exact sums of float64 by group, as integers: order and chunks do not matter.
+# Exact sums of float64 by group, as integers, which do not depend on order and chunks.
 
 # Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
 _PLACES = 1126
@@ -89,7 +89,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
     Returns
     -------
     list of int
-        The exact sums in units of 2^-1126, which can be added to others; see `nearest_float`.
+        The exact sums in units of 2^-1126, which can be added up; see `nearest_float`.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
     keys : (n,) intp
         Keys from 0 to `size` - 1.
     size : int
-        The range of keys; unless it is much larger than n, nothing is sorted.
+        The range of keys; keys are sorted only if it is much larger than n.
 
     Examples
     --------
@@ -163,8 +163,9 @@ class MetalUnit:
     Attributes
     ----------
     name : str
+        Name of the unit.
     parts : int
-        How many units of grade times tonnes make one of this unit.
+        Divisor from grade times tonnes to this unit, such as 100 for a grade in percent.
     """
 
     name: str
@@ -185,7 +186,7 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
     Raises
     ------
     ValueError
-        If the unit is not that of a grade.
+        If the unit is not a unit of grade.
 
     Examples
     --------
@@ -197,8 +198,7 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
         return listed
     if mass is None:
         message = (
-            f"the unit of {grade} is {unit!r}; it can be %, ppm, ppb, or a mass per tonne such as "
-            "g/t"
+            f"the unit of {grade} is {unit!r}; use %, ppm, ppb, or a mass per tonne such as g/t"
         )
         raise ValueError(message)
     return MetalUnit(mass[1])
@@ -207,8 +207,8 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
 # Sums of volume, tonnes and metal, chunk by chunk.
 
 Places = NDArray[np.intp]
-# Return a column as numbers, NaN where missing; and the labels of rows: all distinct labels so
-# far, starting with the ones passed in, and the index of each row's label among them.
+# Functions that return a column as numbers, NaN where missing; and the labels of rows: all distinct
+# labels so far, starting with the labels passed in, and the index of each row's label among them.
 GiveNumbers = Callable[[str], Floats]
 GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 
@@ -216,7 +216,7 @@ GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 _SMALLEST = np.finfo(np.float64).tiny
 # More distinct labels than this are not domains.
 _MOST_LABELS = 1000
-# Shares are rounded in files: a sum above 1 by more than this is an overlap, and a smaller
+# Shares are rounded in files. A sum above 1 by more than this is an overlap; a smaller
 # remainder of a block is ignored.
 _ROUNDED = 1e-6
 # The domain of the remainders of blocks with shares, if the background has no name.
@@ -230,27 +230,27 @@ class Wanted:
     Attributes
     ----------
     domain : str
-        The column of labels; it is not read if there are shares.
+        The column of labels; with shares it is not read.
     density : str or float
-        The column, or one number for all blocks.
+        The column of densities, or one density for all blocks.
     grades : tuple of str
         The columns of grades.
     bench : float, optional
         The height of a bench.
     cut : str
-        The grade that cut-offs apply to.
+        The grade to which cut-offs apply.
     cutoffs : tuple of float
-        Cut-offs in ascending order; rows without a cut-off come in addition.
+        Cut-offs in ascending order; there are also rows without a cut-off.
     shares : mapping of str to str
         Domains, and the columns of their shares of each block.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        How negative grades count; None leaves them as they are.
+        Policy for negative grades; None uses them as they are.
     units : mapping of str to MetalUnit
         Units of metal, for grades whose unit is specified.
     density_unit : DensityUnit, optional
-        The unit of the densities, which makes the sums tonnes.
+        The unit of the densities, to convert sums to tonnes.
     rest : str
-        The domain of the remainder that the shares leave of a block.
+        The domain of the remainder of a block with shares.
     spelled : tuple of str
         Texts of cut-offs with commas but no point, where the commas may be decimal.
     """
@@ -288,9 +288,9 @@ class Group:
     Attributes
     ----------
     counts : (2 + grades + 1,) int64
-        Blocks; blocks without volume; without density; and, for each grade, without that grade.
+        Numbers of blocks; of blocks without volume; without density; and without each grade.
     sums : list of int
-        Exact volume and tonnes; and, for each grade, the tonnes that have it and its metal.
+        Exact volume and tonnes; and, for each grade, the tonnes that have the grade and the metal.
     """
 
     counts: NDArray[np.int64]
@@ -320,18 +320,18 @@ class Tonnage:
     rows : int
         Number of blocks.
     groups : dict
-        By domain, bench (its base; None without benches, or if unknown) and
-        interval: 0 is below every cut-off or without the grade, 1 from the first cut-off on.
+        Sums by domain, bench (its base; None without benches, or if unknown) and interval: interval
+        0 is below every cut-off or without the grade, 1 begins at the first cut-off.
     blocks : dict
         Counts by domain and interval; a block in several benches counts once.
     all_blocks : (intervals, ..) int64
         Counts by interval; a block in several domains counts once.
     negative : dict
-        The negative values of each grade.
+        Counts of negative values of each grade.
     unshared : dict
         For each domain with shares, the number of blocks without one.
     over : tuple, optional
-        The number of blocks whose shares add up to more than 1, and the first.
+        The number of blocks whose shares add up to more than 1, and the first block.
     spelled : LabelSpellings
         The spellings of labels.
     densities : DensityChecks
@@ -377,7 +377,7 @@ class Tonnage:
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
-        # A product below the smallest normal number has lost digits, or all of them.
+        # A product below the smallest normal number has lost some or all of its digits.
         valid = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
         volume = np.where(valid, volume, np.nan)
         if isinstance(wanted.density, str):
@@ -402,7 +402,7 @@ class Tonnage:
             text = repr(float(numbers[row])).removesuffix(".0")
             message = f"{name} is {text} in block {self.rows + row + 1}: {why}"
             if numbers[row] < 0:
-                message += f"; if that stands for a missing value, use missing={{{name!r}: {text}}}"
+                message += f"; if it stands for a missing value, use missing={{{name!r}: {text}}}"
             raise TableError(message)
 
     def _require_finite(
@@ -426,15 +426,15 @@ class Tonnage:
                 mend = "correct it"
                 if name in wanted.columns:
                     mark = f"missing={{{name!r}: {value!r}}}"
-                    mend += f", or, if it means that there is no value, use {mark}"
+                    mend += f", or, if it stands for a missing value, use {mark}"
                 message = (
-                    f"block {self.rows + row + 1} has more {what} than a number can hold: {name} "
+                    f"block {self.rows + row + 1} has more {what} than float64 can hold: {name} "
                     f"is {value!r}; {mend}"
                 )
                 raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
-        """Yield domains of blocks, as indices of labels, and their shares."""
+        """Yield the domain of each block, as an index of labels, and its share."""
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
             if len(self._labels) > _MOST_LABELS:
@@ -449,7 +449,7 @@ class Tonnage:
         for place, (domain, name) in enumerate(self.wanted.shares.items()):
             share = numbers(name)
             wrong = (share < -_ROUNDED) | (share > 1 + _ROUNDED)
-            self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
+            self._refuse(wrong, share, name, "a share must be from 0 to 1, not a percentage")
             share = np.clip(share, 0.0, 1.0)  # shares may exceed the range by rounding
             lost = int(np.isnan(share).sum())
             self.unshared[domain] = self.unshared.get(domain, 0) + lost

@@ -60,44 +60,44 @@ def tonnes(
     frame : pandas or polars DataFrame, or pyarrow.Table
         A row for each block, with its centroid, its sizes and the columns named below.
     density : str or float
-        The column of densities, or one for all blocks; tonnes are volume times density.
+        The column of densities, or one density for all blocks. Tonnes are volume times density.
     grade : str or sequence of str
         Columns of grades. Means are weighted by tonnes; metal is grade times tonnes.
     domain : str
         The column of labels, texts or codes. It is not read with ``proportion``.
     bench : float, optional
-        The height of benches, whose bases are at its multiples. A block that
-        spans several is split by its overlap in z, and counted in each.
+        The height of benches, whose bases are at multiples of it. A block that spans several
+        benches is split by its overlap in z, and counted in each.
     cutoff : float, sequence or mapping of str to them, optional
-        Add rows for the blocks at or above each cut-off, of the only grade or of the one named.
-        A text such as "0.5,1" is split at its commas; without a point it is refused for a table
+        Add rows for the blocks at or above each cut-off, of the only grade or of the named grade.
+        A text such as "0.5,1" is split at its commas. A text such as "0,5" is refused for a table
         with decimal commas.
     proportion : mapping of str to str, optional
-        Domains, and the columns of their shares of each block, 0 to 1. The remainder
-        of a block belongs to the background, so that the table adds up to the model; less than a
+        Domains, and the columns with their shares of each block, 0 to 1. The remainder of a block
+        belongs to the background, so that the table adds up to the model. A remainder below a
         millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
-        The unit of the only grade, or of the grades named: ``"%"``, ``"ppm"``, ``"ppb"`` or a
-        mass per tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass.
+        The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"`` or a mass per
+        tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
-        The unit of the densities, which implies that of the coordinates: tonnes are then of
-        1,000 kg, and densities that no rock has (outside of 0.5 to 8 t/m3) give a warning. By
-        default tonnes are volume times density without a factor.
+        The unit of the densities, which implies the unit of the coordinates. Tonnes are then of
+        1,000 kg, and impossible densities (outside 0.5 to 8 t/m3) give a warning. By default tonnes
+        are volume times density without a factor.
     background : str, optional
-        With ``proportion``: the domain of the rest of each block; by default "rest".
+        With ``proportion``: the domain of the remainder of each block. [default: "rest"]
     **table
-        Geometry that column names do not tell: ``x`` .. ``dz``, ``missing``, ``position``,
-        ``rotation``; as for `label_file`.
+        Options for the columns and the geometry, such as ``x``, ``dz``, ``missing``, ``position``
+        and ``rotation``; as for `label_file`.
 
     Returns
     -------
     Tonnes
         ``print`` it; `Tonnes.to_csv` writes it. A block without a density has a volume but no
-        tonnes, a block without a grade does not enter its mean and metal; both are counted.
-        Products are rounded to float64, sums are exact and rounded once, so the order
-        of the blocks does not matter. The error of a volume is at most 4 units in the last place,
-        of tonnes 5 and of metal 6 if nothing is negative; a share in a bench adds the rounding of
-        its faces.
+        tonnes. A block without a grade is left out of the mean and the metal of this grade. Such
+        blocks are counted. Products are rounded to float64; sums are exact and rounded once, so the
+        order of the blocks does not matter. If nothing is negative, the error is at most 4 units in
+        the last place for a volume, 5 for tonnes and 6 for metal. Benches add the rounding of
+        their faces.
 
     Raises
     ------
@@ -111,8 +111,8 @@ def tonnes(
     Warns
     -----
     GeodomainWarning
-        For blocks that occur twice or overlap, densities that no rock has or that are also a
-        grade, negative grades, and everything that is missing.
+        For blocks that occur twice or overlap, impossible densities, a density column that is also
+        a grade column, negative grades, and missing values.
 
     Examples
     --------
@@ -174,10 +174,9 @@ def tonnes_file(
     Parameters
     ----------
     model : path
-        Text (.csv, .csv.gz, ..), Parquet or VTK, by its extension; "-" is text on stdin. It is
-        read once, chunk by chunk; the sums are exact, so chunks make no difference.
+        A block model in any format; "-" is text on stdin. It is read once, chunk by chunk.
     output : path, optional
-        File for `Tonnes.to_csv`, written whole or not at all; "-" is stdout.
+        File for `Tonnes.to_csv`; "-" is stdout. After an error there is no partial file.
     density, grade, domain, bench, cutoff, proportion, grade_unit, density_unit, background
         As for `tonnes`.
     overwrite : bool
@@ -296,10 +295,7 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
         raise TableError(message)
     lattice = frame.lattice
     if wanted.bench is not None and lattice and lattice.matrix[2] != (0.0, 0.0, 1.0):
-        message = (
-            f"{table} is tilted about x or y: benches are horizontal and its blocks are not; leave "
-            "bench= away"
-        )
+        message = f"{table} is tilted about x or y, but benches are horizontal: leave out bench="
         raise TableError(message)
     return sizes
 
@@ -316,10 +312,10 @@ def _wanted(
     density_unit: str | None,
     background: str | None,
 ) -> Wanted:
-    """Check the arguments of `tonnes` and return its settings."""
+    """Check the arguments of `tonnes`, and return them as settings."""
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade or ()))
     if not isinstance(domain, str):
-        message = f"domain is {domain!r}; it must be the name of the column of labels"
+        message = f"domain is {domain!r}; give the name of the column of labels"
         raise TypeError(message)
     if isinstance(density, bool) or not isinstance(density, str | Real):
         message = (
@@ -336,14 +332,14 @@ def _wanted(
     cut, cutoffs, spelled = _cutoffs(cutoff, grades)
     shares, units = dict(proportion or {}), _units(grade_unit, grades)
     if background is not None and not (shares and background):
-        message = "background= names the rest of each block that proportion= leaves"
+        message = "background= needs proportion=: it names the remainder of each block"
         raise ValueError(message)
     for name in (*shares, background or REST):
         refuse_nan(name)
     if REST in shares and background is None:
         message = (
-            f"proportion= has a domain called {REST!r}, which is also the name of what all of them "
-            "leave of a block: name that with background="
+            f"proportion= has a domain called {REST!r}, which is also the name of the remainder of "
+            "each block: give the remainder another name with background="
         )
         raise ValueError(message)
     return Wanted(
@@ -355,7 +351,7 @@ def _wanted(
 def _units(
     grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
-    """Return the units of the grades' metal."""
+    """Return the unit of metal of each grade that has a unit."""
     if isinstance(grade_unit, str):
         if len(grades) != 1:
             message = f"grade_unit must name the grade ({', '.join(grades) or 'there is none'})"
@@ -364,7 +360,7 @@ def _units(
     grade_unit = grade_unit or {}
     if not grade_unit.keys() <= set(grades):
         message = (
-            f"grade_unit is of {', '.join(grade_unit)}; it must be of the grades "
+            f"grade_unit names {', '.join(grade_unit)}; it must name grades "
             f"({', '.join(grades) or 'there is none'})"
         )
         raise ValueError(message)
@@ -399,7 +395,7 @@ def _cutoffs(
         cutoff = {grades[0]: cutoff}
     if len(cutoff) != 1 or not cutoff.keys() <= set(grades):
         message = (
-            f"cutoff is of {', '.join(cutoff) or 'nothing'}; it must be of one of the grades "
+            f"cutoff names {', '.join(cutoff) or 'no grade'}; it must name one of the grades "
             f"({', '.join(grades) or 'there is none'})"
         )
         raise ValueError(message)

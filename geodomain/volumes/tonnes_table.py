@@ -25,11 +25,11 @@ class GradeTotal:
     Attributes
     ----------
     name : str
-        The column.
+        Name of the column.
     mean : float, optional
-        Weighted by tonnes, over the blocks that have the grade; None if these have no tonnes.
+        Mean weighted by tonnes, over the blocks that have the grade; None if these have no tonnes.
     metal : float
-        Grade times tonnes: in the unit of the grade times that of tonnes, or in `unit`.
+        Grade times tonnes, in `unit`, or else in the unit of the grade times the unit of tonnes.
     tonnes : float
         Tonnes of the blocks that have the grade.
     missing : int
@@ -53,11 +53,11 @@ class TonnesRow:
     Attributes
     ----------
     domain : str
-        The label, empty for blocks without one.
+        The label; empty for blocks without a label.
     bench : float, optional
         The base of the bench; None without benches, or for blocks of unknown height.
     cutoff : float, optional
-        Least grade of the blocks; None for all blocks.
+        Lowest grade of the blocks; None for all blocks.
     blocks : int
         Number of blocks with any part in the domain and the bench.
     volume, tonnes : float
@@ -86,13 +86,13 @@ class Tonnes:
     Attributes
     ----------
     rows : tuple of TonnesRow
-        By domain, bench and cut-off; the first row of each domain and bench has no cut-off.
+        Rows by domain, bench and cut-off; the first row of each domain and bench has no cut-off.
     domains, totals : tuple of TonnesRow
-        Rows by domain and cut-off, over all benches; rows by cut-off, over all blocks.
+        Rows by domain and cut-off, over all benches, and rows by cut-off, over all blocks.
     blocks : int
         Number of blocks read.
     cutoff_grade : str
-        The grade that cut-offs apply to, if there are any.
+        The grade to which cut-offs apply; empty without cut-offs.
     bench : float, optional
         The height of a bench.
     warnings : tuple of str
@@ -190,23 +190,23 @@ def _csv_cells(row: TonnesRow) -> list[str | int | float]:
 
 
 def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
-    """Yield notes on missing values, which the numbers above leave out."""
+    """Yield notes on missing values, which the numbers in the table leave out."""
     whole = tonnes.totals[0]
     if whole.without_volume:
         yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
     if whole.without_density:
         yield (
-            f"without a density: {counted(whole.without_density, 'block')}, in the volume, not in "
-            "tonnes"
+            f"without a density: {counted(whole.without_density, 'block')}, included in the "
+            "volume, not in tonnes"
         )
     for grade in whole.grades:
         if grade.missing:
             lost = counted(grade.missing, "block")
-            yield f"without {grade.name}: {lost}, in tonnes, not in its mean"
+            yield f"without {grade.name}: {lost}, included in tonnes, not in the mean"
     yield from tonnes.notes
 
 
-# From sums to the report, with warnings for the geologist.
+# From sums to the report, with warnings.
 
 # A domain, and the lower end of a bench.
 _Key = tuple[str, float | None]
@@ -283,7 +283,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
-    # Sums are exact, and so is the factor of a unit: each is rounded once.
+    # Sums and factors of units are exact; each result is rounded once.
     parts, whole = wanted.density_unit.tonnes if wanted.density_unit else (1, 1)
     row = TonnesRow(
         domain=key[0],
@@ -313,7 +313,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
 
 
 def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
-    """Raise TableError for a sum that overflows, though none of its blocks does."""
+    """Raise TableError for a sum that overflows, although no single block does."""
     density = wanted.density if isinstance(wanted.density, str) else "the density"
     sums = [("volume", "the block sizes", row.volume), ("tonnes", density, row.tonnes)]
     sums += [(f"metal of {grade.name}", grade.name, grade.metal) for grade in row.grades]
@@ -321,8 +321,8 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
         if math.isinf(value):
             blocks = f"the blocks of {shown(row.domain)}" if row.domain else "all blocks"
             message = (
-                f"the {what} of {blocks} add up to more than a number can hold: look for values "
-                f"in {cause} that are far too large, and correct them or declare them as missing"
+                f"the {what} of {blocks} add up to more than float64 can hold: look for values in "
+                f"{cause} that are far too large, and correct them or declare them as missing"
             )
             raise TableError(message)
 
@@ -335,9 +335,9 @@ def _notes(tonnage: Tonnage) -> Iterator[str]:
 
 
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:
-    """Yield a warning for everything in the sums that a geologist should look at.
+    """Yield warnings about missing, negative and inconsistent values in the sums.
 
-    Without `negative`, negative grades have been reported when they were read.
+    `negative` is false if negative grades were already reported during reading.
     """
     wanted = tonnage.wanted
     _, no_volume, no_density, *no_grade = _all_counts(tonnage)
@@ -345,25 +345,25 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
         yield "the model has no blocks: there is nothing to add up"
     if no_volume:
         yield (
-            f"{_blocks(no_volume)} no volume, by sizes that are missing, not above zero or too "
+            f"{_blocks(no_volume)} no volume, because sizes are missing, not above zero or too "
             "small"
         )
     if no_density:
         yield (
-            f"{_blocks(no_density)} no {wanted.density}: their volume counts, and they have no "
+            f"{_blocks(no_density)} no {wanted.density}: they are included in the volume, not in "
             "tonnes"
         )
     for name, missing in zip(wanted.grades, no_grade, strict=True):
         if missing:
-            yield f"{_blocks(missing)} no {name}: their tonnes count, and not in its mean"
+            yield f"{_blocks(missing)} no {name}: they are included in tonnes, not in the mean"
     for grade in tonnage.negative.values() if negative else ():
         yield from grade.warnings("block")
     yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:
             yield (
-                f"{_blocks(count)} no {wanted.shares[name]}, and no part in {name}: what no other "
-                f"share has of them counts in full as {wanted.rest}"
+                f"{_blocks(count)} no {wanted.shares[name]}, so no part is in {name}: the "
+                f"remainder after the other shares is in {wanted.rest}"
             )
     if tonnage.over:
         count, first = tonnage.over

@@ -87,7 +87,7 @@ def test_blocks_that_are_there_twice_are_said(tmp_path: Path) -> None:
     assert "the blocks have 1.2 times the volume of the box that they are in" in texts["label"]
     for name in ("label", "blocks"):
         assert "100 blocks have the same centroid as another: their volume counts" in texts[name]
-    told = "100 blocks are there again, with the same centroid and size; the first is block 501"
+    told = "100 blocks are duplicated, with the same centroid and size; the first is block 501"
     assert told in texts["inspect"] and "the same as block 1:" in texts["inspect"]
     assert "same centroid as another" not in texts["inspect"]
 
@@ -114,7 +114,7 @@ def test_blocks_twice_off_a_lattice_are_counted_by_inspect(tmp_path: Path) -> No
     table.loc[[8, 9], "X"] = np.nan
     path = tmp_path / "b.csv"
     pandas.concat([table, table[8:13]]).to_csv(path, index=False)
-    with pytest.warns(GeodomainWarning, match="3 blocks are there again.*block 53 .*block 11:"):
+    with pytest.warns(GeodomainWarning, match="3 blocks are duplicated.*block 53 .*block 11:"):
         inspect_file(path)
 
 
@@ -133,7 +133,9 @@ def test_blocks_twice_at_a_place_like_a_code_are_said_too(tmp_path: Path, lowest
     twice = pandas.concat([table, table[:1]])
     assert twice.iloc[-1][["X", "Y", "Z"]].tolist() == [0, 0, lowest]
     for name, text in said(twice, tmp_path, box((0, 0, -90), (90, 90, 90))).items():
-        assert ("again" if name == "inspect" else "1 block has the same centroid") in text
+        assert (
+            "1 block is duplicated" if name == "inspect" else "1 block has the same centroid"
+        ) in text
 
 
 TURNS = [

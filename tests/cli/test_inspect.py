@@ -78,7 +78,7 @@ def test_it_says_what_it_understood(folder: Path) -> None:
     ):
         assert words in text, words
     assert "swapped.obj: it does not meet the block model; with x and y exchanged" in result.stderr
-    assert "open.obj: it does not meet the block model; is it another datum?" in result.stderr
+    assert "open.obj: it does not meet the block model; is it in another datum?" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == [
         "b.csv",
         "open.obj",
@@ -165,4 +165,4 @@ def test_a_cell_that_is_filled_many_times_is_counted_in_words(folder: Path) -> N
     (folder / "same.csv").write_text("X,Y,Z,DX,DY,DZ\n" + 1_000 * "5,5,5,10,10,10\n")
     result = run("same.csv")
     assert "filled 1,000 times" in result.stdout and "%" not in result.stdout
-    assert "the blocks fill 1,000 times the lattice cells: some overlap" in result.stderr
+    assert "the blocks fill 1,000 times the lattice cells: some blocks" in result.stderr

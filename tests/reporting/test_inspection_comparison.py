@@ -45,9 +45,11 @@ def test_two_columns_of_one_file(tmp_path: Path) -> None:
 
 def test_a_model_with_other_blocks_is_refused(tmp_path: Path) -> None:
     old = model(tmp_path / "old.csv", "AAA")
-    with pytest.raises(TableError, match=r"old\.csv has 3 blocks and new\.csv 2"):
+    with pytest.raises(TableError, match=r"old\.csv has 3 blocks, but new\.csv has 2"):
         compare_files(old, model(tmp_path / "new.csv", "AA"))
-    with pytest.raises(TableError, match=r"block 1 is at \(1, 1, 1\) in old\.csv and at \(1\.5, 1"):
+    with pytest.raises(
+        TableError, match=r"block 1 is at \(1, 1, 1\) in old\.csv, but at \(1\.5, 1"
+    ):
         compare_files(old, model(tmp_path / "new.csv", "AAA", first=1.5))
 
 
@@ -67,7 +69,7 @@ def test_other_sizes_are_told(tmp_path: Path) -> None:
     old = model(tmp_path / "old.csv", "AAB")
     new = tmp_path / "new.csv"
     new.write_text(old.read_text().replace("3,1,1,2,2,2,A", "3,1,1,2,2,5,A"))
-    said = r"1 block has another size in .*new\.csv than in .*old\.csv; the first is block 2, "
+    said = r"1 block has a different size in .*new\.csv than in .*old\.csv; the first is block 2, "
     with pytest.warns(GeodomainWarning, match=said + "2 x 2 x 2 before and 2 x 2 x 5 now"):
         assert compare_files(old, new).changed == 0
 

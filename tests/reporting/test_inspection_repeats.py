@@ -50,7 +50,7 @@ def test_each_block_that_comes_again_is_found(
         found.add(points[rows], sizes[rows] if sized else None)
     (said,) = found.warnings()
     count, first, before = expected(points, sizes if sized else None)
-    assert said.startswith(f"{count:,} blocks are there again")
+    assert said.startswith(f"{count:,} blocks are duplicated")
     assert f"the first is block {first:,} of the table, the same as block {before:,}:" in said
 
 

@@ -73,7 +73,7 @@ def test_a_model_without_sizes_on_no_lattice_is_refused(labelled: Path) -> None:
 def test_the_record_of_another_file_is_refused(labelled: Path) -> None:
     other = spoil(labelled, "WASTE", "REST")
     done = run(other, "--record", labelled.parent / "run.json", "-o", labelled.parent / "out.html")
-    assert done.exit_code == 3 and "the record is of another file" in done.output
+    assert done.exit_code == 3 and "the record belongs to another file" in done.output
 
 
 def test_what_is_no_record_is_refused(labelled: Path) -> None:

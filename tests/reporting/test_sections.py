@@ -192,7 +192,7 @@ def test_sizes_are_seen_from_the_centroids(folder: Path) -> None:
     (cut,) = gather("c.csv", TableOptions(), "domain", [Section("z", 5)])
     assert cut.sizes[:, :2].tolist() == [[10, 4]] * 6
     Path("c.csv").write_text("X,Y,Z,domain\n1,1,1,A\n2,2,2,A\n2.3,7,1,A\n")
-    with pytest.raises(TableError, match="name the sizes"):
+    with pytest.raises(TableError, match="name the size columns"):
         gather("c.csv", TableOptions(), "domain", [Section("z", 1)])
 
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_drawn_is_one_sentence(folder: Path) -> None:
         *NEAR, "--grade", "AU", code=3
     ).stderr.replace("\n", " ")
     assert "--intervals" in plot("--grade", "AU", "-o", "s.svg", code=2).stderr
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="need each other"):
         plot_sections("b.csv", "s.svg", samples="a.csv")
     with pytest.raises(ValueError, match="holes="):
         plot_sections("b.csv", "s.svg", samples="a.csv", grade="AU")

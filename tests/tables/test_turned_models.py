@@ -240,7 +240,7 @@ def test_containment_is_asked_in_the_frame_of_the_lattice(folder: Path) -> None:
 def test_a_wireframe_beside_a_turned_model_does_not_meet_it(folder: Path) -> None:
     write_mesh(solid((101, 20, 5), (110, 30, 15)), folder / "beside.obj")
     said = run("inspect", "world.csv", "beside.obj")
-    assert "does not meet the model" in said and "beside the rotated model" in said
+    assert "does not meet the model" in said and "outside the rotated model" in said
 
 
 def test_a_tilted_lattice_is_not_called_upright(tmp_path: Path) -> None:

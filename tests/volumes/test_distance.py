@@ -145,7 +145,7 @@ def test_what_cannot_be_answered_is_refused() -> None:
         geodomain.distances(Mesh([[0, 0, 0]], np.empty((0, 3), int)), [[0, 0, 0]])
     with pytest.raises(PointError, match=r"point 1 is .*beyond 2\^339"):
         geodomain.distances(cube(), [[0, 0, 0], [1e300, 0, 0]])
-    with pytest.raises(MeshError, match=r"not closed: .*, or take distances without a sign\.$"):
+    with pytest.raises(MeshError, match=r"not closed: .*, or use distances without a sign\.$"):
         geodomain.distances(Mesh(np.eye(3), [[0, 1, 2]]), [[0, 0, 0]], signed=True)
     with pytest.raises(TypeError, match=r"a mesh must be .*, not int"):
         geodomain.distances(3, [[0, 0, 0]])

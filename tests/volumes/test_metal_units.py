@@ -82,7 +82,7 @@ MISUSED = {
     ("--grade-unit", "g/t"): "must name a grade unless there is exactly one --grade",
     ("--grade-unit", "AG=g/t"): "names AG, but there is no --grade",
     ("--grade-unit", "AU=g/t", "--grade-unit", "AU=%"): "give each grade one unit",
-    ("--grade-unit", "AU=g"): "the unit of AU is 'g'; it can be %, ppm, ppb, or a mass per tonne",
+    ("--grade-unit", "AU=g"): "the unit of AU is 'g'; use %, ppm, ppb, or a mass per tonne",
 }
 
 
@@ -97,5 +97,5 @@ def test_what_a_call_cannot_mean_is_refused() -> None:
     frame = pandas.read_csv("model.csv")
     with pytest.raises(ValueError, match="must name the grade"):
         geodomain.tonnes(frame, density=2.5, grade=["AU", "CU"], grade_unit="g/t")
-    with pytest.raises(ValueError, match="grade_unit is of AG"):
+    with pytest.raises(ValueError, match="grade_unit names AG"):
         geodomain.tonnes(frame, density=2.5, grade="AU", grade_unit={"AG": "g/t"})

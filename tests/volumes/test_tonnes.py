@@ -145,7 +145,7 @@ def test_shares_of_blocks(model: Path) -> None:
     assert (rest.domain, rest.blocks, rest.volume, rest.tonnes) == ("rest", 3, 2250, 2250 + 1250)
     assert found.totals[0].volume == 4500 and found.totals[0].blocks == 4
     model.write_text(MODEL.replace("0.25\n", "25\n"))
-    assert "ore is 25 in block 2: a share is from 0 to 1" in run(
+    assert "ore is 25 in block 2: a share must be from 0 to 1" in run(
         "model.csv", "--density", "2", "--proportion", "IN=ore", code=3
     ).stderr  # fmt: skip
     model.write_text(MODEL.replace("0.25\n", "\n"))
@@ -254,10 +254,10 @@ def test_negative_grades_go_by_the_policy_for_values_below_detection(model: Path
 def test_products_beyond_the_range_of_a_number_name_the_row(model: Path) -> None:
     model.write_text(MODEL.replace("3,4,,0.25", "3,1.797e308,,0.25"))
     result = run("model.csv", "--density", "2", "--grade", "AU", code=3)
-    assert "block 2 has more metal than a number can hold: AU is 1.797e+308;" in result.stderr
+    assert "block 2 has more metal than float64 can hold: AU is 1.797e+308;" in result.stderr
     assert "--missing AU=1.797e+308" in result.stderr
     result = run("model.csv", "--density", "AU", code=3)
-    assert "block 2 has more tonnes than a number can hold: AU is 1.797e+308" in result.stderr
+    assert "block 2 has more tonnes than float64 can hold: AU is 1.797e+308" in result.stderr
     frame = pandas.read_csv(io.StringIO(MODEL)).assign(AU=[1, math.inf, 1, 1])
     with pytest.raises(TableError, match="Numbers must be finite"):
         geodomain.tonnes(frame, density=2, grade="AU")
@@ -267,7 +267,7 @@ def test_products_beyond_the_range_of_a_number_name_the_row(model: Path) -> None
 def test_a_volume_that_underflows_is_none(model: Path) -> None:
     model.write_text(MODEL.replace("15,5,5,10,10,10", "15,5,5,1e-105,1e-105,1e-105"))
     result = run("model.csv", "--density", "2")
-    assert "1 block has no volume, by sizes that are missing, not above" in result.stderr
+    assert "1 block has no volume, because sizes are missing, not above" in result.stderr
     assert "without a volume: 1 block, counted only" in result.stdout
 
 
@@ -437,11 +437,11 @@ def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
     frame = pandas.DataFrame({"X": [1.0, 3.0, 5.0], "Y": 1.0, "Z": 1.0})
     frame = frame.assign(DX=2.0, DY=2.0, DZ=2.0, ore=[1.0000000001, -1e-9, np.nan])
     with pytest.warns(
-        geodomain.GeodomainWarning, match="1 block has no ore.* counts in full as rest"
+        geodomain.GeodomainWarning, match="1 block has no ore.*other shares is in rest"
     ):
         found = geodomain.tonnes(frame, density=1, proportion={"ORE": "ore"})
     assert [(one.domain, one.volume) for one in found.domains] == [("ORE", 8.0), ("rest", 16.0)]
-    with pytest.raises(geodomain.TableError, match="a share is from 0 to 1"):
+    with pytest.raises(geodomain.TableError, match="a share must be from 0 to 1"):
         geodomain.tonnes(frame.assign(ore=1.01), density=1, proportion={"ORE": "ore"})
 
 
@@ -449,7 +449,7 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "limit": ({"detection_limit": 0.01}, "detection_limit is 0.01; it must name columns"),
     "series": ({"density": pandas.Series([2.0])}, "density is of type Series; it must be a num"),
     "bool": ({"density": True}, "density is of type bool"),
-    "domain": ({"domain": None}, "domain is None; it must be the name of the column"),
+    "domain": ({"domain": None}, "domain is None; give the name of the column"),
     "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be numbers"),
 }
 
@@ -475,7 +475,7 @@ def test_a_slip_of_the_caller_is_one_sentence(given: dict[str, object], said: st
     [
         ({"nan": "share"}, None, "a domain's name is 'nan'"),
         ({"ORE": "share"}, "NaN", "a domain's name is 'NaN'"),
-        ({"rest": "share"}, None, "name that with background="),
+        ({"rest": "share"}, None, "another name with background="),
     ],
 )
 def test_names_of_shares_that_other_names_hide_are_refused(shares, background, said) -> None:

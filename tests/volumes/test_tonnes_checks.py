@@ -240,7 +240,7 @@ def test_the_rest_of_shares_is_of_the_background_and_the_table_adds_up_to_the_mo
 
 @pytest.mark.usefixtures("write")
 def test_a_background_needs_shares_of_blocks() -> None:
-    with pytest.raises(ValueError, match="background= names the rest"):
+    with pytest.raises(ValueError, match="background= needs proportion="):
         geodomain.tonnes_file("model.csv", density="SG", background="WASTE")
     result = run("tonnes", "model.csv", "--density", "SG", "--background", "W", code=2)
     assert "--background names the rest" in result.stderr
