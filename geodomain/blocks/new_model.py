@@ -1,4 +1,4 @@
-"""Make a regular block model as text, Parquet or a VTK image, with exact decimal axes."""
+"""Make a new regular block model as text, Parquet or a VTK image, with exact decimal axes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class DecimalAxis:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether float64 can tell neighbouring centres apart, with a digit to spare."""
+        """Whether float64 can distinguish neighbouring centres, with a digit to spare."""
         largest = max(abs(float(self.low)), abs(float(self.high)))
         return float(self.size) > 16 * float(np.spacing(largest))
 
@@ -117,12 +117,13 @@ def plain(value: Decimal) -> str:
 
 
 def read_decimals(value: Numbers, what: str, *, alone: bool = False) -> Decimals:
-    """Read three decimal numbers from numbers or the text X,Y,Z; floats by shortest digits.
+    """Read three decimal numbers, from numbers or the text X,Y,Z.
 
     Parameters
     ----------
     value : str, number or sequence of them
-        Three numbers; with `alone` also a single number, which is repeated.
+        Three numbers; with `alone` also a single number, which is used three times. A float is
+        read as its shortest decimal.
     what : str
         Name of the option in messages.
 
@@ -138,7 +139,7 @@ def read_decimals(value: Numbers, what: str, *, alone: bool = False) -> Decimals
     except (InvalidOperation, ValueError, TypeError):
         numbers = []
     if len(numbers) != 3:
-        message = f"{what} is {value!r}; it must be {'one number, or ' if alone else ''}X,Y,Z"
+        message = f"{what} is {value!r}; give {'one number, or ' if alone else ''}X,Y,Z"
         raise ValueError(message)
     for number in numbers:
         exponent = number.as_tuple().exponent
@@ -155,7 +156,7 @@ def read_sizes(value: Numbers) -> Decimals:
     """Read three sizes above zero, or one size for every axis."""
     sizes = read_decimals(value, "size", alone=True)
     if min(sizes) <= 0:
-        message = f"size is {value!r}; a block's size must be above zero"
+        message = f"size is {value!r}; block sizes must be above zero"
         raise ValueError(message)
     return sizes
 
@@ -164,7 +165,7 @@ def read_margins(value: Numbers) -> Decimals:
     """Read three margins of at least zero, or one margin for every side."""
     margins = read_decimals(value, "margin", alone=True)
     if min(margins) < 0:
-        message = f"margin is {value!r}; it must be at least zero"
+        message = f"margin is {value!r}; it must be zero or more"
         raise ValueError(message)
     return margins
 
@@ -176,13 +177,13 @@ def read_counts(value: str | Sequence[int]) -> tuple[int, int, int]:
     except (TypeError, ValueError):
         counts = []
     if len(counts) != 3 or min(counts) < 1:
-        message = f"count is {value!r}; it must be NX,NY,NZ, three whole numbers above zero"
+        message = f"count is {value!r}; give NX,NY,NZ, three whole numbers above zero"
         raise ValueError(message)
     return counts[0], counts[1], counts[2]
 
 
 def _decimal(value: Number) -> Decimal:
-    """Return text exactly as written, and a float by its shortest digits."""
+    """Return a text as an exact decimal, and a float as its shortest decimal."""
     if isinstance(value, str | Decimal | int):
         return Decimal(value.strip() if isinstance(value, str) else value)
     return Decimal(repr(float(value))) if math.isfinite(value) else Decimal("nan")
@@ -233,7 +234,7 @@ class NewModel:
         }
 
     def __str__(self) -> str:
-        """Return the blocks, their extent, and how to label them, as lines of text."""
+        """Return the size and extent of the blocks, and how to label them, as lines of text."""
         lines = [
             f"{counted(self.blocks, 'block')} of "
             f"{' x '.join(plain(axis.size) for axis in self.axes)}"
@@ -251,7 +252,7 @@ class NewModel:
         return html_table(counted(self.blocks, "block"), self._rows(), notes=self._notes())
 
     def _notes(self) -> list[str]:
-        """Return how to place the blocks of a rotated model."""
+        """Return a note on the rotation of the blocks, if any."""
         if self.frame is None:
             return []
         if self.output.lower().endswith(".vti"):
@@ -283,8 +284,8 @@ def fitted_axes(
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
     """Return the axes of the fewest blocks that contain meshes and a margin around them.
 
-    Faces are multiples of the size away from the anchor. The arithmetic is exact, except that a
-    rotated frame rounds the vertices.
+    The distance of each face from the anchor is a multiple of the size. The arithmetic is exact,
+    except that a rotated frame rounds the vertices.
     """
     boxes = np.array([_box(mesh, frame) for mesh in meshes])
     lows, highs = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
@@ -298,7 +299,7 @@ def fitted_axes(
 def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
     """Return the bounding box of the triangles in model coordinates."""
     if not len(mesh.triangles):
-        message = f"{mesh.name} has no triangles, so that no model can be fitted to it"
+        message = f"{mesh.name} has no triangles, so no model can be fitted to it"
         raise TableError(message)
     points = mesh.vertices[np.unique(mesh.triangles)]
     if frame is not None:
@@ -324,8 +325,9 @@ def _resolved(
     for name, axis in zip("xyz", axes, strict=True):
         if not axis.is_resolved:
             message = (
-                f"blocks of {plain(axis.size)} in {name} are too small: near {_rough(axis.high)} "
-                "float64 cannot tell their centroids apart"
+                f"blocks of {plain(axis.size)} in {name} are too small: float64 cannot distinguish "
+                f"centroids this close at coordinates of {_rough(axis.high)}; use larger blocks, "
+                "or move the origin"
             )
             raise TableError(message)
     return axes
@@ -339,8 +341,8 @@ def _rough(value: Decimal) -> str:
 
 _NAMES = ("x", "y", "z", "dx", "dy", "dz")
 _BUFFER = 1 << 20  # least number of characters to write at a time
-_GROUP = 1 << 20  # rows of a row group
-_MOST_CELLS = 2**31 - 2  # along an axis of an image
+_GROUP = 1 << 20  # number of rows in a row group
+_MOST_CELLS = 2**31 - 2  # largest number of cells along an axis of an image
 
 Writer = Callable[[NewModel, Target, str, Progress | None], None]
 
@@ -351,7 +353,7 @@ def writer_of(path: str) -> Writer:
     Raises
     ------
     TableError
-        If the extension is of another format.
+        If the extension belongs to another format.
     """
     name = path.lower()
     if path == STANDARD:
@@ -360,7 +362,7 @@ def writer_of(path: str) -> Writer:
         if name.endswith(ending):
             return writer
     message = (
-        f"{path}: end the output in {', '.join(_WRITERS)}; 'geodomain convert' writes other formats"
+        f"{path}: use the extension {', '.join(_WRITERS)}; 'geodomain convert' writes other formats"
     )
     raise TableError(message)
 
@@ -396,7 +398,7 @@ def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
 
 
 def _write_parquet(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write row groups of float64, each the nearest to its exact decimal."""
+    """Write row groups of the float64 nearest to each exact decimal."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -453,7 +455,7 @@ _WRITERS: dict[str, Writer] = {
 
 # Make a model file.
 
-# Least bytes of a block: the shortest row of text, or a compressed row. An image has no rows.
+# Smallest number of bytes per block, of the shortest possible row. An image has no rows.
 _LEAST = {".csv": 12.0, ".csv.gz": 0.01, ".parquet": 0.01, ".pq": 0.01}
 _ZERO = (Decimal(0), Decimal(0), Decimal(0))
 
@@ -473,35 +475,36 @@ def model_file(
 ) -> NewModel:
     r"""Make a regular block model with only centroids and sizes, and write it.
 
-    Centroids are exact decimals, origin + (i + 1/2) size, and text holds all their digits. Rows
-    run through x first, then y, then z. Memory is bounded.
+    Centroids are exact decimals, origin + (i + 1/2) * size, and text holds all their digits. In the
+    order of rows, x changes fastest, then y, then z. Memory is bounded.
 
     Parameters
     ----------
     output : path
-        .csv, .csv.gz or .parquet, with columns x, y, z, dx, dy and dz, or .vti, which needs no
-        columns. "-" writes text to stdout. Parquet holds the float64 nearest to each centroid; a
-        VTK image holds only its origin and spacing, from which readers compute the cells.
+        .csv, .csv.gz or .parquet, with columns x, y, z, dx, dy and dz; or .vti. "-" writes text to
+        stdout. Parquet holds the float64 nearest to each centroid. A VTK image (.vti) holds only
+        its origin and spacing, from which readers compute the cells.
     size : number, str or three of them
-        Block size along x, y and z; one number stands for all. Strings count to their last digit,
-        floats by their shortest digits.
+        Block size along x, y and z, or one number for all axes. Texts are read exactly, floats as
+        their shortest decimals.
     origin : str or three numbers
-        The lower corner of the model, not a centroid. With ``fit`` it is optional: a block corner
-        to align the others to; by default 0, 0, 0, so that faces are multiples of the size. With
-        ``rotation`` it is the origin of the model in world coordinates, as for `label_file`.
+        The lower corner of the model, not a centroid. With ``fit`` it is a point to which block
+        corners are aligned. [default with ``fit``: 0, 0, 0, so that faces are multiples of the
+        size] With ``rotation`` it is the origin of the model in world coordinates, as for
+        `label_file`.
     count : str or three integers
         Number of blocks along x, y and z.
     fit : mesh-like, or several of them
-        Make the fewest blocks that contain these meshes, instead of ``count``.
+        Meshes to contain: the fewest blocks that contain them are made, instead of ``count``.
     margin : number, str or three of them
-        With ``fit``: the least distance from the meshes to the sides of the model.
+        With ``fit``: smallest distance between the meshes and the sides of the model.
     rotation : str or sequence of (axis, degrees), optional
-        As for `label_file`: the file then holds local coordinates, and
-        ``label_file(..., rotation=, origin=, local_origin=)`` with the same values places the
-        blocks. A VTK image holds its rotation, and needs none of these.
+        As for `label_file`. The file then holds local coordinates; give
+        ``label_file(..., rotation=, origin=, local_origin=)`` the same values. A VTK image holds
+        its rotation, so `label_file` needs none of these.
     local_origin : str or three numbers, optional
-        With ``rotation``: ``origin`` in model coordinates, where blocks begin or, with ``fit``,
-        to which they are aligned. [default: 0, 0, 0]
+        With ``rotation``: ``origin`` in model coordinates. Blocks begin there or, with ``fit``,
+        are aligned to it. [default: 0, 0, 0]
     overwrite : bool
         Whether to replace an existing output.
     progress : bool or callable
@@ -517,8 +520,8 @@ def model_file(
     FileExistsError
         If the output exists; see ``overwrite``.
     TableError
-        If the extension is of another format, a mesh has no triangles, or blocks are so small
-        that float64 cannot tell their centroids apart.
+        If the extension belongs to another format, a mesh has no triangles, or blocks are so small
+        that float64 cannot distinguish their centroids.
     MeshError, OSError
         As `read_mesh`; also if the output cannot be written.
     ValueError
@@ -570,21 +573,21 @@ def _refuse_slips(
     """Raise ValueError for options that contradict each other."""
     message = ""
     if (count is None) == (fit is None):
-        message = "give the number of blocks with either count= or fit="
+        message = "give either count= or fit=, which decide the number of blocks"
     elif fit is None and origin is None:
         message = "count= needs origin=: the lower corner of the model"
     elif fit is None and margin != 0:
-        message = "margin= needs fit="
+        message = "margin= needs fit=: the meshes to contain"
     elif rotation is not None and origin is None:
         message = "rotation= needs origin=: the world coordinates of the model's origin"
     elif rotation is None and local is not None:
-        message = "local_origin= needs rotation="
+        message = "local_origin= needs rotation=: the rotation of the model"
     if message:
         raise ValueError(message)
 
 
 def _require_room(model: NewModel, place: Path) -> None:
-    """Refuse a model that cannot fit on the disk, by the least size of its blocks."""
+    """Refuse a model that is larger than the free space on the disk, at the least size."""
     name = place.name.lower()
     least = max(
         (model.blocks * each for end, each in _LEAST.items() if name.endswith(end)), default=0
@@ -592,7 +595,7 @@ def _require_room(model: NewModel, place: Path) -> None:
     free = shutil.disk_usage(place.absolute().parent).free
     if least > free:
         message = (
-            f"{model.blocks:,} blocks need at least {least / 1e9:,.0f} GB, and {place.parent} has "
+            f"{model.blocks:,} blocks need at least {least / 1e9:,.0f} GB, but {place.parent} has "
             f"{free / 1e9:,.0f} GB free: is size= in the unit of the coordinates?"
         )
         raise TableError(message)

@@ -29,6 +29,7 @@ class Boundaries:
     space : Space
         The frame of the blocks.
     threads : int, optional
+        Number of threads.
     """
 
     def __init__(self, meshes: Sequence[Mesh], space: Space, threads: int | None) -> None:
@@ -39,7 +40,7 @@ class Boundaries:
         ]
 
     def entered(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return which blocks, (n, 3) corners, have a point of a triangle strictly inside."""
+        """Return the mask of blocks, (n, 3) corners, with a point of a triangle strictly inside."""
         entered = np.zeros(len(lows), np.bool_)
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         for index in self._indexes:
@@ -47,9 +48,9 @@ class Boundaries:
         return entered
 
     def seams(self, lows: Floats, highs: Floats) -> tuple[Ints, Floats]:
-        """Return where sheets cut blocks: the block of each cut, (k,), and its height, (k,).
+        """Return the cuts of sheets through blocks: the block of each cut, and its height, (k,).
 
-        Cuts are in the order of blocks, with ascending heights within each.
+        Cuts are in the order of blocks, with ascending heights within each block.
         """
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         blocks, heights = [np.empty(0, np.int64)], [np.empty(0)]
@@ -85,6 +86,7 @@ class Pieces:
     low, high : (m, 3) int64
         Indices of the cuts below and above along each axis.
     cuts : three Cuts
+        Cuts along x, y and z.
     dropped : int
         Number of cuts dropped for being too near to others.
     """
@@ -101,7 +103,7 @@ class Pieces:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """Which pieces are a whole parent, not split."""
+        """The mask of pieces that are a whole parent, not split."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
@@ -109,14 +111,14 @@ class Pieces:
         return replace(self, parent=self.parent[rows], low=self.low[rows], high=self.high[rows])
 
     def boxes(self, parents: Parents) -> Boxes:
-        """Return coordinates and sizes."""
+        """Return the coordinates and sizes of the pieces."""
         own = parents.take(self.parent)
         x, y, z = (own.coordinate(axis, *self._offsets(axis)) for axis in range(3))
         dx, dy, dz = (high - low for low, high in map(self._offsets, range(3)))
         return Boxes((x, y, z), (dx, dy, dz))
 
     def corners(self) -> tuple[Floats, Floats]:
-        """Return the lowest and highest corners, (m, 3)."""
+        """Return the lowest and highest corners of the pieces, (m, 3)."""
         lows, highs = np.empty((2, len(self), 3))
         for axis, cuts in enumerate(self.cuts):
             lows[:, axis] = cuts.faces[self.low[:, axis]]
@@ -124,7 +126,7 @@ class Pieces:
         return lows, highs
 
     def joined(self, keys: NDArray[np.int32], threads: int | None) -> tuple[Pieces, Ints]:
-        """Join pieces of one parent with the same key; also return the first row of each."""
+        """Join pieces of a parent with the same key; also return the first row of each."""
         starts = np.flatnonzero(np.diff(self.parent, prepend=-1, append=-1))
         low, high, owner = join_boxes(starts, self.low, self.high, keys, thread_count(threads))
         first = np.flatnonzero(owner == np.arange(len(owner)))
@@ -136,7 +138,7 @@ class Pieces:
         return offsets.take(self.low[:, axis]), offsets.take(self.high[:, axis])
 
 
-# The seam scheme: cells in plan, cut along z where sheets cross them.
+# The seam scheme: cells in plan, cut along z at the sheets that cross them.
 
 
 def seam_pieces(
@@ -146,7 +148,7 @@ def seam_pieces(
     boundaries: Boundaries,
     smallest: Fraction,
 ) -> Pieces:
-    """Cut plan cells where sheets cross their centre lines.
+    """Cut plan cells at the heights at which sheets cross their centre lines.
 
     Cuts are rounded to the resolution, and equal cuts merge. A cut nearer than the smallest size
     to a face, or to the cut below it, is dropped.
@@ -164,9 +166,9 @@ def seam_pieces(
 def _spaced_cuts(
     cell: Ints, offset: Numbers, size: Numbers, smallest: float
 ) -> tuple[NDArray[np.intp], int]:
-    """Select cuts that are far enough from faces and each other; also count the dropped ones.
+    """Select cuts that are far enough from faces and each other; also count the others.
 
-    Cuts are in the order of cells, ascending within each.
+    Cuts are in the order of cells, ascending within each cell.
     """
     above, below = offset.doubles(), (size - offset).doubles()
     fits = (above >= smallest) & (below >= smallest)
@@ -211,9 +213,9 @@ def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: 
 
 # Cuts of a parent along an axis.
 
-# Limits of parts along an axis and of sub-blocks in a block; more means a mistaken minimum.
+# Limits of parts along an axis and of sub-blocks in a block; more means a wrong minimum size.
 MOST_PARTS, MOST_PIECES = 1 << 16, 1 << 24
-# Binary files round: 10 must still hold three parts of a third of 10.
+# Binary files round sizes: a block of 10 must still hold three parts of the rounded third of 10.
 _SLACK = Fraction(1, 10**12)
 
 
@@ -270,9 +272,9 @@ class Cuts:
     Attributes
     ----------
     offsets : Numbers, (k,)
-        Distance above the lower face of the parent.
+        Distance of each cut above the lower face of the parent.
     faces : (k,) float64
-        Coordinate.
+        Coordinate of each cut.
     """
 
     offsets: Numbers
@@ -291,12 +293,12 @@ def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
 
 
 def part_counts(sizes: Numbers, smallest: Fraction, name: str) -> Ints:
-    """Return the number of parts, none below the smallest size, that fit along each block.
+    """Return the largest number of equal parts along each block, not below the smallest size.
 
     Raises
     ------
     TableError
-        If a block has too many.
+        If a block has too many parts.
     """
     values, back = np.unique(sizes.doubles(), return_inverse=True)
     counts = [max(int(Fraction(value) / smallest * (1 + _SLACK)), 1) for value in values.tolist()]
@@ -328,14 +330,16 @@ Scheme = Literal["octree", "grid", "seam"]
 
 @dataclass(frozen=True)
 class Splitter:
-    """Splits blocks by one scheme.
+    """Split blocks by one of the schemes.
 
     Attributes
     ----------
     scheme : {"octree", "grid", "seam"}
+        The scheme.
     smallest : three Fractions
         Smallest sub-block size along x, y and z.
     boundaries : Boundaries
+        Meshes at which blocks are split.
     name : str
         Name of the model in messages.
     """
@@ -346,12 +350,12 @@ class Splitter:
     name: str
 
     def parts(self, parents: Parents, entered: Bools, first: int) -> Ints:
-        """Return the number of parts along each axis, (n, 3); for `seam` along z, the most.
+        """Return the number of parts along each axis, (n, 3); for "seam" along z, the maximum.
 
         Raises
         ------
         TableError
-            If an entered block has too many; `first` is the first row.
+            If an entered block has too many parts; `first` is the first row.
         """
         counts = np.column_stack(
             [
@@ -366,7 +370,7 @@ class Splitter:
         return counts
 
     def expected(self, parts: Ints, entered: Bools) -> NDArray[np.float64]:
-        """Estimate the number of pieces of each block, rather too high than too low."""
+        """Estimate the number of pieces of each block; the estimate is usually too high."""
         cells = parts.astype(np.float64).prod(axis=1)
         if self.scheme == "octree":  # a surface meets only some of the cells in a block
             cells = np.minimum(cells, 6.0 * cells ** (2 / 3))
@@ -403,7 +407,7 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve entered blocks along each axis that allows it, then their halves, and so on."""
+    """Halve entered blocks along each axis with several parts, then their parts, and so on."""
     level, marked = evenly_cut(parents, parts, apart=False), entered
     leaves: list[Pieces] = []
     while len(level):
@@ -442,7 +446,7 @@ def _grid(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> 
 
 
 def _seam(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Cut entered blocks into equal cells in plan, and each cell where sheets cross it."""
+    """Cut entered blocks into equal cells in plan, and each cell at the sheets that cross it."""
     plan = parts.copy()
     plan[:, 2] = 1
     cells = evenly_cut(parents, plan, apart=True)

@@ -21,7 +21,7 @@ from geodomain.labelling.summary import Summary
 from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution, read_resolution
 from geodomain.tables.vendors import find_column, plain_name
 
-# Usual names of columns with amounts of a whole block, such as volume or tonnes.
+# Usual names of columns that hold an amount of the whole block, such as volume or tonnes.
 _LIKELY = {
     *("volume", "vol", "blockvolume", "tonnes", "tonnage", "tons", "ton", "mass", "weight"),
     *("metal", "ounces", "oz", "kg", "m3", "toneladas", "volumen", "masa"),
@@ -29,9 +29,9 @@ _LIKELY = {
 
 
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
-    """Share the amount of each parent among its parts by volume, so that they add up exactly.
+    """Share the amount of each parent among its parts by volume; shares add up exactly.
 
-    A share is the difference of two running sums, up to the part and up to the one before.
+    A share is the difference of two running sums: up to the part, and up to the previous part.
     """
     starts = np.diff(parent, prepend=-1) != 0
     ends = np.diff(parent, append=-1) != 0
@@ -45,7 +45,7 @@ def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
 
 
 class NegativeAmounts:
-    """Counts negative amounts, which may be codes of missing values.
+    """Count negative amounts, which may be missing-value marks.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class NegativeAmounts:
     def counted(
         self, rewrite: Callable[[BlockRows], Iterator[NewRows]]
     ) -> Callable[[BlockRows], Iterator[NewRows]]:
-        """Wrap a function that rewrites rows, to count negative amounts in them."""
+        """Return a function that counts negative amounts in rows before it rewrites them."""
 
         def counting(rows: BlockRows) -> Iterator[NewRows]:
             for negative, amount in zip(self._columns, rows.amounts, strict=True):
@@ -77,14 +77,14 @@ class NegativeAmounts:
 def unshared_warnings(
     names: Sequence[str], shares: Sequence[int], *, joined: bool = False
 ) -> Iterator[str]:
-    """Yield a warning for each column that looks like an amount but is not named as one."""
+    """Yield a warning for each column that looks like an amount but is not in `shares`."""
     for field, name in enumerate(names):
         if plain_name(name) not in _LIKELY or field in shares:
             continue
         if joined:
-            advice = "but a joined block keeps the amount of only one part: add it up"
+            advice = "but a joined block keeps the amount of only one part: add amounts up"
         else:
-            advice = "but each sub-block keeps all of it: share it by volume"
+            advice = "but each sub-block keeps the whole amount: share it by volume"
         yield f"{name} looks like an amount of a whole block, {advice} with extensive={name!r}"
 
 
@@ -100,7 +100,7 @@ class Rewritable(Protocol):
 
     @property
     def space(self) -> Space:
-        """The frame of its blocks."""
+        """The frame of the blocks."""
 
     def rewrite(self, task: Rewriting) -> None:
         """Write the model with new blocks."""
@@ -109,7 +109,7 @@ class Rewritable(Protocol):
 def require_scheme(scheme: str) -> None:
     """Raise ValueError for an unknown scheme."""
     if scheme not in get_args(Scheme):
-        message = f"scheme is {scheme!r}; it can be 'octree', 'grid' or 'seam'"
+        message = f"scheme is {scheme!r}; use 'octree', 'grid' or 'seam'"
         raise ValueError(message)
 
 
@@ -130,7 +130,7 @@ def smallest_sizes(
     except (ValueError, TypeError, ZeroDivisionError):
         x = y = z = Fraction(0)
     if min(x, y, z) <= 0:
-        message = f"minimum= is {minimum!r}; it must be one size or three, DX,DY,DZ, all above zero"
+        message = f"minimum= is {minimum!r}; give one size, or three, DX,DY,DZ, all above zero"
         raise ValueError(message)
     return x, y, z
 
@@ -143,26 +143,26 @@ def resolution_of(
     least = min(smallest_sizes(minimum))
     if Fraction(step.units, 10**step.places) * 2 > least:
         message = (
-            f"resolution= is {resolution} and the smallest size {float(least):g}: the resolution "
-            "must be at most half of the size"
+            f"resolution= is {resolution}, but the smallest size is {float(least):g}: the "
+            "resolution must be at most half of this size"
         )
         raise ValueError(message)
     return step
 
 
 def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
-    """Return the paths to write; refuse formats and places that cannot be written."""
+    """Return the paths to write; refuse formats and paths that cannot be written."""
     kind = kind_of(source)
     if kind not in _KINDS:
         message = (
-            f"{source} cannot be split or joined: only text, Parquet and VTK can; write it as "
-            "one of these with 'geodomain convert'"
+            f"blocks of {source} cannot be split or joined, only those in text, Parquet and VTK: "
+            "convert the file with 'geodomain convert'"
         )
         raise TableError(message)
     if kind != "vtk":
         require_same_kind(source, target)
     elif Path(target).suffix.lower() != ".vtu":
-        message = f"{target}: blocks of several sizes need .vtu: end the output in .vtu"
+        message = f"{target}: blocks of several sizes need the extension .vtu"
         raise TableError(message)
     if target == STANDARD:
         return []
@@ -174,7 +174,7 @@ def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
 
 
 def rewritable(model: BlockFile) -> Rewritable:
-    """Return the model as `Rewritable`; refuse a model without sizes."""
+    """Return the model as `Rewritable`; refuse a model without block sizes."""
     if not isinstance(model, Rewritable):  # `require_output` has checked the format
         raise TypeError(model.name)
     if model.centroid and not model.sizes:
@@ -188,8 +188,8 @@ def rewritable(model: BlockFile) -> Rewritable:
         for name in SIZE_COLUMNS:
             if plain_name(name) in plain:
                 message = (
-                    f"{model.name} already has a column {name!r}, which the sizes of sub-blocks "
-                    "need: rename it"
+                    f"{model.name} already has a column {name!r}, which is needed for the sizes of "
+                    "sub-blocks: rename it"
                 )
                 raise TableError(message)
     return model
@@ -215,7 +215,7 @@ def refuse_new(model: BlockFile, *added: tuple[str, str]) -> None:
 
 
 def parent_column(model: BlockFile, parent: str) -> int:
-    """Find the parent column."""
+    """Return the index of the parent column."""
     try:
         field = find_column(model.columns, parent, model.name)
     except TableError as error:
@@ -228,7 +228,7 @@ def parent_column(model: BlockFile, parent: str) -> int:
 
 
 def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int]:
-    """Find the columns of amounts; refuse coordinates and sizes."""
+    """Return the indices of the columns of amounts; refuse coordinates and sizes."""
     names = [extensive] if isinstance(extensive, str) else list(extensive)
     fields = [find_column(model.columns, name, model.name) for name in dict.fromkeys(names)]
     for field in fields:
@@ -250,11 +250,12 @@ class SubblockSummary:
     Attributes
     ----------
     scheme : str
+        The scheme.
     parents, split, missing : int
-        Number of blocks in the model, of blocks that were split, and of blocks without coordinates
-        or sizes, which stay as they are.
+        Numbers of blocks in the model, of blocks that were split, and of blocks without coordinates
+        or sizes, which are not changed.
     subblocks, written : int
-        Number of blocks after splitting, and after joining.
+        Numbers of blocks after splitting, and after joining.
     dropped : int
         Number of cuts of a seam that were too near to a face or another cut.
     labels : Summary
@@ -298,8 +299,11 @@ class MergeSummary:
     before, after : int
         Number of blocks read and written.
     seconds : float
+        Elapsed time.
     output : str
+        The output file.
     warnings : tuple of str
+        Texts of all warnings.
     """
 
     parents: int

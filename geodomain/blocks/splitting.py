@@ -1,4 +1,4 @@
-"""Split the blocks of a model at wireframes, and label, join and write the parts."""
+"""Split the blocks of a model at wireframes; label, join and write the parts."""
 
 from __future__ import annotations
 
@@ -51,32 +51,36 @@ _TOGETHER = 1 << 19
 
 
 class Splitting:
-    """Splits and labels blocks, and counts them.
+    """Split and label blocks, and count them.
 
     Parameters
     ----------
     splitter : Splitter
+        Splits blocks by the scheme.
     labeller : Labeller
+        Labels points by the domains.
     space : Space
         The frame of the blocks.
     resolution : Resolution
+        Step to which cuts are rounded.
     conditions : mapping of str to int
         Columns of conditions.
     constants : mapping of int to float
-        Columns that must hold one value, such as the rotation.
+        Columns that must be constant, such as the rotation, and their values.
     names : sequence of str
         Names of all columns.
     join : bool
         Whether to join parts of a block with the same label.
     threads : int, optional
+        Number of threads.
 
     Attributes
     ----------
     tally : Tally
         Counts of labels before joining.
     parents, split, written, dropped, missing : int
-        Number of blocks, of split blocks, of blocks written, of dropped cuts, and of blocks
-        without coordinates or sizes, which stay as they are.
+        Numbers of blocks, of split blocks, of blocks written, of dropped cuts, and of blocks
+        without coordinates or sizes, which are not changed.
     """
 
     def __init__(
@@ -137,7 +141,7 @@ class Splitting:
             require_known_turn(points, sizes, frame, name, "split")
 
     def _entered(self, parents: Parents) -> Bools:
-        """Return which blocks a triangle enters."""
+        """Return the mask of blocks that a triangle enters."""
         lows, highs = np.empty((2, len(parents), 3))
         for axis, size in enumerate(parents.sizes):
             lows[:, axis] = parents.face(axis, size - size)
@@ -185,7 +189,7 @@ class Splitting:
         boxes: Boxes,
         allowed: Sequence[Bools | None] | None,
     ) -> NDArray[np.int32]:
-        """Label parts by their centroids, as a reader of the output will see them."""
+        """Label parts by their centroids, rounded as in the output."""
         sizes = _stacked(boxes.sizes)
         points = self._space.world(_stacked(boxes.coordinates), sizes)
         points[alone] = rows.points[row[alone]]
@@ -194,7 +198,8 @@ class Splitting:
             verdict = self._labeller.judge(np.asfortranarray(points), met)
         except PointError as error:
             message = (
-                f"{self._splitter.name}, from block {rows.first + int(row[0]) + 1} on: {error}"
+                f"{self._splitter.name}, in a chunk that begins with block "
+                f"{rows.first + int(row[0]) + 1}: {error}"
             )
             raise PointError(message) from None
         axes = self._space.axes if self._space.is_turned else None
@@ -238,10 +243,10 @@ def subblock_file(
 ) -> SubblockSummary:
     r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
 
-    A block is split while a triangle of a domain has a point strictly inside it, and it is larger
-    than the smallest size. The parts keep the other columns byte for byte, and get their own
-    coordinates and sizes and two new columns: the row of the parent, from 0, and the domain of
-    the part's centroid. The row of a block that is not split stays as it is.
+    A block is split while it is larger than the smallest size and a triangle of a domain has a
+    point strictly inside it. The parts get their own coordinates and sizes, and keep the other
+    columns byte for byte. There are two new columns: the row of the parent, from 0, and the domain
+    of the part's centroid. The row of a block that is not split does not change.
 
     Parameters
     ----------
@@ -252,18 +257,19 @@ def subblock_file(
     output : path
         The file to write, in the format of the model; a VTK data set becomes .vtu.
     scheme : {"octree", "grid", "seam"}
-        "octree" halves a block along each axis that allows it, then halves the parts that a
-        triangle enters, and so on. "grid" cuts it into equal cells at once. "seam" cuts it into
-        equal cells in plan, and each cell along z where a wireframe crosses its centre line: at
-        the mean height of a sheet that spans the cell, otherwise at the crossing. Cuts nearer than
-        the smallest size to a face or another cut are dropped and counted.
+        "octree" halves a block along each axis that is at least twice the smallest size, then
+        halves the parts that a triangle enters, and so on. "grid" cuts a block into equal cells at
+        once. "seam" cuts a block into equal cells in plan, and each cell along z at wireframes that
+        cross its centre line: at the mean height of a sheet that spans the cell, otherwise at the
+        crossing. Cuts that are closer than the smallest size to a face or another cut are dropped
+        and counted.
     minimum : float or three of them
         The smallest size along x, y and z, in the unit of the model.
     merge : bool
         Join parts of a block with the same domain, as `merge_file` does.
     resolution : float
-        In text, cuts with endless decimals, such as thirds, are rounded to multiples of this. Cuts
-        of a seam always are.
+        Step to which cuts are rounded. Cuts of "seam" are always rounded; other cuts only in text,
+        if they have endless decimals, such as thirds.
     extensive : str or sequence of str
         Columns of amounts, such as volume or tonnes, to share among the parts by volume.
     parent : str
@@ -276,22 +282,22 @@ def subblock_file(
     -------
     SubblockSummary
         ``print`` it. In text, coordinates and sizes are exact decimals, and the volumes of the
-        parts add up to that of the block exactly. In binary files they are float64, and add up to
-        within 4 units in the last place. With ``frame``, the coordinates of parts are rotated into
-        the world, and rounded to 6 decimals in text.
+        parts add up exactly to the volume of the block. In binary files they are float64, and
+        volumes add up within 4 units in the last place. With ``frame``, the coordinates of parts
+        are converted to world coordinates, and rounded to 6 decimals in text.
 
     Raises
     ------
     TableError, MeshError, DomainError, OSError
-        As `label_file`; also if the model has no sizes. No output is left behind.
+        As `label_file`; also if the model has no sizes. After an error there is no partial file.
     ValueError
         If the smallest size or the resolution is invalid.
 
     Warns
     -----
     GeodomainWarning
-        As `label_file`; also for columns that look like amounts but are not shared, and numbers in
-        Parquet that are written as float64.
+        As `label_file`; also for columns that look like amounts but are not shared, and for numbers
+        in Parquet that are written as float64.
 
     Examples
     --------
@@ -325,8 +331,8 @@ def subblock_file(
         for domain in sources.domains:
             if domain.within is not None or domain.beyond is not None:
                 warn(
-                    f"{domain.name} has within or beyond: blocks are split only at wireframes, "
-                    "not at that distance from them, where they stay whole"
+                    f"{domain.name} has within or beyond, but blocks are split only at wireframes, "
+                    "not at a distance from them"
                 )
         labeller = Labeller(sources.domains, asked)
         settings = with_labels(asked, sources.domains)
@@ -358,7 +364,7 @@ def subblock_file(
                 if work.first_unsized is not None:
                     warn(
                         f"{counted(work.unsized, 'block')} without a size above 0 along each axis "
-                        f"{'stays as it is' if work.unsized == 1 else 'stay as they are'}; the "
+                        f"{'is not changed' if work.unsized == 1 else 'are not changed'}; the "
                         f"first is block {work.first_unsized:,} of the table"
                     )
                 parts = parts_of(labeller.targets, work.tally, settings)

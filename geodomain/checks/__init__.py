@@ -1,1 +1,1 @@
-"""Checks of block models and densities that several commands share."""
+"""Checks of block models and densities, used by several commands."""

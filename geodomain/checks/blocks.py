@@ -20,18 +20,18 @@ from geodomain.tables.frames import turned
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
 
 # How to declare a value as missing when a file is read.
-MISSING_OPTION = "say so with missing='{}'"
+MISSING_OPTION = "use missing='{}'"
 # Numbers that programs write for missing coordinates.
 _CODES = (0.0, -99.0, -999.0, -9999.0)
 # Tolerance for overlaps of neighbours, because exports round.
 _SLACK = 0.01
 # Volume beyond the box that rounding cannot explain.
 _FULL = 1.0001
-# Keys of stored centroids: without a missing-value number, and with one.
+# Prefixes of stored centroids: without and with a missing-value number as coordinate.
 _APART = ("place_", "code_")
 # Decimals of coordinates along the edges of rotated blocks, because rotation rounds.
 _DECIMALS = 6
-# Key of the warning for overlapping blocks of any size, beside those along x, y and z.
+# Key of the warning for overlapping blocks of any size; other keys are x, y and z.
 _ANYHOW = "~"
 
 
@@ -45,8 +45,9 @@ def summed_realisations(count: int) -> Iterator[str]:
     """Yield a warning if volumes are the sums of several realisations."""
     if count > 1:
         yield (
-            f"the model holds {count:,} realisations, and all blocks, volumes and tonnes are the "
-            f"sums of them: divide by {count:,} for their mean, or give a file with one realisation"
+            f"the model holds {count:,} realisations; numbers of blocks, volumes and tonnes are "
+            f"summed over all of them: divide by {count:,} for the mean, or give a file with one "
+            "realisation"
         )
 
 
@@ -62,8 +63,8 @@ class BlockChecks:
     Attributes
     ----------
     axes : (3, 3) float64, optional
-        Directions of the block edges in rows, if they differ from the world axes: from the caller,
-        or from the first blocks. Blocks are compared along them.
+        Directions of the block edges in rows, if they differ from the world axes. They come from
+        the caller or the first blocks. Blocks are compared along these directions.
     """
 
     def __init__(self, *, compare: bool = True) -> None:
@@ -92,8 +93,8 @@ class BlockChecks:
     ) -> None:
         """Add a chunk: centroids (n, 3), NaN where missing, and sizes (n, 3) or None.
 
-        A `box` may be given if it is known and no centroid is missing. The axes are the directions
-        of the block edges in rows, if they differ from the world axes.
+        `box` is the bounding box of the centroids, if known; no centroid may then be missing.
+        `axes` are the directions of the block edges in rows, if they differ from the world axes.
         """
         if not len(points):
             return
@@ -126,12 +127,12 @@ class BlockChecks:
         self._compare(points, sizes, coded=False)
 
     def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
-        """Add blocks to those that are compared with each other."""
+        """Add blocks to the comparison of centroids."""
         if self._repeated:
             self._repeated[coded].add(points, sizes)
 
     def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
-        """Count the rows with a missing-value number as coordinate, and return them."""
+        """Count rows with a missing-value number as coordinate; return the mask of these rows."""
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
             found = points == code
@@ -164,18 +165,19 @@ class BlockChecks:
                 )
 
     def warnings(self, *, mend: str, twice: bool = True) -> Iterator[str]:
-        """Yield a warning for each fault; `mend` says how to declare a value as missing.
+        """Yield a warning for each fault.
 
-        In `mend`, {} stands for the value. With `twice`, blocks with equal centroids are counted.
+        `mend` is the advice how to declare a value as missing; {} in it is replaced by the value.
+        With `twice`, blocks with equal centroids are counted.
         """
         far = list(self._far_codes(mend))
         yield from far
-        # A centroid of missing-value numbers is not a location; other suspicious values are.
+        # A centroid of missing-value numbers is not a location, so it is not a repeated one.
         again = sum(one.again for one in self._repeated[: 1 if far else 2])
         if again and twice:
             yield (
-                f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "
-                "centroid as another: their volume counts twice; inspect says which is the first"
+                f"{again:,} {'block has' if again == 1 else 'blocks have'} the same centroid as "
+                "another: their volume counts twice; 'geodomain inspect' names the first"
             )
         overlaps = self._overlaps()
         yield from overlaps.values()
@@ -197,7 +199,7 @@ class BlockChecks:
         return dict(sorted((ours | self._overlapping).items()))
 
     def _overlap(self) -> Overlap | None:
-        """Return the overlapping blocks of any size; they are compared only once."""
+        """Return the overlap of blocks of any size; blocks are compared only once."""
         if self._boxes is not None and self._compared[0] != self._added:
             found = self._boxes.found(turn_is_known=self.axes is not None)
             self._compared = (self._added, found)
@@ -205,11 +207,11 @@ class BlockChecks:
 
     @property
     def tells_volume(self) -> bool:
-        """Whether a warning says which volume is counted twice."""
+        """Whether a warning already states the volume that is counted twice."""
         return _ANYHOW in self._overlaps()
 
     def merge(self, later: BlockChecks) -> None:
-        """Add the checks of another pass; neighbours are compared within each pass only."""
+        """Add the checks of another pass; neighbours are compared only within each pass."""
         low, high = later._box
         self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
         self._coded += later._coded
@@ -271,7 +273,7 @@ class BlockChecks:
                 what = "0, 0, 0 for coordinates" if not code else f"{shown} for a coordinate"
                 yield (
                     f"{count:,} {'row has' if count == 1 else 'rows have'} {what}, far from all "
-                    f"others ({say_box(self._box)}): if that stands for a missing one, "
+                    f"others ({say_box(self._box)}): if it stands for a missing value, "
                     f"{mend.format(shown)}"
                 )
 
@@ -282,10 +284,10 @@ class VolumeChecks:
     Parameters
     ----------
     axes : (3, 3) float64
-        Directions of the block edges in rows. If they are the world axes, the first blocks show
-        whether they are rotated about z.
+        Directions of the block edges in rows. If they are the world axes, a rotation about z is
+        inferred from the first blocks.
     times : int
-        Number of realisations, in each of which every block occurs.
+        Number of realisations; every block occurs in each of them.
     """
 
     def __init__(self, axes: Floats, *, times: int = 1) -> None:
@@ -314,7 +316,7 @@ class VolumeChecks:
         self._bounds[1] = np.maximum(self._bounds[1], (points + half).max(axis=0))
 
     def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
-        """Yield the warnings of `label`; `mend` says how to declare a value {} as missing."""
+        """Yield the warnings of `label`; `mend` as in `BlockChecks.warnings`."""
         yield from self._blocks.warnings(mend=mend)
         yield from summed_realisations(self._times)
         if self._times == 1 and not self._blocks.tells_volume:
@@ -322,7 +324,7 @@ class VolumeChecks:
 
 
 def with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, StoredArray]:
-    """Return the arrays whose names begin with a prefix, without it."""
+    """Return the arrays whose names begin with a prefix, under names without the prefix."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -333,7 +335,7 @@ def with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, Sto
 def _overlapping(axis: str, line: Floats) -> Iterator[str]:
     """Yield a warning if blocks on a line overlap.
 
-    The line consists of centroids (n, 3), sizes along it, and the index of that size.
+    Rows of `line`, (n, 3), are the centroid and the size along the line, and the size's axis.
     """
     places, sizes, edges = line[line[:, 0].argsort()].T
     gaps = np.diff(places)
@@ -343,7 +345,7 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
         one = wrong[0]
         yield (
             f"blocks overlap their neighbours along {axis}: centroids at {places[one]:.10g} and "
-            f"{places[one + 1]:.10g} are {gaps[one]:.6g} apart, and the blocks' sizes are "
+            f"{places[one + 1]:.10g} are {gaps[one]:.6g} apart, but the block sizes are "
             f"{sizes[one]:.6g} and {sizes[one + 1]:.6g}. Check d{'xyz'[int(edges[one])]}="
         )
 
@@ -356,7 +358,7 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
         shown = (f"{ratio:.{digits}g}" for digits in range(4, 17))
         yield (
             f"the blocks have {next(text for text in shown if float(text) > 1)} times the "
-            "volume of the box that they are in: some overlap, or are there twice"
+            "volume of their bounding box: some blocks overlap, or occur twice"
         )
 
 

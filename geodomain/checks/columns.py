@@ -17,10 +17,10 @@ from geodomain.tables.conditions import Column, folded
 from geodomain.tables.numbers import BLANKS
 from geodomain.tables.vendors import plain_name
 
-# Bulk densities of rock in t/m3: only pumice and peat are lighter, only massive galena reaches the
-# upper limit.
+# Range of bulk densities of rock in t/m3: only pumice and peat are lighter, and only massive galena
+# reaches the upper limit.
 _ROCK = (0.5, 8.0)
-# The densest mined rock has ten times the density of the lightest.
+# Largest plausible ratio of densities; the densest mined rock has ten times the lightest density.
 _SPREAD = 20.0
 
 
@@ -31,10 +31,11 @@ class DensityUnit:
     Attributes
     ----------
     name : str
+        Name of the unit.
     low, high : float
-        Range of rock densities.
+        Range of rock densities in this unit.
     tonnes : tuple of int
-        Its mass unit in tonnes of 1,000 kg, as an exact numerator and denominator.
+        The mass unit in tonnes of 1,000 kg, as an exact numerator and denominator.
     """
 
     name: str
@@ -69,7 +70,7 @@ def density_unit(name: str | None) -> DensityUnit | None:
         return None
     name = _ALIASES.get(name, name).replace("\u00b3", "3")
     if name not in DENSITY_UNITS:
-        message = f"density_unit is {name!r}; it can be {', '.join(DENSITY_UNITS)}"
+        message = f"density_unit is {name!r}; use {', '.join(DENSITY_UNITS)}"
         raise ValueError(message)
     return DENSITY_UNITS[name]
 
@@ -84,8 +85,8 @@ def refuse_geometry(
         for axis, name in zip("xyz", names, strict=False):
             if plain_name(name) == plain_name(density):
                 message = (
-                    f"{density} is the {what} of the blocks in {axis} in {table}, and cannot be "
-                    "their density too: name the column of densities with density="
+                    f"{density} holds the {what} of the blocks of {table} in {axis}, so it cannot "
+                    "be their density: name the column of densities with density="
                 )
                 raise TableError(message)
 
@@ -98,7 +99,7 @@ class DensityChecks:
     density : str or float
         Column, or one density for all blocks.
     grades : sequence of str
-        Grade columns; none of them should be the density.
+        Grade columns, none of which should be the density.
     unit : DensityUnit, optional
         Unit of the densities.
     """
@@ -132,39 +133,39 @@ class DensityChecks:
     def warnings(self) -> Iterator[str]:
         """Yield a warning if the density is a grade, or is outside the range of rocks."""
         if self._is_grade:
-            yield f"{self._density} is both the density and a grade: one of them is another column"
+            yield f"{self._density} is both the density and a grade: name another column for one"
         if self._unit is None or not self._outside:
             return
         block, value = self._first
         rock = f"rock has {self._unit.low:.3g} to {self._unit.high:.4g} {self._unit.name}"
         if not isinstance(self._density, str):
-            yield f"the density is {value:g} {self._unit.name}, and {rock}: is it in another unit?"
+            yield f"the density is {value:g} {self._unit.name}, but {rock}: is it in another unit?"
             return
         has = "1 block has" if self._outside == 1 else f"{self._outside:,} blocks have"
         yield (
-            f"{has} a density in {self._density} that no rock has, the first block {block:,} with "
-            f"{value:g}; "
-            f"{rock}: are they in another unit, or marks of missing values (missing=)?"
+            f"{has} a density in {self._density} that no rock has; the first is block {block:,} "
+            f"with {value:g}, but "
+            f"{rock}: are they in another unit, or missing-value marks (missing=)?"
         )
 
     def notes(self) -> Iterator[str]:
         """Yield notes about densities of 0, and about a wide range in an unknown unit."""
         if self._zero:
             yield (
-                f"density 0: {counted(self._zero, 'block')}, in the volume, and 0 tonnes (air and "
-                "water may be so)"
+                f"density 0: {counted(self._zero, 'block')}, included in the volume, with 0 tonnes "
+                "(right for air and water)"
             )
         if self._unit is None and self._most > _SPREAD * self._least:
             yield (
-                f"{self._density} reaches from {self._least:g} to {self._most:g} above 0, more "
-                f"than {_SPREAD:g} times as much: rock differs by less. Say its unit with "
-                "density_unit=, and the blocks outside of what rock can be are counted"
+                f"values of {self._density} above 0 range from {self._least:g} to {self._most:g}, "
+                f"a factor of more than {_SPREAD:g}, too much for rock. Give the unit with "
+                "density_unit= to count the blocks with impossible densities"
             )
 
 
 # Labels that read as missing values, or differ only in case.
 
-# What pandas reads as a missing value besides nan, which no domain may be called, in any case.
+# Texts that pandas reads as missing values, in any case, in addition to nan, which is refused.
 _MISSING = {"na", "n/a", "#n/a", "#n/a n/a", "#na", "<na>", "null", "none"}
 _MISSING |= {f"{sign}1.#{word}" for sign in ("", "-") for word in ("ind", "qnan")}
 _SHOWN = 5
@@ -176,8 +177,8 @@ def read_as_missing(names: Iterable[str]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if name.lower() in _MISSING:
             yield (
-                f"the label {name!r} is one that pandas and Excel read as a missing value: choose "
-                "another, or read the column as text"
+                f"the label {name!r} is read as a missing value by pandas and Excel: choose "
+                "another label, or read the column as text"
             )
 
 
@@ -204,7 +205,7 @@ class LabelSpellings:
         return texts, codes
 
     def add(self, texts: Sequence[str], codes: NDArray[np.intp], padded: NDArray[np.bool_]) -> None:
-        """Count the labels of a chunk, and those with outer blanks."""
+        """Count the labels of a chunk, with and without outer blanks."""
         for held, rows in ((self._plain, ~padded), (self._padded, padded)):
             counts = np.bincount(codes[rows], minlength=len(texts))
             for place in np.flatnonzero(counts).tolist():
@@ -218,10 +219,7 @@ class LabelSpellings:
         if both := [one for one in both if one[0]]:
             said = "; ".join(f"{text!r} in {count:,} rows" for text, count in both[:_SHOWN])
             more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
-            yield (
-                f"{self._column} has labels with blanks around them, which count as those "
-                f"without: {said}{more}"
-            )
+            yield f"{self._column} has labels with blanks around them (ignored): {said}{more}"
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
@@ -245,7 +243,7 @@ def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
         if said:
             more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
             yield (
-                f"{column} has labels that differ by {what} alone, and count apart: "
+                f"{column} has labels that differ only by {what}, and are counted separately: "
                 f"{'; '.join(said)}{more}"
             )
 

@@ -14,11 +14,11 @@ from geodomain.arrays import distinct, ranked
 from geodomain.compute.data import Floats
 from geodomain.lattice import LatticeBits, StoredArray
 
-# Up to this many blocks are all compared, wherever they lie.
+# Up to this number, all blocks are compared, whatever their positions.
 _ALL = 250_000
-# Centroids without sizes count as blocks, not samples, if so many fill so much of a lattice.
+# Centroids without sizes count as blocks, not samples, from this number and share of a lattice.
 _BLOCKS, _FILLED = 100, 0.02
-# Random odd numbers, one for each axis.
+# Random odd factors of the hashes, one for each axis.
 _FACTORS = tuple(
     np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
@@ -27,9 +27,9 @@ _FACTORS = tuple(
 class RepeatedCentroids:
     """Count of blocks whose centroid equals that of another block.
 
-    Up to 250,000 blocks are stored and compared. For more, one bit per cell of their lattice is
-    stored; if they lie on no lattice that fits into memory, the count is unknown. Centroids without
-    sizes are compared only if they fill a lattice, because samples may coincide.
+    Up to 250,000 blocks are stored and compared. For more blocks, one bit per cell of their lattice
+    is stored. If they form no lattice, or one that is too large for memory, the count is unknown.
+    Centroids without sizes are compared only if they fill a lattice, because samples may coincide.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class RepeatedCentroids:
         return again
 
     def points(self) -> Iterator[Floats]:
-        """Yield all centroids, (n, 3) at a time, some more than once; none if unknown."""
+        """Yield all centroids in chunks, (n, 3), some more than once; none if unknown."""
         yield from self._kept if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
@@ -118,7 +118,7 @@ class RepeatedCentroids:
 
     @property
     def again(self) -> int:
-        """Return the number of blocks whose centroid repeats another; 0 if unknown."""
+        """The number of blocks whose centroid repeats another; 0 if unknown."""
         if not self._known or (not self._sized and not self._are_blocks()):
             return 0
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
@@ -141,7 +141,7 @@ def _count_again(chunks: list[Floats]) -> int:
 
 
 def point_hashes(points: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each point that mixes in high bits, as low ones are often 0."""
+    """Return a hash of each point; high bits are mixed in because low bits are often 0."""
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
@@ -156,8 +156,8 @@ def point_hashes(points: Floats) -> NDArray[np.uint64]:
 
 _Places = NDArray[np.int64]
 
-# Largest number of blocks compared; beyond it, only those in a part of the model. Blocks are cut
-# into pieces at the ends of others: largest number of pieces compared.
+# Largest number of blocks to compare (for more, only blocks in a part of the model are compared),
+# of pieces of blocks, which are cut at the ends of others, and smallest part of the model.
 _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
 # Limits of the fast test that no blocks overlap: cells of the lattice, passes over blocks, and the
 # cells along an edge of a block.
@@ -170,7 +170,8 @@ _ROUNDING = 1e-6
 _STEPS = 4
 # Difference up to which sizes count as equal but rounded.
 _EVEN = 1e-6
-# Fewer columns of blocks show nothing; in a rotated lattice hardly any two share an x or a y.
+# To recognise a rotated lattice: fewest columns of blocks, the share of them that have an x or a y
+# of their own, and the number of first blocks to look at.
 _COLUMNS, _SHARE, _FIRST = 10, 0.9, 65_536
 
 
@@ -199,9 +200,9 @@ class Overlap(NamedTuple):
 class OverlappingBlocks:
     """Detection of overlapping blocks of any size, in bounded memory.
 
-    Equal blocks on a lattice of their own spacing cannot overlap; for them only the data of
-    `RepeatedCentroids` is stored. Up to a million other blocks are stored and compared; beyond
-    that, all blocks in a part of the model, which shrinks as blocks come.
+    Equal blocks on a lattice of their own spacing cannot overlap; for such blocks only the data of
+    `RepeatedCentroids` is stored. Up to a million other blocks are stored and compared. For more,
+    only the blocks in a part of the model are, and the part shrinks while blocks are added.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ class OverlappingBlocks:
         return region
 
     def merge(self, later: OverlappingBlocks) -> None:
-        """Add other blocks if all have one size; otherwise parts are compared separately."""
+        """Add other blocks if all have the same size; otherwise parts are compared separately."""
         same = later._known and later._kept is None and self._kept is None
         if np.isnan(self._size[0]):
             self._size = later._size
@@ -265,8 +266,8 @@ class OverlappingBlocks:
     def spacing(self) -> Floats:
         """Return the step between centroids along each axis, (3,).
 
-        NaN if blocks have several sizes, or if fewer than half of at least four steps equal the
-        smallest.
+        NaN along an axis with fewer than four steps, or if at most half of the steps equal the
+        smallest step. All NaN if blocks have several sizes.
         """
         steps = np.full(3, np.nan)
         if not np.isnan(self.size).any():
@@ -277,7 +278,7 @@ class OverlappingBlocks:
         return steps
 
     def found(self, *, turn_is_known: bool) -> Overlap | None:
-        """Return the overlapping blocks; None if there are none or it is unknown.
+        """Return the overlap of blocks; None if no blocks overlap, or if this is unknown.
 
         Blocks that look rotated are skipped unless their rotation is known.
         """
@@ -300,12 +301,12 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
     small = np.flatnonzero(spacing > (1 + _SLACK) * size).tolist()
     if small:
         each = " and ".join(
-            f"{spacing[axis]:.6g} apart along {axes[axis]}, where a block measures {size[axis]:.6g}"
+            f"{spacing[axis]:.6g} apart along {axes[axis]}, but blocks measure {size[axis]:.6g}"
             for axis in small
         )
         yield (
             f"the blocks leave gaps between them: centroids are {each}; their volume is "
-            f"{float(np.prod(size[small] / spacing[small])):.3g} of what would fill the model. "
+            f"{float(np.prod(size[small] / spacing[small])):.3g} of the volume without gaps. "
             f"Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
         )
 
@@ -350,7 +351,7 @@ def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
-    """Return the blocks of the lower half along the axis with most of them, and its end."""
+    """Return the blocks in the lower half of the longest axis, the axis, and the half's end."""
     spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
     axis = int(spread.argmax())
     end = float(np.median(rows[:, axis]))
@@ -370,7 +371,7 @@ def _are_lonely(points: Floats) -> bool:
 
 
 class _Ends(NamedTuple):
-    """Ends of blocks along an axis as numbers; `places` has the coordinate of each number."""
+    """Ends of blocks along an axis, as indices into their coordinates, `places`."""
 
     low: _Places
     high: _Places
@@ -385,7 +386,7 @@ def _all_ends(points: Floats, sizes: Floats) -> list[_Ends]:
 
 
 def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
-    """Assign numbers to block ends along an axis; ends equal up to rounding share one."""
+    """Return the ends of blocks along an axis; ends equal up to rounding share an index."""
     slack = _SLACK * float(np.median(sizes))
     ends = np.concatenate([centres - sizes / 2, centres + sizes / 2])
     every, ranks = ranked(ends)
@@ -401,7 +402,7 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
 
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
-    """Compare blocks; if they need too many pieces, compare those in a part of the model."""
+    """Compare blocks; if there are too many pieces, compare only a part of the model."""
     if len(points) < 2 or _fill_cells_once(_all_ends(points, sizes)):
         return None
     points, sizes = _without_repeats(points, sizes)
@@ -428,9 +429,9 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
 
 
 def _fill_cells_once(ends: list[_Ends]) -> bool:
-    """Return whether each cell between neighbouring ends is within at most one block.
+    """Return whether every cell between neighbouring ends lies in at most one block.
 
-    False also if the lattice of cells is too large, or if blocks have too many sizes.
+    Return False also if the lattice of cells is too large, or if blocks have too many sizes.
     """
     shape = [len(axis.places) for axis in ends]
     spans = np.array([axis.high - axis.low for axis in ends])
@@ -501,8 +502,8 @@ def say_overlap(overlap: Overlap, directions: Floats) -> str:
     )
     whole = "" if overlap.every else " in the part of the model that was compared"
     return (
-        f"{overlap.blocks:,} {'block reaches' if overlap.blocks == 1 else 'blocks reach'} into "
+        f"{overlap.blocks:,} {'block overlaps' if overlap.blocks == 1 else 'blocks overlap'} "
         f"others: {overlap.volume:,.10g} of the volume of {overlap.whole:,.10g}{whole} counts "
-        f"twice, such as that of the blocks at {places}. Are parents there beside their "
-        "sub-blocks, or are sizes or the turn wrong?"
+        f"twice, such as that of the blocks at {places}. Does the model hold parents and their "
+        "sub-blocks, or are sizes or the rotation wrong?"
     )

@@ -1,4 +1,4 @@
-"""The job of a dataset: its hash, the state of its parts, its lock and output folder."""
+"""The job of labelling a dataset: hash, states of parts, lock and output folder."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ from geodomain.tables.conditions import Condition
 from geodomain.tables.options import options_of
 from geodomain.tables.settings import TableSettings
 
-# Of what is stored of a job and its parts; another one is another job.
+# Version of the stored format of jobs and states; another version means another job.
 _FORMAT = 2
 
 
 def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:
-    """Return all that decides what a part's output and its counts are.
+    """Return everything on which the output and the counts of a part depend.
 
-    Each setting says whether it is part of it: backends and threads give the same labels.
+    Each setting declares whether it belongs to the job. Backends and threads do not, because they
+    give the same labels.
     """
     domains = ready.source.domains
     return {
@@ -58,12 +59,12 @@ def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str
 
 
 def hash_of(job: Mapping[str, object]) -> str:
-    """Return the SHA-256 of a description."""
+    """Return the SHA-256 of a job's description."""
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
 def _describe(value: object, meshes: Mapping[int, str]) -> object:
-    """Return domains and their parts as JSON has them, by the fields that enter the hash."""
+    """Return domains as values for JSON, with only the fields that enter the hash."""
     if isinstance(value, Domains | Domain | Stack):
         return {name: _describe(each, meshes) for name, each in hashed_values(value)}
     if isinstance(value, tuple):
@@ -86,14 +87,14 @@ def mesh_hash(mesh: Mesh) -> str:
 
 # The state of an output folder: its job, and the counts of finished parts.
 
-# Readers of datasets pass over names with an underscore.
+# Readers of datasets skip names that begin with an underscore.
 STATE_FOLDER = "_geodomain"
 _JOB = f"{STATE_FOLDER}/job.json"
 _PARTS, _END, _FACTS = f"{STATE_FOLDER}/parts", ".npz", "facts"
 
 
 class _Facts(TypedDict):
-    """What is stored of a part beside its counts."""
+    """The stored facts of a part, in addition to its counts."""
 
     job: str
     input: list[int | str]
@@ -104,15 +105,16 @@ class _Facts(TypedDict):
 
 @dataclass(frozen=True)
 class DonePart:
-    """A part that is labelled.
+    """The result of labelling a part.
 
     Attributes
     ----------
     counts : Counts
+        Counts of labels.
     warnings : tuple of str
-        What its reading warned of.
+        Warnings from reading the part.
     hashes : tuple of FileHash
-        Its input and its output, where a record was asked for.
+        Hashes of its input and output; empty if no record is written.
     """
 
     counts: Counts
@@ -121,58 +123,59 @@ class DonePart:
 
 
 class States:
-    """The states of the parts of one job, a file each; a part without one is not done.
+    """The states of the parts of a job, one file per part; a part without a state is not done.
 
     Parameters
     ----------
     kept : Store
-        What has them in a folder of its own.
+        The store that holds the folder of states.
     job : str
-        The job's hash; states of other jobs are none.
+        The job's hash; states of other jobs are ignored.
     output : Store, optional
-        Where labelled parts are; without one nothing but the counts is kept.
+        The folder of labelled parts; None keeps only the counts.
     run : str
-        The run that writes them; see `locked`.
+        The name of the run that writes the states; see `locked`.
     """
 
     def __init__(self, kept: Store, job: str, output: Store | None, run: str = "") -> None:
         self.kept, self.job, self.output, self.run = kept, job, output, run
 
     def absolute(self) -> States:
-        """Return the states with paths that hold in any folder."""
+        """Return the states with absolute paths."""
         output = None if self.output is None else self.output.absolute()
         return States(self.kept.absolute(), self.job, output, self.run)
 
     def begin(self, job: Mapping[str, object]) -> None:
-        """Store whose job the output holds from now on, and which run does it."""
+        """Store the job and the run to which the output belongs from now on."""
         stored = {"job": self.job, "run": self.run, **job}
         self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
 
     def withdraw(self) -> None:
-        """Forget the job, which has ended before any of its parts was done."""
+        """Remove the stored job, because it ended before any part was done."""
         self.kept.remove(_JOB)
 
     def require_own(self) -> None:
-        """Refuse to go on where another run has taken the output over.
+        """Require that no other run has taken over the output.
 
         Raises
         ------
         OSError
+            If another run has taken over the output.
         """
         if self.output is None:
             return
         stored = read_job(self.output) or {}
         if (stored.get("job"), stored.get("run")) != (self.job, self.run):
-            message = "another run has taken it over: what this run has labelled is left to that"
+            message = "another run has taken over the output, with the parts labelled so far"
             raise OSError(errno.EBUSY, message, str(self.output))
 
     def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
-        """Return the parts that are not done; only states that are listed are read."""
+        """Return the parts that are not done; only existing states are read."""
         listed = set(self.names())
         return [part for part in parts if part.name not in listed or not self._has(part)]
 
     def _has(self, part: PartFile) -> bool:
-        """Return whether a part is done, and neither its input nor its output has changed."""
+        """Return whether a part is done, and its input and output have not changed."""
         try:
             with self._open(part.name) as file, np.load(file) as stored:
                 facts = _read_facts(str(stored[_FACTS]))
@@ -184,7 +187,7 @@ class States:
             return False
 
     def write(self, part: PartFile, done: DonePart) -> None:
-        """Store that a part is done, once its output is in its place."""
+        """Store the state of a part whose output is complete."""
         self.require_own()
         before, after = self._marks(part)
         facts: _Facts = {
@@ -203,25 +206,26 @@ class States:
         self.kept.write(_place(part.name), buffer.getbuffer())
 
     def read(self, part: PartFile, targets: Sequence[DomainOrLayer]) -> DonePart:
-        """Return what is known of a part that is done.
+        """Return the stored result of a part that is done.
 
         Raises
         ------
         OSError
-            If another run, or anything else, has changed the output since it was labelled.
+            If the input or output of the part has changed since it was labelled.
         """
         with self._open(part.name) as file, np.load(file) as stored:
             facts = _read_facts(str(stored[_FACTS]))
             counts = Counts.restored(targets, {name: stored[name] for name in stored.files})
         if facts["job"] != self.job or self._marks(part) != [facts["input"], facts["output"]]:
             message = (
-                f"{part.name} has changed since it was labelled: the same command labels it again"
+                f"{part.name} has changed since it was labelled: run the same command to label it "
+                "again"
             )
             raise OSError(errno.EBUSY, message, str(self.output))
         return DonePart(counts, tuple(facts["warnings"]), tuple(facts["hashes"]))
 
     def names(self) -> list[str]:
-        """Return the names of all parts that have a state, of this job or another."""
+        """Return the names of all parts that have a state, from this job or another."""
         found = self.kept.below(_PARTS)
         return sorted(name.removesuffix(_END) for name in found if name.endswith(_END))
 
@@ -232,17 +236,17 @@ class States:
         self.kept.remove(_place(name))
 
     def _open(self, name: str) -> io.BytesIO:
-        """Read what is stored of a part."""
+        """Read the state of a part."""
         return io.BytesIO(self.kept.read(_place(name)))
 
     def _marks(self, part: PartFile) -> list[list[int | str]]:
-        """Return the mark of a part as listed, and of its output as it is."""
+        """Return the mark of a part when it was listed, and of its output now."""
         after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
         return [[*mark] for mark in (part.mark, after)]
 
 
 def read_job(output: Store) -> Mapping[str, object] | None:
-    """Read whose job an output holds, None where nothing was; what is damaged is another job's."""
+    """Read the job stored in an output; None without one, and empty if it is damaged."""
     try:
         found: object = json.loads(output.read(_JOB))
     except FileNotFoundError:
@@ -253,38 +257,38 @@ def read_job(output: Store) -> Mapping[str, object] | None:
 
 
 def _place(name: str) -> str:
-    """Name the file that a part's state is in."""
+    """Return the file name of a part's state."""
     return f"{_PARTS}/{name}{_END}"
 
 
 def _read_facts(text: str) -> _Facts:
-    """Return what is stored beside the counts."""
+    """Return the facts of a part from JSON."""
     return cast(_Facts, json.loads(text))
 
 
-# The lock: one run at a time writes an output.
+# The lock: only one run at a time may write an output.
 
 _LOCK = f"{STATE_FOLDER}/lock.json"
 
 
 @contextmanager
 def locked(output: Store, *, take_over: bool) -> Iterator[str]:
-    """Hold the lock of an output for the block.
+    """Hold the lock of an output during the block.
 
-    A lock is broken by proof alone, never by age: where its process ran on this machine and has
-    ended, or where the caller says so.
+    The lock of another run is replaced only if its process ran on this machine and has ended, or
+    with `take_over`. The age of a lock does not matter.
 
     Parameters
     ----------
     output : Store
-        The folder that is written.
+        The folder to write.
     take_over : bool
-        Take the lock from another run, which then finds that out before its next part.
+        Take the lock from another run. The other run stops before its next part.
 
     Yields
     ------
     str
-        The name of this run, unlike that of any other.
+        The unique name of this run.
 
     Raises
     ------
@@ -305,7 +309,7 @@ def locked(output: Store, *, take_over: bool) -> Iterator[str]:
 
 
 def _release(output: Store, run: str) -> None:
-    """Remove the lock, unless it is another run's by now."""
+    """Remove the lock, unless another run has taken it."""
     try:
         if _holder(output).get("run") == run:
             output.remove(_LOCK)
@@ -314,16 +318,16 @@ def _release(output: Store, run: str) -> None:
 
 
 def _refusal(holder: Mapping[str, object]) -> str:
-    """Say which run holds the lock."""
+    """Return an error message that names the run with the lock."""
     who = "another run is writing it"
     if holder:
         place = f"process {holder.get('pid')} on {holder.get('host')}"
         who = f"{who}, {place}, since {holder.get('began')}"
-    return f"{who}: wait for its end. If that run works no more, go on with take_over=True"
+    return f"{who}: wait for its end. If the other run has stopped, continue with take_over=True"
 
 
 def _holder(output: Store) -> Mapping[str, object]:
-    """Read the lock; empty where there is none by now, or it cannot be understood."""
+    """Read the lock; return an empty mapping if it is gone or damaged."""
     try:
         found: object = json.loads(output.read(_LOCK))
     except (FileNotFoundError, ValueError):
@@ -332,7 +336,7 @@ def _holder(output: Store) -> Mapping[str, object]:
 
 
 def _this_process() -> dict[str, object]:
-    """Describe this process so that others can tell whether it is still there."""
+    """Return a description of this process, by which others can check whether it still runs."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -343,7 +347,7 @@ def _this_process() -> dict[str, object]:
 
 
 def _machine() -> str:
-    """Name this boot of this machine and its table of processes; empty where neither is told."""
+    """Return an id of the boot and the process namespace; "" if the system has none."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -352,65 +356,66 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the boot; empty for one that has ended."""
+    """Return the start of a process, in ticks since the boot; "" if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    # The name of the program, in brackets, may hold anything.
+    # The name of the program, in brackets, may contain brackets and blanks.
     state, *fields = stat.rpartition(")")[2].split()
     return "" if state in "ZX" else fields[18]
 
 
 def _has_ended(holder: Mapping[str, object]) -> bool:
-    """Tell whether the process of a lock is known to be no more: on this machine, by the system."""
+    """Return whether the process of a lock ran on this machine and has certainly ended."""
     pid, machine = holder.get("pid"), _machine()
     if not machine or holder.get("machine") != machine or not isinstance(pid, int):
         return False
     return _started(pid) != holder.get("started")
 
 
-# The output folder: allowed places, and the job it holds.
+# The output folder: allowed paths, and the job to which it belongs.
 
-# What two jobs may differ in, by its key, in words.
+# Texts of the differences between two jobs, by key.
 _DIFFERENCES = {
     "dataset": "its dataset is {}",
-    "domains": "its domains are others",
-    "options": "its options are others",
+    "domains": "its domains differ",
+    "options": "its options differ",
     "version": "it is by geodomain {}",
     "format": "it is by another version of geodomain",
 }
 
 
 def require_output_folder(dataset: Dataset, output: Store) -> None:
-    """Refuse an output that cannot be a folder, or whose parts would be parts of the dataset.
+    """Refuse an output that cannot be a folder, or that overlaps the dataset's folder.
 
     Raises
     ------
     TableError, FileNotFoundError
+        If the output is a file, inside the dataset, or in a folder that does not exist.
     """
     if isinstance(output, LocalStore):
         _require_folder(output)
     base, place = (f"{folder.place.rstrip('/')}/" for folder in (dataset.base, output))
-    # A pattern without wildcards in folders names no file below the base's own folder.
+    # A pattern without folders matches only files directly in the base folder.
     flat = bool(dataset.pattern) and "/" not in dataset.pattern
     inside = base != place and place.startswith(base) and not flat
     if base == place or inside or base.startswith(place):
         where = "is" if base == place else "is inside" if inside else "holds"
         message = (
-            f"the output {output} {where} the dataset's folder {dataset.base}: name a folder "
-            "beside it"
+            f"the output {output} {where} the dataset's folder {dataset.base}: choose a folder "
+            "outside the dataset"
         )
         raise TableError(message)
 
 
 def _require_folder(output: LocalStore) -> None:
-    """Refuse a file, and a folder in one that is not there."""
+    """Refuse an output that is a file, or whose parent folder does not exist."""
     if output.path.exists() and not output.path.is_dir():
-        message = f"{output} is a file, and a labelled dataset is a folder: name another output"
+        message = f"{output} is a file, but a labelled dataset is a folder: choose another output"
         raise TableError(message)
     if not output.path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output.path.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(output.path.parent))
 
 
 @contextmanager
@@ -422,36 +427,37 @@ def open_output(
     overwrite: bool,
     take_over: bool = False,
 ) -> Iterator[States]:
-    """Open a new folder, or one that the same job began, for this run alone; refuse any other.
+    """Open an output for this run alone: a new folder, or one that the same job began.
 
     Parameters
     ----------
     output : Store
-        The folder; its own folder is there, if it is on disk.
+        The folder; on disk, its parent folder must exist.
     job : mapping
-        What is to be done: see `describe_job`.
+        The description of the job; see `describe_job`.
     parts : sequence of PartFile
         The parts of the dataset.
     overwrite : bool
-        Whether parts that another job labelled, or that the dataset has no more, are removed.
+        Whether to remove parts that another job labelled, or that the dataset no longer has.
     take_over : bool
-        Whether another run loses the folder to this one.
+        Whether to take the folder from another run.
 
     Yields
     ------
     States
+        The states of the parts.
 
     Raises
     ------
     TableError
-        For the folder of another job, or of something else.
+        If the folder belongs to another job, or is not an output of this command.
     OSError
-        If another run is writing it.
+        If another run is writing the folder.
     """
     if read_job(output) is None and not output.is_bare(STATE_FOLDER):
         message = (
-            f"{output} is not empty, and is no output of this command: name a folder that is new "
-            "or empty"
+            f"{output} is not empty, and not an output of this command: choose a new or empty "
+            "folder"
         )
         raise TableError(message)
     with _unless_in_vain(output), locked(output, take_over=take_over) as run:
@@ -463,7 +469,7 @@ def open_output(
             yield states
         except BaseException:
             output.prune()
-            with suppress(OSError):  # the error is what is told
+            with suppress(OSError):  # the first error is more important
                 if not known and not states.names() and output.is_bare(STATE_FOLDER):
                     states.withdraw()
             raise
@@ -471,7 +477,7 @@ def open_output(
 
 @contextmanager
 def _unless_in_vain(output: Store) -> Iterator[None]:
-    """Remove a folder that was made in the block, and is empty after it."""
+    """Remove the folder if it was made in the block and is empty."""
     new = isinstance(output, LocalStore) and not output.path.exists()
     try:
         yield
@@ -497,17 +503,17 @@ def _clear(
         stale = [name for name in there if other or name not in names]
         placed = [name for name in output.matching("") if is_part(name)]
         _require_known(output, placed, {*names, *there})
-        # A job that ended before its first part has left nothing to lose.
+        # A job that ended before its first part has left nothing to remove.
         if other and not overwrite and (placed or there):
             message = (
-                f"{output} holds the parts of another job ({_differ(done, job)}): name another "
-                "output, or have them removed by overwrite=True"
+                f"{output} holds the parts of another job ({_differ(done, job)}): choose another "
+                "output, or remove these parts with overwrite=True"
             )
             raise TableError(message)
         if stale and not overwrite:
             message = (
-                f"{output} holds {stale[0]}, which is no part of the dataset as it is named now: "
-                "name another output, or have it removed by overwrite=True"
+                f"{output} holds {stale[0]}, which is not a part of the dataset now: choose "
+                "another output, or remove it with overwrite=True"
             )
             raise TableError(message)
         for name in stale:
@@ -516,29 +522,29 @@ def _clear(
 
 
 def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
-    """Refuse files that readers would take for parts, and of which nothing is known.
+    """Refuse files in the output that look like parts but are not.
 
-    A run that is killed once a part is in its place, and before that is stored, leaves one; then
-    that part goes from the dataset, or another one is labelled.
+    Such a file remains if a run is killed after it writes a part and before it stores its state,
+    and the part is then removed from the dataset, or another dataset is labelled.
     """
     for name in placed:
         if name not in known:
             message = (
-                f"{output} holds {name}, which is no part of the dataset as it is named now, and "
-                "which no run has finished: move it away, or name another output"
+                f"{output} holds {name}, which is not a part of the dataset now, and not finished "
+                "by any run: move it away, or choose another output"
             )
             raise TableError(message)
 
 
 def _require_within(name: str, output: Store) -> None:
-    """Refuse to remove what is not in the output."""
+    """Refuse to remove a file outside the output."""
     if ".." in PurePosixPath(name).parts:
         message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
         raise TableError(message)
 
 
 def _differ(done: Mapping[str, object], job: Mapping[str, object]) -> str:
-    """Say in what another job differs."""
+    """Return the difference between the stored job and this job."""
     said = [
         words.format(done.get(key))
         for key, words in _DIFFERENCES.items()

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartLabeller:
-    """Labels one part at a time.
+    """Label one part at a time.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class PartLabeller:
         Raises
         ------
         GeodomainError, OSError
-            As `label_file`, with the name of the part. No output of the part is left behind.
+            As `label_file`, with the name of the part. After an error the part has no output.
         """
         source, target = (Digest() if self.hashed else None for _ in range(2))
         counts = Counts.empty(self.ready.labeller.targets)
@@ -156,10 +156,13 @@ class SharedJob:
     domains : Domains
         Domains with their meshes, already welded.
     settings : LabelSettings
+        Settings of the labelling.
     options : TableOptions
+        Options for reading parts.
     states : States
         States with paths that are valid on every worker.
     hashed : bool
+        Whether to hash the input and output of each part.
     version : str
         Version of geodomain that started the job.
     """
@@ -189,6 +192,7 @@ def require_scheduler(scheduler: str) -> None:
     Raises
     ------
     ValueError
+        For an invalid scheduler.
     """
     if not (_LOCAL.fullmatch(scheduler) or _ADDRESS.fullmatch(scheduler)):
         message = (
@@ -225,8 +229,9 @@ def label_by_workers(
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`; also if the scheduler does not answer, has no workers or one with
-        another geodomain, the connection or all workers are lost, or a part kills its workers.
+        As `PartLabeller.label`. Also if the scheduler does not answer, has no workers, or a worker
+        with another version; if the connection or all workers are lost; or if a part kills its
+        workers.
     """
     import distributed
     from distributed.client import FutureCancelledError
@@ -247,7 +252,7 @@ def label_by_workers(
                 raise OSError(message) from error
             except FutureCancelledError as error:
                 message = (
-                    f"{scheduler} lost its workers, or the connection to it failed: run the same "
+                    f"{scheduler} lost its workers or the connection to them: run the same "
                     "command again to resume"
                 )
                 raise OSError(message) from error
@@ -260,10 +265,10 @@ def _label(job: SharedJob, part: PartFile) -> None:
 
 
 def _require_reachable(client: distributed.Client, scheduler: str, wanted: str) -> None:
-    """Refuse a scheduler without workers, or with a worker that has another geodomain.
+    """Refuse a scheduler without workers, or with a worker with another version of geodomain.
 
-    The check sends a function of the standard library: a worker without geodomain could not load
-    a function of ours.
+    The check runs a function of the standard library, because a worker without geodomain could not
+    load a function of geodomain.
     """
     try:
         client.wait_for_workers(1, timeout=_SECONDS)
@@ -333,9 +338,10 @@ def label_dataset(
     r"""Label a block model in many files, one file at a time.
 
     Each part becomes a file of the same name in the output folder, written as by `label_file`.
-    Folders such as ``zone=A``, columns, types and bytes stay. A run that is killed leaves only
-    whole parts, and the same call labels the rest. A part is not labelled again if the size and
-    time of its input and output, and the job (domains, options and version), are unchanged.
+    Folders such as ``zone=A``, other columns, types and bytes are kept. After an interrupted run
+    all parts in the output are complete, and the same call labels the other parts. A part is not
+    labelled again if the size and time of its input and output, and the job (domains, options and
+    version), are unchanged.
 
     Parameters
     ----------
@@ -346,45 +352,46 @@ def label_dataset(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     output : path or None
-        The folder to write, or its URL, outside the dataset: new, empty, or begun by the same
-        job. Its folder ``_geodomain`` records which parts are done. None labels and reports
-        without writing.
+        The folder to write, or its URL. It must be outside the dataset, and be new, empty, or begun
+        by the same job. Its subfolder ``_geodomain`` records which parts are done. With None, no
+        part is written.
     overwrite : bool
-        Remove the parts that another job wrote to the output, and replace a record.
+        Remove the parts that another job wrote to the output, and replace an existing record.
     take_over : bool
-        Continue in an output that another run has locked. On this machine a run that was killed is
-        recognised; for a run on another machine, make sure that it has ended. If it has not, it
+        Continue in an output that another run has locked. It is not needed after a run that was
+        killed on this machine. Make sure that a run on another machine has ended; otherwise it
         stops with an error before its next part.
     record : path, optional
         Path of a JSON record of the run, with the SHA-256 of each part's input and output.
     scheduler : str, optional
-        Label with Dask: "local:4" starts four processes, which share the cores; "tcp://host:8786"
-        uses the workers of a scheduler, which must see the same folders. Files and summary are the
-        same. A script that starts local processes must do so under ``if __name__ == "__main__"``.
+        Label with Dask. "local:4" starts four processes, which share the cores. "tcp://host:8786"
+        uses the workers of a scheduler, which must have access to the same folders. The results are
+        the same. A script that starts local processes must do so under
+        ``if __name__ == "__main__"``.
     progress : bool or callable
         True shows progress on stderr. A function is called with the bytes of finished parts and
         of all parts.
     **settings
     **table
-        As for `label_file`. If no domain meets the blocks, this is an error after all parts are
-        labelled, and the parts stay in the output.
+        As for `label_file`. If no domain meets the blocks, an error is raised after all parts are
+        labelled, and the parts remain in the output.
 
     Returns
     -------
     Summary
-        Summary of all parts, whichever run labelled them. Overlapping neighbours are searched for
-        within each part, repeated centroids over all parts.
+        Summary of all parts, including those that an earlier run labelled. Overlapping neighbours
+        are searched for within each part, repeated centroids over all parts.
 
     Raises
     ------
     FileExistsError
         If the record exists; see ``overwrite``.
     OSError
-        If a file cannot be read or written or changes during the run, or another run is writing
+        If a file cannot be read or written, or changes during the run, or if another run is writing
         the output.
     MeshError, DomainError, TableError, PointError
-        If data are bad, a part differs from the others, or the output is inside the dataset or
-        belongs to another job. Finished parts stay.
+        If data are invalid, a part differs from the others, or the output is inside the dataset or
+        belongs to another job. Finished parts remain.
     DeviceError
         If the backend cannot be used.
     ValueError
@@ -460,9 +467,9 @@ def label_dataset(
 def _require_target(
     source: Dataset, output: PathGiven | None, run: RunRecord, *, overwrite: bool
 ) -> Store | None:
-    """Return the folder to write; refuse places that cannot be used."""
+    """Return the folder to write; refuse paths that cannot be used."""
     if output is not None and os.fspath(output) == STANDARD:
-        message = "a labelled dataset is a folder of files: name a folder as the output, not -"
+        message = "the output is -, but a labelled dataset is a folder of files: name a folder"
         raise TableError(message)
     target = None if output is None else store_of(output)
     if target is not None:
@@ -518,8 +525,8 @@ def _refuse_shares(ready: Prepared) -> None:
     """Refuse domains with shares of blocks, which are not added up over parts."""
     if ready.settings.measures:
         message = (
-            "the domains ask for shares of blocks (proportions, or by = 'majority'), which work "
-            "only in single files: label the parts one by one, or remove these keys"
+            "the domains have shares of blocks (proportions, or by = 'majority'), which work only "
+            "in single files: label the parts one by one, or remove these keys"
         )
         raise DomainError(message)
 
@@ -528,7 +535,7 @@ def _require_workers(scheduler: str, output: PathGiven | None) -> None:
     """Refuse an invalid scheduler, or one without an output for its workers."""
     require_scheduler(scheduler)
     if output is None:
-        message = "scheduler= needs an output, which its workers write"
+        message = "scheduler= needs an output, to which its workers write"
         raise ValueError(message)
 
 

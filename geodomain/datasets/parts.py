@@ -33,7 +33,7 @@ class PartFile(NamedTuple):
     store : Store
         The folder of the dataset.
     name : str
-        Path within the dataset, with slashes, also used for the output and in messages.
+        Path within the dataset, with slashes. It is also used in the output and in messages.
     mark : FileMark
         Size and time or tag of the file when the dataset was listed.
     """
@@ -48,7 +48,7 @@ class PartFile(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The names of columns that its folders represent, as in zone=A/part.csv."""
+        """The columns that are encoded in names of folders, such as zone in zone=A/part.csv."""
         return [folder.partition("=")[0] for folder in self.name.split("/")[:-1] if "=" in folder]
 
 
@@ -62,6 +62,7 @@ class Dataset(NamedTuple):
     pattern : str
         The rest of the pattern; empty for a whole folder.
     parts : tuple of PartFile
+        The files of the dataset.
     """
 
     base: Store
@@ -89,8 +90,8 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     Parameters
     ----------
     dataset : path
-        A folder, with all files below it, or a pattern with ``*``, ``?``, ``[..]`` or ``**``, or a
-        URL of either, such as ``s3://bucket/blocks``.
+        A folder, which includes all files below it, or a pattern with ``*``, ``?``, ``[..]`` or
+        ``**``, or the URL of a folder or pattern, such as ``s3://bucket/blocks``.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     Raises
     ------
     TableError
-        If there is no part, or the folder holds another file.
+        If there is no part, or the folder holds a file that is not a part.
     FileNotFoundError
         If the folder does not exist.
     """
@@ -107,7 +108,7 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     base, pattern = _split_url(text) if is_url(text) else _split_path(text)
     store = store_of(base)
     if not is_url(text) and not Path(base).is_dir():
-        raise FileNotFoundError(2, "the folder is not there", base)
+        raise FileNotFoundError(2, "the folder does not exist", base)
     marks = store.matching(pattern)
     files = [PartFile(store, name, mark) for name, mark in sorted(marks.items())]
     for part in files:
@@ -150,7 +151,7 @@ def is_part(name: str) -> bool:
 
 
 def _require_ending(dataset: str, part: PartFile) -> None:
-    """Refuse another file in the dataset: skipping it could lose rows unnoticed."""
+    """Refuse a file that is not a part, because skipping it could silently lose rows."""
     if not is_part(part.name):
         message = (
             f"{part.name} in {dataset} is not a Parquet or CSV file by its extension: name the "
@@ -161,7 +162,7 @@ def _require_ending(dataset: str, part: PartFile) -> None:
 
 @contextmanager
 def blaming(part: PartFile) -> Iterator[None]:
-    """Put the path of the part within the dataset into errors, as file names may repeat."""
+    """Add the path of the part to error messages, because file names may repeat."""
     try:
         yield
     except GeodomainError as error:
@@ -199,27 +200,28 @@ def require_one_schema(
     options : TableOptions
         The user's options for the parts.
     added : sequence of str
-        Names of new columns, which must differ from those of folders such as zone=A.
+        Names of new columns; they must differ from columns of folders, such as zone=A.
 
     Raises
     ------
     TableError
-        If a part has another format or other columns, or cannot be understood.
+        If a part has another format or other columns, or cannot be read.
     """
     first = schema_of(parts[0], options)
     for part in parts:
         for key in part.keys:
             if key in added:
                 message = (
-                    f"{key!r} is the column of a folder, in {part.name}: choose another column="
+                    f"{key!r} is the name of a folder's column in {part.name}: choose another "
+                    "name with column="
                 )
                 raise TableError(message)
         difference = _difference(schema_of(part, options), first)
         if difference:
             message = (
                 f"{part.name} {difference}, unlike {parts[0].name}: the parts of a dataset must "
-                "form one table; label them one by one, or name parts that belong together by a "
-                "pattern"
+                "form one table; label them one by one, or select parts that belong together with "
+                "a pattern"
             )
             raise TableError(message)
 

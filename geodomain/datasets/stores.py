@@ -75,7 +75,7 @@ class Store(Protocol):
         """Remove a file, if it exists."""
 
     def head(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local file with the first bytes of a file, enough to understand text."""
+        """Yield a local file with the first bytes of a file, enough for the layout of text."""
 
     def opened(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file for random access."""
@@ -84,7 +84,7 @@ class Store(Protocol):
         """Yield a local file with the contents of a file."""
 
     def placed(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path to write; its file is stored if the block succeeds."""
+        """Yield a local path to write; the file is stored if the block succeeds."""
 
     def prune(self) -> None:
         """Remove empty subfolders; an object store has none."""
@@ -220,7 +220,7 @@ def _raise(error: OSError) -> None:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a path has a part that readers of datasets skip."""
+    """Return whether a path has a component that readers of datasets skip."""
     return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
@@ -243,7 +243,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class _FileSystem(Protocol):
-    """The part of a file system of fsspec that we use."""
+    """The methods of an fsspec file system that are used here."""
 
     def find(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
     def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
@@ -369,7 +369,7 @@ class ObjectStore:
     def create(self, name: str, data: bytes) -> bool:
         """Create a file by a conditional write; return False if it exists.
 
-        S3 answers a conflict if another write of the same moment came first.
+        S3 reports a conflict if another write at the same moment came first.
         """
         try:
             with self._explained(name):
@@ -459,14 +459,14 @@ class ObjectStore:
 
     @contextmanager
     def _explained(self, name: str = "") -> Iterator[None]:
-        """Turn the many errors of a store's library into OSError with one sentence."""
+        """Convert errors of a store's library into OSError with a short message."""
         place = f"{self.url}/{name}".rstrip("/")
         try:
             yield
         except (GeodomainError, ImportError):
             raise
         except FileNotFoundError as error:
-            raise FileNotFoundError(errno.ENOENT, "the store does not have it", place) from error
+            raise FileNotFoundError(errno.ENOENT, "not in the store", place) from error
         except PermissionError as error:
             reason = f"the store refuses access ({_reason(error)})"
             raise PermissionError(errno.EACCES, reason, place) from error

@@ -223,7 +223,7 @@ def test_options_that_make_no_sense(folder: Path, options: list[str]) -> None:
 def test_what_is_refused(folder: Path) -> None:
     geodomain.write_mesh(cube(), "ore.obj")
     asked = dict(origin="0,0,0", size=1, count=(1, 1, 1))
-    with pytest.raises(TableError, match=r"end the output in \.csv"):
+    with pytest.raises(TableError, match=r"use the extension \.csv"):
         model_file("m.omf", **asked)
     with pytest.raises(TableError, match="too small"):
         model_file("m.csv", origin="7480000,0,0", size="1e-9", count=(2, 2, 2))

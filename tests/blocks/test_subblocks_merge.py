@@ -165,7 +165,7 @@ def test_a_fault_in_a_row_that_was_given_back_has_its_line(
 def test_amounts_that_are_not_added_up_are_warned_of(tmp_path: Path) -> None:
     place = tmp_path / "sub.csv"
     place.write_text("X,Y,Z,DX,DY,DZ,TONNES,parent\n2.5,5,5,5,10,10,6.5,0\n7.5,5,5,5,10,10,6.5,0\n")
-    with pytest.warns(GeodomainWarning, match=r"TONNES looks like an amount.*add it up"):
+    with pytest.warns(GeodomainWarning, match=r"TONNES looks like an amount.*add amounts up"):
         geodomain.merge_file(place, tmp_path / "a.csv")
     found = geodomain.merge_file(place, tmp_path / "b.csv", extensive="TONNES")
     assert found.warnings == ()

@@ -303,7 +303,7 @@ def test_blocks_without_a_size_are_told_as_blocks(tmp_path: Path) -> None:
     place.write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(rows) + "\n")
     cut = box((413995, 7479995, 300), (414005, 7480005, 320))
     with pytest.warns(
-        GeodomainWarning, match="1 block without .* stays as it is; the first is block 2"
+        GeodomainWarning, match="1 block without .* is not changed; the first is block 2"
     ):
         geodomain.subblock_file(place, {"ORE": cut}, tmp_path / "o.csv", scheme="grid", minimum=5)
 

@@ -84,7 +84,7 @@ def test_gaps_and_sub_blocks_are_honest(tmp_path: Path) -> None:
 
 def test_blocks_that_are_there_twice_are_said(tmp_path: Path) -> None:
     texts = said(pandas.concat([blocks(), blocks()[:100]]), tmp_path)
-    assert "the blocks have 1.2 times the volume of the box that they are in" in texts["label"]
+    assert "the blocks have 1.2 times the volume of their bounding box" in texts["label"]
     for name in ("label", "blocks"):
         assert "100 blocks have the same centroid as another: their volume counts" in texts[name]
     told = "100 blocks are duplicated, with the same centroid and size; the first is block 501"

@@ -54,8 +54,10 @@ def test_tonnes_have_a_row_for_each_text(model: Path) -> None:
     told = geodomain.tonnes_file(model, density=2)
     assert {row.domain for row in told.rows} == set(LABELS)
     assert told.rows == geodomain.tonnes(table(), density=2).rows
-    assert told.notes == ("domain has labels that differ by case or blanks alone, and count apart: "
-                          "'NAN' and 'NaN' and 'nan'",)  # fmt: skip
+    assert told.notes == (
+        "domain has labels that differ only by case or blanks, and are counted separately: "
+        "'NAN' and 'NaN' and 'nan'",
+    )
 
 
 def test_keep_keeps_every_text_and_no_empty_cell(model: Path) -> None:
@@ -140,20 +142,20 @@ def test_no_other_new_label_is_called_nan(door: str, what: str, model: Path) -> 
     with pytest.raises(DomainError, match=f"{what} is 'nan', which programs read as a missing"):
         geodomain.label_file(model, {"A": LOW}, None, column="new", **{what: "nan"})
     if door != "domains":
-        with pytest.warns(GeodomainWarning, match="the label 'Null' is one that pandas and Excel"):
+        with pytest.warns(GeodomainWarning, match="the label 'Null' is read as a missing"):
             DOORS[door](**{what: "Null"})
 
 
 def test_names_of_a_mapping_are_warned_of_in_memory_too() -> None:
-    with pytest.warns(GeodomainWarning, match="the label 'NA' is one that pandas and Excel"):
+    with pytest.warns(GeodomainWarning, match="the label 'NA' is read as a missing"):
         geodomain.label_points(LINE, {"NA": LOW})
-    with pytest.warns(GeodomainWarning, match="the label 'NA' is one that pandas and Excel"):
+    with pytest.warns(GeodomainWarning, match="the label 'NA' is read as a missing"):
         geodomain.label_blocks(LINE, {"NA": LOW})
 
 
 @pytest.mark.parametrize("name", ["NA", "na", "Null", "none", "N/A"])
 def test_names_that_others_read_as_missing_are_warned_of(model: Path, name: str) -> None:
-    with pytest.warns(GeodomainWarning, match=f"the label '{name}' is one that pandas"):
+    with pytest.warns(GeodomainWarning, match=f"the label '{name}' is read as a missing"):
         geodomain.label_file(model, {name: LOW}, model.with_stem("o"), column="new")
 
 
@@ -162,7 +164,7 @@ def test_what_is_said_of_names() -> None:
     assert not [*alike_labels(["ORE", "WASTE", ""], "domain")]
     (said,) = alike_labels(["ORE", "Ore", "A  B", "A B", "X"], "ZONE")
     assert said == (
-        "ZONE has labels that differ by case or blanks alone, and count apart: "
+        "ZONE has labels that differ only by case or blanks, and are counted separately: "
         "'ORE' and 'Ore'; 'A  B' and 'A B'"
     )
     column = ArrayColumn(["nan", "", None, float("nan"), "A"], "c")
@@ -181,7 +183,7 @@ def test_labels_with_blanks_are_told_by_every_verb(
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, quoting=2 if kind == "quoted" else 0)
-    said = "domain has labels with blanks around them, which count as those without: 'ORE' in 2 row"
+    said = "domain has labels with blanks around them (ignored): 'ORE' in 2 row"
     for words in (
         ["tonnes", path, "--density", "1"],
         ["compare", path, path],

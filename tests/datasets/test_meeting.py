@@ -66,7 +66,7 @@ def test_who_takes_over_has_the_output(output: str) -> None:
     def take_over() -> None:
         label_dataset("blocks", {"HALO": HALO}, output, overwrite=True, take_over=True)
 
-    with pytest.raises(OSError, match="another run has taken it over"):
+    with pytest.raises(OSError, match="another run has taken over the output"):
         label_dataset("blocks", domains(), output, progress=Once(take_over))
     summary = label_dataset("blocks", {"HALO": HALO}, output)
     assert summary.notes[0].startswith("6 of 6 parts")
@@ -88,7 +88,7 @@ def test_age_alone_breaks_no_lock(folder: Path, known: bool) -> None:
     assert done.exit_code == 4 and not files_of("out")
     assert done.stderr.startswith("error: out: another run is writing it")
     assert ("process 7 on mine.example, since 1990" in done.stderr) is known
-    assert "go on with --take-over" in done.stderr
+    assert "continue with --take-over" in done.stderr
     done = CliRunner().invoke(main, [*command, "--take-over"])
     assert done.exit_code == 0, done.stderr
     assert len(files_of("out")) == len(PARTS) and not LOCK.exists()

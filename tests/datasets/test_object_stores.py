@@ -137,7 +137,7 @@ def test_the_output_of_another_job_or_of_something_else_is_refused(
     label_dataset(IN, {"ORE": HALO}, "fresh")
     assert objects(bucket) == files_of("fresh")
     bucket.pipe_file("s3://mine/thesis/chapter.doc", b"three years")
-    with pytest.raises(TableError, match="s3://mine/thesis is not empty, and is no output"):
+    with pytest.raises(TableError, match="s3://mine/thesis is not empty, and not an output"):
         label_dataset(IN, domains(), "s3://mine/thesis", overwrite=True)
 
 
@@ -150,8 +150,8 @@ def test_the_output_of_another_job_or_of_something_else_is_refused(
         (IN, "s3://mine/a b/blocks 2", None, ""),
         ("s3://mine/nothing", OUT, TableError, "has no Parquet or CSV files"),
         (IN + "/zone=A/1.csv", OUT, TableError, "is a single object: name its folder"),
-        ("s3://nobody/blocks", OUT, OSError, "the store does not have it|has no Parquet"),
-        (IN, "s3://nobody/out", OSError, "the store does not have it"),
+        ("s3://nobody/blocks", OUT, OSError, "not in the store|has no Parquet"),
+        (IN, "s3://nobody/out", OSError, "not in the store"),
         ("ftp://host/blocks", OUT, TableError, "ftp:// is not supported; use s3://, gs://"),
         (IN, "http://host/out", TableError, "http:// is not supported"),
     ],

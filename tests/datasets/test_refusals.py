@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
         ("blocks/*/*.csv", "blocks/out", "is inside the dataset's folder"),
         ("blocks/zone=A/*.csv", "blocks", "holds the dataset's folder"),
         ("blocks/zone=A", "blocks/zone=A/../zone=A/x", "is inside the dataset's folder"),
-        ("blocks", "blocks/zone=A/1.csv", "is a file, and a labelled dataset is a folder"),
+        ("blocks", "blocks/zone=A/1.csv", "is a file, but a labelled dataset is a folder"),
         ("blocks", "-", "a labelled dataset is a folder of files"),
         ("blocks/*.parquet", "out", "has no Parquet or CSV files"),
     ],
@@ -119,7 +119,7 @@ def test_bad_rows_name_the_part_and_leave_the_others(folder: Path) -> None:
 
 def test_a_column_of_the_folders_is_not_written_again(folder: Path) -> None:
     write_csv("blocks", PARTS)
-    with pytest.raises(TableError, match="'zone' is the column of a folder, in zone=A/1"):
+    with pytest.raises(TableError, match="'zone' is the name of a folder's column in zone=A/1"):
         label_dataset("blocks", domains(), "out", column="zone")
 
 
@@ -169,13 +169,13 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
     [
         (["--in-place"], 2, "--in-place works for single files"),
         (["-o", "out", "--report", "r.html"], 2, "--report works for a single labelled file"),
-        (["-o", "out", "--background", "X"], 3, "have them removed by --overwrite"),
+        (["-o", "out", "--background", "X"], 3, "remove these parts with --overwrite"),
         (["-o", "out", "--proportions"], 2, "work for single files"),
         (["-o", "out", "--by", "majority"], 2, "work for single files"),
         (["-o", "out", "--scheduler", "local:x"], 2, "give 'local:4' for four processes"),
         (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler lets workers write the files"),
-        (["-o", "blocks/out"], 3, "name a folder beside it"),
-        (["-o", "nowhere/out"], 4, "the folder is not there"),
+        (["-o", "blocks/out"], 3, "choose a folder outside the dataset"),
+        (["-o", "nowhere/out"], 4, "the folder does not exist"),
     ],
 )
 def test_what_the_command_refuses(folder: Path, options: list[str], code: int, said: str) -> None:

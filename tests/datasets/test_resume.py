@@ -164,7 +164,7 @@ def test_another_mesh_of_the_same_file_is_another_job(folder: Path) -> None:
     label_dataset("blocks", {"ORE": HALO}, "out")  # the same mesh, however it is given
     Path("ore.ply").unlink()
     geodomain.write_mesh(geodomain.Mesh(HALO.vertices + 1, HALO.triangles), "ore.ply")
-    with pytest.raises(TableError, match="its domains are others"):
+    with pytest.raises(TableError, match="its domains differ"):
         label_dataset("blocks", {"ORE": "ore.ply"}, "out")
 
 
@@ -173,7 +173,7 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
     label_dataset("blocks", domains(), "out")
     gone = next(iter(PARTS))
     Path("blocks", gone).unlink()
-    with pytest.raises(TableError, match=f"out holds {gone}, which is no part of the dataset"):
+    with pytest.raises(TableError, match=f"out holds {gone}, which is not a part of the dataset"):
         label_dataset("blocks", domains(), "out")
     summary = label_dataset("blocks", domains(), "out", overwrite=True)
     assert not Path("out", gone).exists()
@@ -215,7 +215,7 @@ def test_the_output_of_something_else_is_refused(folder: Path) -> None:
     Path("out").mkdir()
     Path("out/thesis.doc").write_text("three years")
     for overwrite in (False, True):
-        with pytest.raises(TableError, match="out is not empty, and is no output"):
+        with pytest.raises(TableError, match="out is not empty, and not an output"):
             label_dataset("blocks", domains(), "out", overwrite=overwrite)
     assert [path.name for path in Path("out").iterdir()] == ["thesis.doc"]
 

@@ -23,8 +23,8 @@ pandas = pytest.importorskip("pandas")
 
 HEAD = "XC,YC,ZC,DX,DY,DZ,domain,SG,AU"
 TWICE = (
-    "40 blocks have the same centroid as another: their volume counts twice; inspect says which "
-    "is the first"
+    "40 blocks have the same centroid as another: their volume counts twice; 'geodomain inspect' "
+    "names the first"
 )
 OVERLAP = "blocks overlap their neighbours along x: centroids at 5 and 15 are 10 apart"
 
@@ -120,9 +120,9 @@ def test_turned_blocks_do_not_overlap() -> None:
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ("XC", "XC is the coordinate of the blocks in x in"),
-        ("zc", "zc is the coordinate of the blocks in z in"),
-        ("DY", "DY is the size of the blocks in y in"),
+        ("XC", "XC holds the coordinate of the blocks of"),
+        ("zc", "zc holds the coordinate of the blocks of"),
+        ("DY", "DY holds the size of the blocks of"),
     ],
 )
 @pytest.mark.usefixtures("write")
@@ -152,7 +152,7 @@ def test_a_grade_as_density_is_a_warning() -> None:
 def test_densities_of_zero_are_counted_and_noted() -> None:
     table(rows(density="0"))
     result = run("tonnes", "model.csv", "--density", "SG")
-    said = "density 0: 100 blocks, in the volume, and 0 tonnes"
+    said = "density 0: 100 blocks, included in the volume, with 0 tonnes"
     assert said in result.stdout and not result.stderr
     told = geodomain.tonnes_file("model.csv", density="SG", density_unit="t/m3")
     assert said in told.notes[0] and not told.warnings and told.totals[0].tonnes == 300_000
@@ -165,14 +165,12 @@ def test_densities_of_zero_are_counted_and_noted() -> None:
 def test_a_wide_spread_without_a_unit_is_noted_and_a_unit_counts_what_no_rock_has() -> None:
     table(rows(density="2700"))
     result = run("tonnes", "model.csv", "--density", "SG")
-    assert (
-        "SG reaches from 3 to 2700 above 0" in result.stdout and "--density-unit" in result.stdout
-    )
+    assert "SG above 0 range from 3 to 2700" in result.stdout and "--density-unit" in result.stdout
     told = run("tonnes", "model.csv", "--density", "SG", "--density-unit", "t/m3")
     assert (
-        "100 blocks have a density in SG that no rock has, the first block 101 with 2700; rock has "
-        "0.5 to 8 t/m3"
-    ) in told.stderr and "reaches from" not in told.output
+        "100 blocks have a density in SG that no rock has; the first is block 101 with 2700, but "
+        "rock has 0.5 to 8 t/m3"
+    ) in told.stderr and "range from" not in told.output
     told = run("tonnes", "model.csv", "--density", "2700", "--density-unit", "t/m3")
     assert "the density is 2700 t/m3" in told.stderr
     page = run("report", "model.csv", "-o", "r.html", "--density", "SG", "--density-unit", "t/m3")
@@ -203,7 +201,7 @@ def test_a_unit_makes_tonnes_exactly(unit: str) -> None:
 
 @pytest.mark.usefixtures("write")
 def test_units_that_are_none() -> None:
-    with pytest.raises(ValueError, match=r"density_unit is 'g/cc'; it can be t/m3, lb/ft3"):
+    with pytest.raises(ValueError, match=r"density_unit is 'g/cc'; use t/m3, lb/ft3"):
         geodomain.tonnes_file("model.csv", density="SG", density_unit="g/cc")
     run("tonnes", "model.csv", "--density", "SG", "--density-unit", "g/cc", code=2)
     page = ["report", "model.csv", "-o", "r.html", "--density-unit", "t/m3"]
