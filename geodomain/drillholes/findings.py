@@ -57,7 +57,7 @@ KINDS: dict[str, Kind] = {
     ),
     "collar-off-topography": Kind(
         "warning",
-        "collars that are not at the topography",
+        "collars above or below the topography",
         "Correct the elevation; collars of underground holes can be accepted.",
     ),
     "end-above-topography": Kind(
@@ -161,7 +161,7 @@ KINDS: dict[str, Kind] = {
         "warning", "intervals without FROM or TO", "Fill in the depth."
     ),
     "interval-reversed": Kind(
-        "warning", "intervals whose TO is not below FROM", "Correct the depths."
+        "warning", "intervals whose TO is not greater than FROM", "Correct the depths."
     ),
     "interval-above": Kind(
         "warning", "intervals that begin above the collar", "Correct FROM."
@@ -183,7 +183,7 @@ KINDS: dict[str, Kind] = {
     "interval-gap": Kind("note", "gaps before an interval", "Nothing, if the gap was not sampled."),
     "sample-unassigned": Kind(
         "warning",
-        "samples without a domain: beyond a surface, or where an open wireframe gives no answer",
+        "samples without a domain: outside a surface's footprint, or at an open wireframe's gap",
         "Extend the surface, close the wireframe, or accept the finding.",
     ),
     "hole-no-interval": Kind("note", "holes without an interval", "Nothing, if not sampled."),

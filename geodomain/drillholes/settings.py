@@ -88,8 +88,8 @@ class HoleSettings:
     columns: Mapping[str, str] | None = setting(
         None,
         read_by("geodomain.drillholes.settings.read_role", dict),
-        "Name of the column of a role: hole, x, y, z, end, at, azimuth, dip, from or to. With "
-        "survey.hole the role is for the survey table only.",
+        "Use COLUMN for a role: hole, x, y, z, end, at, azimuth, dip, from or to. A role such as "
+        "survey.hole applies to one table only.",
         hashed=True,
         option="hole-column",
         metavar="ROLE=COLUMN",

@@ -524,7 +524,7 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
         message = (
             f"{len(lacking):,} of {counted(len(usable), 'block')} of {name} {has} no size above "
             "0, the "
-            f"first at ({at}): the volume of {they} counts as 0, and the view leaves {they} out"
+            f"first at ({at}): no volume is counted for {they}, and the view leaves {they} out"
         )
         warn(message)
 

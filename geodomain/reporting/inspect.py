@@ -349,14 +349,13 @@ def _lines(inspection: Inspection) -> list[tuple[str, str]]:
 def _rotation(inspection: Inspection) -> str:
     """Describe the rotation of the model and where it comes from."""
     if inspection.rotation:
-        return f"{inspection.rotation}, turned into world coordinates"
+        return f"{inspection.rotation}; coordinates are converted to world coordinates"
     if inspection.azimuth:
         return (
-            "none to undo: centroids are world coordinates, on a lattice rotated by "
-            f"z={inspection.azimuth:.6g}"
+            f"centroids are world coordinates, on a lattice rotated by z={inspection.azimuth:.6g}"
         )
     if inspection.turned:
-        return "none to undo: centroids are world coordinates, on a lattice tilted about x or y"
+        return "centroids are world coordinates, on a lattice tilted about x or y"
     return "none"
 
 

@@ -645,8 +645,8 @@ def _explained(rows: Sequence[DomainRow]) -> str:
         )
     if any(row.wireframe_volume is not None for row in rows):
         sentences.append(
-            "Wireframe volume is the volume inside its closed meshes; empty if they leave the "
-            "model."
+            "Wireframe volume is the volume inside the closed meshes of the domain; it is empty if "
+            "they extend beyond the model."
         )
     return f'<p class="hint">{" ".join(sentences)}</p>'
 
@@ -655,8 +655,8 @@ def _scene_note(scene: Scene) -> str:
     """Describe the content of the view, and what it leaves out."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     sentences = [
-        f"Drawn: {counted(scene.drawn, 'block')} of domains on a boundary{thinned}. A cut shows "
-        f"every block that it meets, of all {scene.count:,}."
+        f"Drawn: {counted(scene.drawn, 'block')} of domains at a boundary{thinned}. A cut shows "
+        f"all blocks that it meets, of {scene.count:,} in the model."
     ]
     sentences += [
         f"The wireframe {escape(mesh.name)} is drawn with {mesh.drawn:,} of its {mesh.whole:,} "

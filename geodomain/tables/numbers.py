@@ -367,9 +367,9 @@ class ColumnRule(NamedTuple):
         if kind in (Kind.UNSTATED, Kind.UNLIMITED) and self.has_limits:
             limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
             return (
-                "Choose the value below detection with below_detection='half' (or limit, zero, "
-                f"missing){limit if kind == Kind.UNLIMITED else ''}; if the cell means a missing "
-                f"value, use {named}."
+                "Choose how to read values below detection with below_detection='half' (or limit, "
+                f"zero, missing){limit if kind == Kind.UNLIMITED else ''}; if the cell means a "
+                f"missing value, use {named}."
             )
         if kind == Kind.INFINITE:
             return f"Numbers must be finite: correct it, or, if it means missing, use {named}."

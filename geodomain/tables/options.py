@@ -201,7 +201,7 @@ def read_position(value: str) -> Position:
     for position in _POSITIONS:
         if value == position:
             return position
-    message = f"position is {value!r}; it can be 'centroid' or 'corner'"
+    message = f"position is {value!r}; use 'centroid' or 'corner'"
     raise ValueError(message)
 
 
@@ -217,7 +217,7 @@ def read_delimiter(value: str) -> bytes:
 def read_decimal(value: str) -> bytes:
     """Return the byte of a decimal mark."""
     if value not in (",", "."):
-        message = f"{value!r} is neither , nor ."
+        message = f"{value!r} is not a decimal mark; use , or ."
         raise ValueError(message)
     return bytes(value, "ascii")
 
@@ -230,7 +230,7 @@ def read_encoding(value: str) -> str:
             return name
     except (LookupError, UnicodeError):
         pass
-    message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
+    message = f"{value!r} is not an encoding that contains ASCII; use one such as utf-8"
     raise ValueError(message)
 
 
@@ -252,7 +252,7 @@ def read_below_detection(value: str) -> BelowDetection:
     for count in BELOW_DETECTION:
         if value == count:
             return count
-    message = f"below_detection is {value!r}; it can be {', '.join(map(repr, BELOW_DETECTION))}"
+    message = f"below_detection is {value!r}; use {', '.join(map(repr, BELOW_DETECTION))}"
     raise ValueError(message)
 
 

@@ -782,7 +782,7 @@ def micromine_rotation(model: MicromineModel | None) -> str:
     """Describe the rotation in Micromine's rotation row; return "" if there is none."""
     if model is None or not any(model.angles):
         return ""
-    return "its rotation row says " + ", ".join(f"{angle:g}" for angle in model.angles)
+    return "its rotation row is " + ", ".join(f"{angle:g}" for angle in model.angles)
 
 
 def _numbers(rows: Sequence[Sequence[str]], column: int) -> list[float]:

@@ -31,15 +31,15 @@ class PlaceSettings:
         None,
         one_of(("centroid", "corner"), toml_only=True),
         "Whether the coordinates are centroids, or the lowest corners of blocks with sizes. "
-        " [default: as the header says, or centroid]",
+        " [default: as in the header, or else centroid]",
         hashed=True,
     )
     rotation: str | Turns | None = setting(
         None,
         read_by("read_turns"),
         "Rotation of the model, if its coordinates are local. z=30 turns the model's north to "
-        "azimuth 30; for several rotations in order write z=30,x=-60. Clockwise, seen from the "
-        "axis's positive end.",
+        "azimuth 30; for several rotations in order write z=30,x=-60. Angles are clockwise, seen "
+        "from the positive end of the axis.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
     )

@@ -367,7 +367,7 @@ def proportions(
 def check_kind(kind: str) -> None:
     """Raise ValueError for an unknown kind."""
     if kind not in ("solid", "above", "below"):
-        message = f"kind is {kind!r}; it can be 'solid', 'above' or 'below'"
+        message = f"kind is {kind!r}; use 'solid', 'above' or 'below'"
         raise ValueError(message)
 
 

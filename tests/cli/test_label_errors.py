@@ -96,8 +96,8 @@ MISUSED = {
     "no solid": (("b.csv", "-o", "out.csv"), "--solid"),
     "no name": (("b.csv", "--solid", "=ORE.obj", "-o", "out.csv"), "NAME=PATH"),
     "delimiter": (("b.csv", *BOTH, "-o", "out.csv", "--delimiter", "%"), "none of"),
-    "encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "utf-16"), "keeps ASCII"),
-    "no encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "nil"), "keeps ASCII"),
+    "encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "utf-16"), "contains ASCII"),
+    "no encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "nil"), "contains ASCII"),
     "leaky": (("b.csv", *BOTH, "-o", "out.csv", "--leaky", "L"), "--allow-open"),
     "two columns": (
         ("b.csv", *BOTH, "-o", "out.csv", "--column", "a", "--replace-column", "b"),

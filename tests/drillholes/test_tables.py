@@ -324,7 +324,7 @@ def test_intervals_are_matched_and_counted(tmp_path: Path) -> None:
     assert {one.what: (one.count, one.bad) for one in rows.findings} == {
         "intervals of a hole without a collar": (1, True),
         "intervals without FROM or TO": (1, True),
-        "intervals whose TO is not below FROM": (2, True),
+        "intervals whose TO is not greater than FROM": (2, True),
         "intervals that begin above the collar": (1, True),
         "intervals below the end of their hole": (1, True),
         "intervals that run past the end of their hole": (1, False),

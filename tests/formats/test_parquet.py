@@ -227,7 +227,7 @@ def test_corners_and_frames_are_understood_as_in_text(folder: Path) -> None:
     turned = {"XC": [-2.0], "YC": [2.0], "ZC": [2.0], "ANGLE1": [90.0], "ROTAXIS1": [3]}
     origins = {f"{axis}{name}": [0] for axis in "XYZ" for name in ("0", "MORIG")}
     pq.write_table(pa.table(turned | origins), "b.parquet")
-    assert "turned into world coordinates" in run("--overwrite").stderr
+    assert "converted to world coordinates" in run("--overwrite").stderr
     assert read().column("domain").to_pylist() == ["ORE"]
     pq.write_table(pa.table(turned), "b.parquet")
     assert "X0 is missing" in run("--overwrite", code=3).stderr

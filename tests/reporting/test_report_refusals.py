@@ -146,7 +146,7 @@ def test_blocks_without_a_size_are_said(labelled: Path) -> None:
     text = (labelled.parent / "out.html").read_text()
     (warned,) = re.findall(r'<ul id="warnings">(.*?)</ul>', text)
     assert "2 of 192 blocks of labelled.csv have no size above 0" in warned
-    assert "volume of them counts as 0" in warned and 'data-at="4.5,0.5,0.5"' in warned
+    assert "no volume is counted for them" in warned and 'data-at="4.5,0.5,0.5"' in warned
 
 
 def test_a_section_beside_the_model_is_refused(labelled: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_list_of_domains_says_what_counts_below_detection(tmp_path: Path) -> N
     geodomain.write_mesh(ALL, tmp_path / "all.ply")
     text = '[[domain]]\nname = "RICH"\nmesh = "all.ply"\nonly_if = { AU = { ">=" = 500 } }\n'
     (tmp_path / "d.toml").write_text(text)
-    with pytest.raises(TableError, match=r"'<1000' in line 2, '<0.5' in line 5. Choose the"):
+    with pytest.raises(TableError, match=r"'<1000' in line 2, '<0.5' in line 5. Choose how"):
         geodomain.label_file(path, tmp_path / "d.toml", None, column="rich")
     for policy, count in {"half": 2, "limit": 2, "zero": 1, "missing": 1}.items():
         (tmp_path / "d.toml").write_text(f'below_detection = "{policy}"\n{text}')

@@ -98,7 +98,7 @@ TURN = LocalFrame([("z", 35)], origin=(500, 1000, 100), local_origin=(500, 1000,
 
 
 def test_micromine_blocks_on_the_lattice_are_local() -> None:
-    with pytest.warns(GeodomainWarning, match="says 35, 0, 0.*are local to it"):
+    with pytest.warns(GeodomainWarning, match="row is 35, 0, 0.*are local to it"):
         assert frame_of(micromine("35,0,0", LOCAL)).local == TURN
 
 

@@ -71,8 +71,8 @@ def test_an_honest_model_has_no_warning_and_no_note() -> None:
 @pytest.mark.parametrize(
     ("lines", "sentences"),
     [
-        (rows() + rows()[:40], [TWICE, "1.2 times the volume of the box"]),
-        (rows("20,10,10"), [OVERLAP, "1.818 times the volume of the box"]),
+        (rows() + rows()[:40], [TWICE, "1.2 times the volume of their"]),
+        (rows("20,10,10"), [OVERLAP, "1.818 times the volume of their"]),
     ],
 )
 @pytest.mark.usefixtures("write")
