@@ -114,7 +114,10 @@ def test_every_kind_of_file_says_the_same(folder: Path) -> None:
 def test_rotations_are_said(folder: Path) -> None:
     result = run("b.csv", "--rotation", "z=30", "--origin", "1,2,3", "--position", "corner")
     text = " ".join(result.stdout.split())
-    assert "rotation --rotation z=30 --origin 1,2,3 --local-origin 0,0,0, turned into" in text
+    assert (
+        "rotation --rotation z=30 --origin 1,2,3 --local-origin 0,0,0; coordinates are converted"
+        in text
+    )
     assert "lowest corner EAST, NORTH, RL" in text
 
 

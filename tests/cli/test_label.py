@@ -192,7 +192,9 @@ def test_decimal_commas_beyond_the_head(folder: Path) -> None:
     assert "--decimal ," in result.stderr and result.stderr.count("\n") == 1
     run("b.csv", *BOTH, "-o", "out.csv", "--decimal", ",")
     assert (folder / "out.csv").read_bytes().endswith(b"1,5;1;1;ORE\n")
-    assert "neither" in run("b.csv", *BOTH, "-o", "x.csv", "--decimal", "x", code=2).stderr
+    assert (
+        "not a decimal mark" in run("b.csv", *BOTH, "-o", "x.csv", "--decimal", "x", code=2).stderr
+    )
 
 
 def test_tonnes_that_fail_after_labelling_leave_no_doubt_of_the_labels(folder: Path) -> None:

@@ -95,7 +95,7 @@ MISUSED = {
     "stdin in place": (("-", *BOTH, "--in-place"), "--in-place"),
     "no solid": (("b.csv", "-o", "out.csv"), "--solid"),
     "no name": (("b.csv", "--solid", "=ORE.obj", "-o", "out.csv"), "NAME=PATH"),
-    "delimiter": (("b.csv", *BOTH, "-o", "out.csv", "--delimiter", "%"), "none of"),
+    "delimiter": (("b.csv", *BOTH, "-o", "out.csv", "--delimiter", "%"), "not a delimiter"),
     "encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "utf-16"), "contains ASCII"),
     "no encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "nil"), "contains ASCII"),
     "leaky": (("b.csv", *BOTH, "-o", "out.csv", "--leaky", "L"), "--allow-open"),

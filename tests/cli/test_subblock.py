@@ -61,8 +61,8 @@ def test_pipes_and_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min", "0"), "--min is '0'; it must be one size or three"),
-        (("--min", "1,2"), "it must be one size or three, DX,DY,DZ"),
+        (("--min", "0"), "--min is '0'; give one size, or three"),
+        (("--min", "1,2"), "give one size, or three, DX,DY,DZ"),
         (("--resolution", "4"), "--resolution is 4, but the smallest size is 5"),
         (("--resolution", "x"), "--resolution is 'x'; it must be above zero"),
         (("--leaky", "L"), "--leaky needs --allow-open"),

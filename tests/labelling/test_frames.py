@@ -153,7 +153,7 @@ def test_what_is_no_table_is_refused(thing) -> None:
 
 def test_what_is_nearly_a_table_is_refused_with_what_to_do() -> None:
     nearly = {
-        r"not narwhals\.DataFrame: give what its \.to_native\(\) returns": (
+        r"not narwhals\.DataFrame: pass the result of its \.to_native": (
             narwhals.stable.v1.from_native(BLOCKS)
         ),
         r"not str: use label_file for a file": "blocks.csv",

@@ -34,7 +34,7 @@ def test_columns_that_share_no_coordinate_are_warned_of(tmp_path: Path, asked) -
     local = np.stack(np.meshgrid(*[np.arange(5.0, 50, 10)] * 3), -1).reshape(-1, 3)
     rows = [",".join(map(repr, p)) for p in frame.to_world(local).tolist()]
     (tmp_path / "a.csv").write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(f"{row},6,7,10" for row in rows))
-    said = "as if the model were rotated; blocks are measured along the axes of the world"
+    said = "so the model may be rotated, but blocks are measured along the world axes"
     with pytest.warns(GeodomainWarning) as warned:
         found = label_file(tmp_path / "a.csv", {"ORE": ORE}, tmp_path / "b.csv", **asked)
     assert sum(said in str(one.message) for one in warned) == 1
