@@ -126,7 +126,7 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
     distance to the nearest collar. Both measures are compared with those of the other collars of
-    the field. Real fields have holes 20 km away from the others and fans 600 m below them.
+    the field. Real fields have holes 20 km away from the others and fans 600 units below them.
     Therefore a distant collar is a finding only if a typing error explains it: a lost, added or
     moved digit, a sign, a power of ten, exchanged coordinates; and if few positions at that
     distance would look like a typing error by chance.

@@ -288,7 +288,7 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
 def averages(
     composites: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Return the sampled length of each composite, and the mean and missing length by grade."""
+    """Return each composite's sampled length, and by grade its mean and the missing length."""
     holes = rows.holes[parts.rows]
     edges = np.concatenate([composites.begins, composites.ends])
     owners = np.concatenate([composites.holes, composites.holes])
@@ -478,7 +478,7 @@ def refuse_overlaps(rows: Intervals) -> None:
 
 
 def _require_lengths(length: float, least: float, short: str) -> None:
-    """Require a positive length, a shortest length within it, and a known `short`."""
+    """Require a positive length, a shortest length not above it, and a valid `short`."""
     if not 0 < length < math.inf:
         message = f"length is {length}; it must be above 0"
         raise ValueError(message)

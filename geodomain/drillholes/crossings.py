@@ -87,7 +87,7 @@ class _Parts:
         return _Parts(self.pieces[mask], self.begins[mask], self.ends[mask])
 
     def halved(self) -> _Parts:
-        """Return both halves of each part; they share the number of the middle."""
+        """Return both halves of each part; both have the same depth in the middle."""
         middles = 0.5 * (self.begins + self.ends)
         return _Parts(
             np.concatenate([self.pieces, self.pieces]),
@@ -120,10 +120,10 @@ def cross_walls(
     Returns
     -------
     WallCrossings
-        Whether there is a crossing is exact for the chords within `SAGITTA` of the arcs, with ends
-        displaced as `geodomain.contains` displaces points. Depths are where the arc meets the
-        plane of the triangle, to a few units in the last place of the coordinates divided by the
-        sine of the angle between the hole and the plane.
+        Crossings are decided exactly for chords within `SAGITTA` of the arcs; the surface rule of
+        `geodomain.contains` applies to the ends of chords. At its depth the arc meets the plane of
+        the triangle. The error of a depth is a few units in the last place of the coordinates,
+        divided by the sine of the angle between the hole and the plane.
     """
     if not len(mesh.triangles):
         return WallCrossings(*(np.empty(0, kind) for kind in (np.int64, float, np.int64, np.int32)))
@@ -175,7 +175,7 @@ def _sagittas(curves: Curves, parts: _Parts) -> Floats:
 
 
 def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
-    """Return which parts have a chord box, inflated by the sagitta, that meets the mesh's box."""
+    """Return the mask of parts whose chord box, enlarged by the sagitta, meets the mesh's box."""
     starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
     slack = (1.1 * _sagittas(curves, parts) + _slack(mesh))[:, None]
     low, high = np.minimum(starts, stops) - slack, np.maximum(starts, stops) + slack
@@ -188,7 +188,7 @@ def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
 def _near(
     curves: Curves, parts: _Parts, index: NearestIndex, threads: int, mesh: Mesh
 ) -> NDArray[np.bool_]:
-    """Return which parts have a point of the mesh in the ball around the middle of the arc."""
+    """Return the mask of parts with a point of the mesh in the ball around the arc's middle."""
     middles = curves.at(parts.pieces, 0.5 * (parts.begins + parts.ends))
     distances = np.empty(len(parts))
     index.nearest((middles[:, 0], middles[:, 1], middles[:, 2]), distances, threads)
@@ -330,7 +330,7 @@ class Pierces:
 
 
 class SolidTotals(TypedDict):
-    """Totals of the stays in one solid; see `HoleCrossings` for the last two."""
+    """Totals of one solid; `HoleCrossings` explains ``crossings`` and ``parity_holds``."""
 
     name: str
     stays: int
@@ -526,7 +526,7 @@ Stretches = tuple[NDArray[np.intp], Floats, Floats, Bools, Bools]
 
 @dataclass(frozen=True, eq=False)
 class _Walker:
-    """Walks down holes from wall to wall."""
+    """Compute stays and pierce points by following holes from wall to wall."""
 
     holes: HolePaths
     backend: BackendName
@@ -538,7 +538,7 @@ class _Walker:
         )
 
     def stays(self, domain: Domain, rule: Rule, allow_open: bool) -> tuple[Stretches, int, int]:
-        """Return the stays, the number of crossings, and of holes in which parity holds."""
+        """Return the stays, the number of crossings, and the number of holes with parity."""
         domain_rule: Rule = domain.rule or rule
         for mesh in domain.meshes:
             require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=domain_rule)
@@ -633,12 +633,14 @@ def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """Pieces of all holes between walls, hole by hole, at least one for each.
+    """Pieces of all holes between walls, hole by hole, at least one per hole.
 
     Attributes
     ----------
     holes : (p,) intp
+        Index of the hole.
     begins, ends : (p,) float64
+        Depths of the piece.
     walls : (p,) intp
         Index of the mesh crossed at the start of the piece; -1 at a collar.
     firsts : (h,) intp

@@ -309,6 +309,7 @@ class HolePaths:
     Attributes
     ----------
     names : tuple of str
+        Ids of the holes.
     collars : (h, 3) float64
         Collars of the holes.
     ends : (h,) float64

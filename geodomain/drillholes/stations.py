@@ -419,7 +419,7 @@ def check_bends(
     Parameters
     ----------
     found : list of Finding
-        Gets the finding.
+        List to which the finding is added.
     names : sequence of str
         Ids of the collars.
     holes : (h,) intp

@@ -1,6 +1,6 @@
 """Conditions on columns of a block model, such as rock = "OX".
 
-A missing value meets no condition, not even that it differs from another.
+A missing value meets no condition, not even ``!=``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Column(Protocol):
         """Return the values as numbers, with NaN where a value is missing or not a number."""
 
     def loses_digits(self) -> bool:
-        """Tell whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether a whole number, such as a long id, would lose digits as float64."""
 
     def tell(self, refused: Refused) -> None:
         """Record the number of cells that `numbers` refused."""
@@ -241,7 +241,7 @@ class ArrayColumn:
     values : array_like of shape (n,)
         Numbers, or texts with None or NaN where missing; masked values are missing. Bools are read
         as the texts True and False, not as 1 and 0. A float32 is read as the shortest decimal that
-        it rounds.
+        rounds to it.
     name : str
         Name of the column in messages.
     rule : ColumnRule, optional
@@ -318,7 +318,7 @@ class ArrayColumn:
         return self._values if self._numeric else self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Tell whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether a whole number, such as a long id, would lose digits as float64."""
         return self._is_long or any(map(loses_digits, self._texts))
 
     def tell(self, refused: Refused) -> None:

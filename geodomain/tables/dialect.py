@@ -121,7 +121,7 @@ class Row(NamedTuple):
     start, end : int
         Byte offsets of the content, without the line ending.
     following : int
-        Byte offset of what follows the line ending.
+        Byte offset after the line ending.
     line : int
         Physical line number, from 1, of its first byte.
     """

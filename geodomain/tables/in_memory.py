@@ -47,7 +47,7 @@ if TYPE_CHECKING:
             """Return a column."""
 
     class _ArrowTable(Protocol):
-        """An Arrow table, because pyarrow has no type annotations."""
+        """A pyarrow.Table, declared here because pyarrow has no type annotations."""
 
         @property
         def column_names(self) -> list[str]:
@@ -313,7 +313,7 @@ class BlockFrame:
         )
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return len(self._frame)
 
     @property

@@ -22,7 +22,7 @@ _ROUNDING = 8
 
 
 class Resolution(NamedTuple):
-    """Step to whose multiples coordinates are rounded: ``units * 10**-places``."""
+    """Rounding step of coordinates: ``units * 10**-places``."""
 
     units: int
     places: int
@@ -187,7 +187,7 @@ def loses_digits(text: str) -> bool:
 
 
 def as_float64(values: ArrayLike) -> Floats:
-    """Return amounts as float64; a float32 becomes the shortest decimal that it rounds.
+    """Return amounts as float64; a float32 becomes the shortest decimal that rounds to it.
 
     A float32 of 0.7 becomes 0.7, as in a text table. Do not use this function for coordinates and
     sizes, whose exact binary values matter.

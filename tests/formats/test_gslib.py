@@ -119,9 +119,9 @@ def test_realisations_come_one_after_the_other(folder: Path) -> None:
         label_file("r.out", ORE, "s.out")
     assert not any("same centroid" in str(one.message) for one in caught)
     codes = np.loadtxt("s.out", skiprows=5)[:, 2]
-    assert any("sums of them: divide by 2" in str(one.message) for one in caught)
+    assert any("over all of them: divide by 2" in str(one.message) for one in caught)
     assert np.flatnonzero(codes).tolist() == [0, 1, 12, 13]
-    with pytest.warns(GeodomainWarning, match="sums of them: divide by 2"):
+    with pytest.warns(GeodomainWarning, match="over all of them: divide by 2"):
         tonnes_file("s.out", density=2.0)
     Path("g.out").write_text(text("2"))
     with pytest.warns(GeodomainWarning, match="holds 2 realisations"):

@@ -291,7 +291,7 @@ def test_numbers_that_are_kept_stay_as_they_are(folder: Path, values: list) -> N
 
 
 def test_integers_that_no_type_holds_are_refused(folder: Path) -> None:
-    with pytest.raises(TableError, match=r"beyond 64 bits.* let no domain keep it"):
+    with pytest.raises(TableError, match=r"beyond 64 bits.* use no domain that keeps"):
         kept(folder, np.array([2**63 + 1, 5], np.uint64))
 
 
