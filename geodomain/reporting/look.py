@@ -90,7 +90,7 @@ def with_ground(
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
-    """Return the labels with a usual name of background that no domain has."""
+    """Return the labels, such as waste, that usually mean background and are no domain's name."""
     return [name for name in labels if name.casefold() in _USUAL_GROUND and name not in domains]
 
 

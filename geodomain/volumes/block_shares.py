@@ -79,7 +79,7 @@ def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
     crossed = _crossed(mesh, fans.parted, component, mixed, related)
     overlap = related is not None and len(related.overlapping) > 0
     if crossed.any() or mixed.any() or overlap:
-        crossed |= np.append(mixed, False)[component]  # -1 is the last
+        crossed |= np.append(mixed, False)[component]  # index -1 is the appended False
         return TriangleWeights(*weigh_patches(mesh, component, crossed, rule))
     values = np.append(_of_shells(outward, related, rule), np.int8(0))[component]
     return TriangleWeights(np.ascontiguousarray(values), np.zeros(count, np.bool_))
@@ -282,7 +282,7 @@ Kind = Literal["solid", "above", "below"]
 
 LINES = 16  # number of lines along each side of a block in which triangles cross
 _TOGETHER = 1 << 18  # number of blocks in a part
-# A surface covers a block's plan once if more or less than once covers at most this share.
+# Share of a block's plan up to which a surface may overlap itself and still covers the plan once.
 _SINGLE = 1e-9
 
 

@@ -265,7 +265,7 @@ def _add_up(
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
     also = list(dict.fromkeys([*places.values(), *model.constants]))
     tonnage = Tonnage(wanted)
-    ghosts = bool(getattr(model, "has_ghosts", False))  # of formats with cells alone
+    ghosts = bool(getattr(model, "has_ghosts", False))  # only formats of cells have ghosts
 
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         lengths = _require(wanted, sizes, model.frame, model.name)

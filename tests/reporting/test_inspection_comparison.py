@@ -78,7 +78,9 @@ def test_labels_that_are_one_number_in_two_spellings_are_told(tmp_path: Path) ->
     old = model(tmp_path / "old.csv", "112.")
     new = tmp_path / "new.csv"
     new.write_text(old.read_text().replace(",1\n", ",1.0\n"))
-    with pytest.warns(GeodomainWarning, match="the way a number is written alone.*'1' and '1.0'$"):
+    with pytest.warns(
+        GeodomainWarning, match="only by the way a number is written, .*'1' and '1.0'$"
+    ):
         assert compare_files(old, new).changed == 2
 
 
