@@ -34,7 +34,7 @@ _DISTRIBUTIONS = {"vtkmodules": "pyvista"}
 
 
 def mend_missing(error: ModuleNotFoundError) -> str | None:
-    """Return how to install a missing library; None for modules of geodomain."""
+    """Return the command that installs a missing library; None for modules of geodomain."""
     module = (error.name or "").partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
     extras = _extras().get(name)
@@ -102,7 +102,7 @@ _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 _GIVEN = rf"\b(?:{'|'.join(KEYWORDS)})=(?:{_VALUE})"
 _NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.:)\]]|$)"
 # Values separated by commas are part of a command line and contain no keywords. The patterns are
-# compiled for the first message, because most commands print none: that saves 3 ms.
+# compiled when the first message is printed; most commands print none, which saves 3 ms.
 _WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
 # Environment variables that the library names also have an option.
 _ALLOWS = "GEODOMAIN_MEMORY allows"
@@ -172,8 +172,8 @@ BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
 def exit_codes() -> Iterator[None]:
     """Turn errors that the user can correct into exit codes; bugs keep their traceback.
 
-    A closed pipe is not an error: its reader has read enough. If an error cannot be printed, for
-    example on a full disk, only the exit code reports it.
+    A closed pipe is not an error, because its reader has stopped reading on purpose. If an error
+    cannot be printed, for example on a full disk, only the exit code reports it.
     """
     try:
         yield
@@ -211,16 +211,16 @@ def exit_codes() -> Iterator[None]:
         _fail("interrupted", INTERRUPTED)
 
 
-# Texts of a domains.toml, and how much of it is looked through for them.
+# Texts of a domains.toml, and the number of bytes that are searched for them.
 _QUOTED = re.compile(r""" "([^"\n]*)" | '([^'\n]*)' """, re.VERBOSE)
 _MOST_TOML = 1 << 20
 
 
 def refuse_own_input(words: Sequence[str]) -> None:
-    """Refuse to print into an input: the file would be spoilt.
+    """Refuse to print into an input file, because this would destroy the file.
 
-    Inputs are the files that the command line names, those that a domains.toml among them names,
-    and standard input where a word is a dash.
+    Inputs are the files on the command line, the files that a domains.toml on the command line
+    names, and standard input for a dash.
 
     Raises
     ------
@@ -244,12 +244,12 @@ def refuse_own_input(words: Sequence[str]) -> None:
             if spoilt:
                 _keep_silent(spoilt)
                 shown = "standard input" if path == "-" else path
-                message = f"{spoilt[0]} is the input itself, {shown}: send it to another file"
+                message = f"{spoilt[0]} is the input file {shown}: redirect it to another file"
                 raise OSError(message)
 
 
 def _named_by(word: str) -> set[str]:
-    """Return the paths that a word of the command line may name, also through a domains.toml."""
+    """Return the paths that a word of the command line may name, or that its domains.toml names."""
     value = word.partition("=")[2]
     paths = {part for whole in (word, value) for part in (whole, whole.rpartition(":")[0])}
     for path in [path for path in paths if path.endswith(".toml")]:
@@ -261,7 +261,7 @@ def _named_by(word: str) -> set[str]:
 
 
 def _keep_silent(names: Sequence[str]) -> None:
-    """Print the error to the other stream, because these cannot be written."""
+    """Redirect errors to the other stream, because these streams must not be written."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     out, err = "standard output" in names, "standard error" in names
@@ -277,7 +277,7 @@ def _status_of(stream: TextIO) -> os.stat_result:
 
 
 def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
-    """Return the status of a regular file, None for anything else."""
+    """Return the status of a regular file, None for other files."""
     with suppress(OSError, ValueError, AttributeError):
         status = look()
         return status if stat.S_ISREG(status.st_mode) else None
@@ -327,7 +327,7 @@ def said_of(error: Exception) -> str:
 
 
 def _leave_pipe() -> NoReturn:
-    """Exit silently, and keep Python from flushing into the closed pipe."""
+    """Exit without a message, and keep Python from flushing into the closed pipe."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(0)

@@ -35,9 +35,9 @@ Example:
 def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     """Write a synthetic gold deposit to DIR and label its block models.
 
-    Folded ore lenses, an oxide zone, a waste dyke that cuts the ore, the topography, and two
-    block models with grades, one regular and one sub-blocked, and drillholes, all at mine
-    coordinates.
+    The deposit has folded ore lenses, an oxide zone, a waste dyke that cuts the ore, and a
+    topography. DIR also gets two block models with grades, one regular and one sub-blocked, and
+    tables of drillholes. All files are at mine coordinates.
     """
     from geodomain import synthetic
     from geodomain.labelling.files import label_file
@@ -80,5 +80,5 @@ def _contents(folder: Path, deposit: Deposit) -> str:
     counts += [f"{sum(map(len, deposit.drilling.grades)):9,} assays"]
     counts += [f"{len(tomllib.loads(files.DOMAIN_LIST)['domain']):9,} domains of blocks, in order"]
     lines = [f"  {name:16}{count}" for name, count in zip(files.file_names(), counts, strict=True)]
-    title = f"A gold deposit that was never mined, at mine coordinates in metres, in {folder}:"
+    title = f"A synthetic gold deposit, at mine coordinates in metres, in {folder}:"
     return "\n".join([title, *lines])

@@ -22,9 +22,9 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @options.json_option
 def devices(as_json: bool) -> None:
-    """List the CPU and the GPUs, which of them would be used, and why the others would not.
+    """List the CPU and the GPUs, those that --backend auto uses, and why it leaves out others.
 
-    By default all listed GPUs are used. To select some, give --devices to a command, or set
+    By default commands use all listed GPUs. To select some, give --devices to a command, or set
     GEODOMAIN_DEVICE=0,1. CUDA_VISIBLE_DEVICES hides GPUs from geodomain altogether.
 
     Exit codes: 0 ok, with or without a GPU, 1 a bug, 2 usage.
@@ -40,8 +40,8 @@ def devices(as_json: bool) -> None:
 
 def _as_text(inventory: Inventory) -> str:
     """Return the inventory as lines of text."""
-    choice = "the GPU where it pays" if inventory.backend == "cuda" else "the CPU"
-    lines = [f"--backend auto takes {choice}: {inventory.reason}", ""]
+    choice = "the GPU if it is faster" if inventory.backend == "cuda" else "the CPU"
+    lines = [f"--backend auto uses {choice}: {inventory.reason}", ""]
     lines += [line for gpu in inventory.gpus for line in _gpu_lines(gpu)]
     level = f", x86-64-v{inventory.cpu_level}" if inventory.cpu_level > 1 else ""
     rows = {

@@ -34,19 +34,19 @@ _OF_POINTS = (
 @click.option(
     "--by",
     type=click.Choice(["middle", "majority"]),
-    help="With --collar: the domain of each interval's middle, or of its greatest length.  "
-    "[default: middle]",
+    help="With --collar: flag each interval with the domain at its middle, or with the domain "
+    "that contains most of its length (majority).  [default: middle]",
 )
 @click.option(
     "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
 )
 @hole_options.min_length_option(
-    "With --split: shorter parts are counted, not split off.  [default: 0.001]"
+    "With --split: do not split off parts shorter than this; count them.  [default: 0.001]"
 )
 @click.option(
     "--coordinates",
     is_flag=True,
-    help="With --collar: add columns x, y, z of the middle of each interval.",
+    help="With --collar: add columns x, y, z with the middle of each interval.",
 )
 @options.domain_options
 @options.output_option("OUT.csv", "File to write; - is stdout.")
@@ -59,8 +59,8 @@ _OF_POINTS = (
 def flag(**given: Any) -> None:
     """Flag the samples of SAMPLES.csv with their domains.
 
-    Samples are labelled by the same exact rule as blocks by `geodomain label`, so that samples and
-    blocks on a contact fall on the same side of it.
+    Samples are labelled by the same exact rule as blocks in `geodomain label`. So samples and
+    blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
     Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates
@@ -154,11 +154,11 @@ Example:
     type=click.Choice(["keep", "merge", "drop"]),
     default="keep",
     show_default=True,
-    help="What to do with a last piece shorter than --min-length, where a hole leaves a domain: "
-    "keep it as a composite, merge it into the one above, or drop it.",
+    help="What to do with the last composite in a domain if it is shorter than --min-length: "
+    "keep it, merge it into the composite above, or drop it.",
 )
 @hole_options.min_length_option(
-    "Pieces shorter than this are too short: see --short.  [default: half of --length]"
+    "Least length of the last composite in a domain: see --short.  [default: half of --length]"
 )
 @options.output_option("OUT.csv", "Where to write; - is stdout.")
 @options.background_option("Label for samples outside every domain.")
@@ -169,10 +169,10 @@ Example:
 def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
 
-    Composites begin where a hole enters a domain, and end where it leaves it. Means are weighted by
-    length. Missing values are left out, and their length is written beside each mean. Negative
-    values count, with a warning, unless --below-detection or --missing says what they stand for.
-    Samples that overlap are refused.
+    Composites begin where a hole enters a domain, and end where the hole leaves the domain. Means
+    are weighted by length. Missing values are left out, and the column after each mean has their
+    length. Negative values count, with a warning, unless --below-detection or --missing gives their
+    meaning. Samples that overlap are refused.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -194,7 +194,7 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
         print_text(composites, err=bool(given["output"]))
 
 
-# --- The commands `geodomain holes ...`: what drillholes pass through.
+# --- The commands `geodomain holes ...`: crossings of drillholes with solids and surfaces.
 
 _HOLES_EXAMPLE = """\b
 Example:
@@ -233,9 +233,10 @@ def holes() -> None:
 def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     """Write where drillholes enter and leave solids, and where they go through surfaces.
 
-    A row of OUT.csv is one stay of a hole in a solid: hole, domain, from, to, length, the points of
-    entry and exit, and whether the hole begins or ends inside. Holes are arcs between stations. The
-    summary says in how many holes the collar, the crossings and the end agree.
+    A row of OUT.csv is one stay: the part of a hole between its entry into a solid and its exit.
+    Columns are hole, domain, from, to, length, the points of entry and exit, and whether the hole
+    begins or ends inside. Holes are arcs between stations. The summary counts the holes in which
+    the collar, the crossings and the end agree.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -1,4 +1,4 @@
-"""Sectioned help of commands with many options, and the command `geodomain help`."""
+"""Help texts in sections for commands with many options, and the command `geodomain help`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Sectioned(click.Command):
             formatter.write_dl(list(records.values()))
 
 
-# --- The command `geodomain help`: the help of a command, or where a topic is explained.
+# --- The command `geodomain help`: print the help of a command or a topic.
 
 _SITE = "https://geodomain.readthedocs.io/en/latest/"
 # One sentence on each topic, and its page on the site.
@@ -131,9 +131,9 @@ TOPICS = {
         "how_to/rotated_models",
     ),
     "summary": (
-        "'volume' is that of the blocks with the label; 'before priority' also counts blocks "
-        "that got the label of an earlier domain; 'wireframe volume' is the volume enclosed by "
-        "closed wireframes.",
+        "'volume' is the volume of the blocks with the label; 'before priority' also counts "
+        "blocks that got the label of an earlier domain; 'wireframe volume' is the volume that "
+        "the closed wireframes enclose.",
         "how_to/quality_control",
     ),
     **{

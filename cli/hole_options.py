@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
 _tables = (
-    click.option("--collar", metavar="FILE", help="Collars: hole, x, y, z, perhaps its depth."),
+    click.option(
+        "--collar", metavar="FILE", help="Collars: hole, x, y, z, and if known the depth."
+    ),
     click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
 )
 _reading = options.settings_options(HoleSettings)
@@ -26,8 +28,8 @@ intervals_option = click.option(
     "--intervals",
     multiple=True,
     metavar="FILE",
-    help="Samples or logs: hole, from, to. Where the collars have no depth, holes end at the "
-    "largest TO; may be repeated.",
+    help="Samples or logs: hole, from, to. If the collar table has no depths, a hole ends at its "
+    "largest TO. May be repeated.",
 )
 
 
@@ -41,7 +43,7 @@ within_option = click.option(
 
 
 def samples_of(given: dict[str, Any], grade: str, option: str | None = None) -> str | None:
-    """Return the table of samples whose grade is drawn, if one is; refuse a grade without it."""
+    """Return the table of samples to draw, None without a grade; refuse a grade alone."""
     if given[grade] is None:
         return None
     if not given["collar"] or not given["intervals"]:
@@ -53,7 +55,7 @@ def samples_of(given: dict[str, Any], grade: str, option: str | None = None) -> 
 
 
 def min_length_option(what: str) -> options.Decorator:
-    """Make the option that says what is too short."""
+    """Make the option for a least length."""
     return click.option(
         "--min-length",
         type=click.FloatRange(min=0),
@@ -63,13 +65,13 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
-# For commands that can do without holes: none of these is required, nor clashes with others.
+# For commands that also work without holes.
 optional_holes = options.together(*_tables, _reading)
 hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of holes out of those given, as keywords of `Drillholes`."""
+    """Remove the options of holes from `given`, and return them as keywords of `Drillholes`."""
     require_collar(given)
     keywords = {
         name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
@@ -80,7 +82,7 @@ def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
-    """Take the options of holes out of those given, and refuse them without a collar table."""
+    """Remove the options of holes from `given`; refuse them, because there is no collar table."""
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
@@ -94,14 +96,14 @@ def refuse_without_collar(given: dict[str, Any]) -> None:
 
 
 def require_collar(given: dict[str, Any]) -> None:
-    """Refuse to do without the table that every hole is in."""
+    """Refuse options without a collar table."""
     if not given["collar"]:
         message = "no holes given: use --collar FILE, and --survey FILE"
         raise click.UsageError(message)
 
 
 def read_optional(given: dict[str, Any]) -> Drillholes | None:
-    """Take the options of drillholes out of those given, and read the holes, if there are any."""
+    """Remove the options of drillholes from `given`, and read the holes, if there are any."""
     from geodomain.drillholes.drillholes import Drillholes
 
     if not given["collar"]:

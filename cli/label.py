@@ -39,16 +39,16 @@ def label(**given: Any) -> None:
     help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
-    GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text
-    table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
+    GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
+    table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
     The summary goes to stderr.
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
-    'blocks/*.parquet'. Then -o names a folder for the labelled files. Both folders may be
+    'blocks/*.parquet'. Then -o is a folder for the labelled files. Both folders may be
     URLs, such as s3://bucket/blocks. To resume an interrupted run, repeat the command.
 
-    --density prints volume, tonnes, mean grades and metal by domain below the summary, as
-    `geodomain tonnes` does; the labelled file is read a second time for them.
+    With --density, the command reads the labelled file again and prints volume, tonnes, mean grades
+    and metal by domain below the summary, like `geodomain tonnes`.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -65,7 +65,7 @@ def _density(value: str) -> str | float:
     return number
 
 
-# --- Options of what `geodomain tonnes` adds up, also of `geodomain label`.
+# --- Options for tonnes and grade, shared by `geodomain tonnes` and `geodomain label`.
 
 AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
 
@@ -295,7 +295,7 @@ _SHARED = (*_TABLE, "column", "domains", "overwrite")
 def _write_page(
     page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
 ) -> str:
-    """Write the report, and say so; its notes are those of the labelling, which are printed."""
+    """Write the report, and return a message without notes, which the summary has printed."""
     from geodomain.reporting.report_file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
@@ -346,7 +346,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
             **(amounts | {"proportion": proportion} | table),
         )
     except GeodomainError as error:  # such as text among the densities: the labels are right
-        message = f"{output} is written, with its labels, but its tonnes are not added up: {error}"
+        message = f"{output} was written with its labels, but tonnes could not be added up: {error}"
         raise GeodomainError(message) from error
 
 

@@ -155,7 +155,7 @@ def inspect(
     quiet: bool,
     **table: Any,
 ) -> None:
-    """Describe BLOCKS: columns, sizes, lattice, rotation, extent, and how each MESH fits it.
+    """Describe BLOCKS: columns, sizes, lattice, rotation, extent, and the position of each MESH.
 
     BLOCKS is a block model: text (- for stdin), Parquet or VTK. The command reads it once and
     writes nothing. Warnings report axes that seem to be swapped, and coordinates that seem to use
@@ -237,8 +237,7 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
 
     OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
     format that `geodomain label` reads. They may be the same file with two label columns. The
-    command
-    writes nothing.
+    command writes no file.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """

@@ -59,8 +59,8 @@ def _each(path: str) -> list[tuple[str, str]]:
 def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
     """Return an option type that checks a value by its reader; see `geodomain.settings.Key`.
 
-    The library reads the text again, so that both take the same words. Of a mapping the reader
-    gives the `pair` of NAME=VALUE.
+    The option returns the text, which the library reads again. With `pair` it returns the pair
+    (NAME, VALUE) that the reader returns.
     """
 
     def check(value: str) -> object:
@@ -77,12 +77,12 @@ def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
 def as_mapping(
     _: click.Context, __: click.Parameter, given: Sequence[tuple[str, object]]
 ) -> dict[str, object]:
-    """Return the values of an option that is repeated by their names."""
+    """Return the values of a repeated option as a mapping."""
     return dict(given)
 
 
 def from_words(choices: Sequence[str]) -> Callable[..., str | None]:
-    """Return a callback that gives the choice whose blanks are hyphens in a command line."""
+    """Return a callback that replaces hyphens of a command line by the blanks of a choice."""
     return lambda _, __, given: next(
         (each for each in choices if each.replace(" ", "-") == given), given
     )
@@ -256,7 +256,7 @@ def settings_options(
 
 
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
-    """Make the option of a field; its help names other settings as keywords (`leaky=`)."""
+    """Make the option of a field; keywords in its help, such as `leaky=`, become options."""
     default: Any = entry.default
     values, settings = entry.metadata["values"], dict[str, Any](default=default)
     said, option = text or entry.metadata["help"], entry.metadata["option"]
@@ -500,7 +500,7 @@ scheduler_option = click.option(
 take_over_option = click.option(
     "--take-over",
     is_flag=True,
-    help="For a dataset: take over an output folder that is locked by a run that no longer works.",
+    help="For a dataset: take over an output folder that an interrupted run has left locked.",
 )
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")

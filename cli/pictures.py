@@ -1,4 +1,4 @@
-"""The commands `geodomain plot` and `geodomain report`: sections and a page of a labelled model."""
+"""The commands `geodomain plot` and `geodomain report`: draw sections, write a web page."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
-    "Position of a section, such as z=310, or a series START,STOP,STEP, such as "
-    "y=7480200,7480300,50, which fills the pages of a PDF. May be repeated.  [default: across x, "
-    "y and z through the middle of the labelled domains]"
+    "Position of a section, such as z=310, or a series of sections from START to STOP, such as "
+    "y=7480200,7480300,50; a PDF has a page for each. May be repeated.  [default: across x, y and "
+    "z through the middle of the labelled domains]"
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
 )
 @options.domains_option(
-    "Draw the wireframes of this list of domains; its background gets the colour of background."
+    "Draw the wireframes of this list of domains. Blocks with the label of its background get a "
+    "pale colour."
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
     "Label for ground outside every domain; may be repeated.  "
-    "[default: that of --domains, or WASTE]",
+    "[default: the background of --domains, or WASTE]",
     multiple=True,
 )
 @click.option(
@@ -103,9 +104,9 @@ def plot(
     """Draw sections through LABELLED, a block model with labels from `geodomain label`.
 
     Blocks are drawn at their true sizes, coloured by domain or by grade, with traces of wireframes
-    over them and drillholes near the section. All sections have one scale. Sections across x look
-    west, sections across y look north. A section exactly on faces of blocks shows the
-    blocks on its upper, eastern or northern side.
+    and with drillholes near the section. All sections have the same scale. Sections across x look
+    west, and sections across y look north. A section exactly on faces of blocks shows the
+    blocks above, east or north of it.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -122,7 +123,7 @@ def plot(
     samples = hole_options.samples_of(given, "sampled", "grade")
     within, output = given.pop("within"), given["output"]
     if bool(given["collar"]) != (within is not None):
-        message = "--collar and --within go together: which drillholes, and how near to a section"
+        message = "give --collar and --within together: the drillholes, and how near to a section"
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
@@ -157,7 +158,8 @@ Example:
 @click.argument("labelled", metavar="LABELLED")
 @options.solid_option("Draw a wireframe, closed or open, in the colour of the domain NAME.")
 @options.domains_option(
-    "Draw the wireframes of this list of domains; its background does not count as a domain."
+    "Draw the wireframes of this list of domains. The label of its background does not count as a "
+    "domain."
 )
 @options.record_option(
     "Record written by 'geodomain label --record': the report then shows its options, overlaps "
@@ -167,7 +169,8 @@ Example:
     "--compare",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="Show what moved between domains since OLD, an earlier labelling of these blocks.",
+    help="Show the blocks that changed their domain since OLD, an earlier labelling of the same "
+    "blocks.",
 )
 @section_option(
     "Position of sections; may be repeated.  [default: 30 sections through the domains]"
@@ -175,7 +178,7 @@ Example:
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
     "Label for ground outside every domain; may be repeated.  "
-    "[default: that of --domains or --record, or WASTE]",
+    "[default: the background of --domains or --record, or WASTE]",
     multiple=True,
 )
 @hole_options.optional_holes
@@ -219,9 +222,8 @@ def report(
     """Write a report of LABELLED, a block model with labels from `geodomain label`.
 
     The report is one HTML file that a browser opens without a network: blocks and volumes by
-    domain,
-    warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With --record
-    it also shows how the model was labelled.
+    domain, warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With
+    --record it also shows how the model was labelled.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """

@@ -86,19 +86,19 @@ Examples:
 def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Find where segments cross a surface, exactly.
 
-    MESH is any wireframe, open or closed, and SEGMENTS.csv has six columns for the ends, such as
-    x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t from 0 at its start
-    to 1 at its end, the distance from the start in the unit of the coordinates, the point, the
-    triangle, and the position on it (u, v); rows and triangles count from 0.
+    MESH is any wireframe, open or closed. SEGMENTS.csv has six columns for the ends, such as
+    x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t (0 at the start of
+    the segment, 1 at its end), the distance from the start, the point, the triangle, and the
+    barycentric coordinates u, v. Rows and triangles count from 0.
 
     The other form takes four raw little-endian files: float32 or float64 vertices and ends, int32
     triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric
     intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, barycentricU_f32 and
     barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
-    Ties are decided as if each segment were moved by an infinitesimal amount, up, then east, then
-    north: a hole collared on the ground crosses it if it goes down, not up; a segment within a
-    plane does not cross it.
+    A segment that touches the surface is treated as moved by an infinitely small step: up, then
+    east, then north. So a hole collared on the ground crosses the ground if it goes down, but not
+    if it goes up. A segment in the plane of a triangle does not cross the triangle.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -238,11 +238,11 @@ Example:
 def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Time segments against a triangulated surface, by geodomain and by other libraries.
 
-    Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
-    synthesize`, the same segments for all libraries in one run, and every result compared with
-    exact arithmetic. The paper's figures ("published, Titan X") are shown next to those of this
-    machine. A slow library gets only the first segments. The report lists the libraries that
-    are not installed (pip install 'geodomain[bench]').
+    The command repeats the tables of R. Leung, arXiv 2209.02878, on this machine. It uses the scene
+    of `geodomain synthesize`. All libraries get the same segments in one run, and every result is
+    compared with exact arithmetic. The column "published, Titan X" has the figures of the paper. A
+    slow library gets only the first segments. The report lists the libraries that are not installed
+    (pip install 'geodomain[bench]').
     """
     from geodomain.benching.report import LevelError
     from geodomain.benching.running import compare

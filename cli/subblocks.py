@@ -28,8 +28,8 @@ scheme_options = options.together(
         type=click.Choice(["octree", "grid", "seam"]),
         required=True,
         help="octree: halve a block along each axis, then halve the parts that a wireframe enters, "
-        "and so on; grid: cut into equal cells; seam: equal cells in plan, cut along z where a "
-        "wireframe crosses.",
+        "and so on; grid: cut a block into equal cells; seam: cut a block into equal cells in "
+        "plan, and each cell in z where a wireframe crosses it.",
     ),
     click.option(
         "--min",
@@ -46,8 +46,8 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="Rounding step for the z cuts of a seam; in text also for cuts with endless "
-        "decimals, such as thirds.",
+        help="Rounding step for the cuts of a seam in z. In text tables also the rounding step "
+        "for cuts with endless decimals, such as a third of 10.",
     ),
     extensive_option(
         "Columns of amounts, such as VOLUME,TONNES, to divide among sub-blocks by volume."
@@ -75,7 +75,7 @@ Example:
 @scheme_options
 @options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
 @options.settings_options(LabelSettings, "column", column="Name of the column of domains.")
-@parent_option("Name of the column of parents' rows.")
+@parent_option("Name of the column with the row of the parent block.")
 @options.settings_options(LabelSettings, "background", "unassigned", "leaky")
 @options.overwrite_option
 @options.table_options
@@ -87,8 +87,8 @@ Example:
 def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
-    MODEL is text (- for stdin), Parquet or VTK with block sizes; the output has the same format
-    (VTK: .vtu). A block is split while a wireframe enters it and it is larger than --min.
+    MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
+    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --min.
     Sub-blocks keep the other columns byte for byte. They get their own coordinates and sizes and
     two new columns: the row of their parent, from 0, and their domain. The summary goes to stderr.
 

@@ -39,7 +39,7 @@ def tonnes(
 
     LABELLED is a block model with sizes and a label column: text (- for stdin), Parquet or VTK.
     Tonnes are volume times density, metal is grade times tonnes, and means are weighted by
-    tonnes. Missing densities and grades are counted separately; they do not count as zero.
+    tonnes. Missing densities and grades are reported, and do not count as zero.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """

@@ -48,8 +48,8 @@ Example:
     "--fill",
     type=click.IntRange(min=3),
     metavar="MAX_EDGES",
-    help="Close holes of at most MAX_EDGES edges with new triangles, after welding, and report "
-    "the place and size of each hole.",
+    help="After welding, close holes of at most MAX_EDGES edges with new triangles, and report "
+    "the position and size of each hole.",
 )
 @click.option(
     "--kind",
@@ -74,9 +74,9 @@ def check(
 ) -> None:
     """Report whether each MESH is fit to label blocks with, and if not, why and where.
 
-    A wireframe must be closed, and its shells must not overlap. For an open one the command
-    reports whether welding would close it. --weld and --fill change a mesh, describe the changes,
-    and write OUT. An open surface passes the check with --kind surface.
+    A wireframe must be closed, and its shells must not overlap. For an open wireframe, the command
+    reports whether welding would close it. With --weld or --fill, the command repairs the mesh,
+    describes the changes, and writes OUT. An open surface passes the check with --kind surface.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
     """
@@ -143,8 +143,8 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf holds both, converting
-    it to .omf writes the wireframes; give IN:NAME to convert one of its block models.
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf contains wireframes and
+    block models, converting it to .omf writes the wireframes; IN:NAME converts a block model.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _signal  # the module signal takes long
 import sys
 
-# As a program, an interrupt ends it quietly from the first line on, until `__main__` minds it.
+# As a program, an interrupt ends it without a traceback, from here until `__main__` takes over.
 _CALLED = sys.argv[0] if getattr(sys, "argv", None) else ""
 _PROGRAM = (_CALLED == "-m" and sys.orig_argv[1:3] == ["-m", "geodomain"]) or (
     _CALLED.replace("\\", "/").rpartition("/")[2] in ("geodomain", "geodomain.exe")
@@ -20,7 +20,7 @@ if __name__ != "geodomain":  # a second copy, which the path below would allow i
     _MESSAGE = f"No module named {__name__!r}: import geodomain"
     raise ModuleNotFoundError(_MESSAGE, name=__name__)
 
-# In a checkout the commands and the kernels lie beside the package, once installed within it.
+# In a checkout, commands and kernels are next to the package; an installation has them in it.
 _CHECKOUT = __path__[0][: -len("/geodomain")]
 if os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK) and _CHECKOUT not in __path__:
     __path__.append(_CHECKOUT)
@@ -82,7 +82,7 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used: a script pays for what it touches."""
+    """Import a public name when it is first used, so a script imports only what it needs."""
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("geodomain")
     if name == "synthetic":

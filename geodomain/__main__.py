@@ -1,4 +1,4 @@
-"""The program `geodomain`: what must be set before anything else is imported."""
+"""The program `geodomain`: set up signals and threads before other imports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 
-TYPE_CHECKING = False  # what takes time is imported once a signal ends the program quietly
+TYPE_CHECKING = False  # slow imports come after the signal handlers
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -14,32 +14,31 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run() -> None:
-    """Run the command line; an interrupt or a termination ends it quietly, with 130 or 143."""
-    # OpenBLAS, which NumPy loads, starts a thread for each core, and each of them looks for a
-    # product in a loop for 0.1 s before it sleeps. Our products are too small to be shared.
+    """Run the command line; SIGINT and SIGTERM end it without a traceback, by 130 and 143."""
+    # OpenBLAS, which NumPy loads, starts a thread for each core, and each thread waits for work in
+    # a loop for 0.1 s before it sleeps. Our products are too small for several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for each in _SIGNALS:
         signal.signal(each, _leave_at_once)
-    # Imported here, because an interrupt while it is imported must end quietly, too.
+    # Imported here, so that an interrupt during the import gives no traceback either.
     main = importlib.import_module("geodomain.cli").main
 
     for each in _SIGNALS:
         signal.signal(each, _leave)
-    if "_GEODOMAIN_COMPLETE" in os.environ:  # a shell asks how the line may go on
+    if "_GEODOMAIN_COMPLETE" in os.environ:  # the shell asks for completions
         importlib.import_module("geodomain.cli.options").offer()
     main(prog_name="geodomain")
 
 
 def _leave_at_once(number: int, _: FrameType | None) -> None:
-    """End before there is anything to tidy up."""
+    """End at once, while there is nothing to clean up."""
     os._exit(128 + number)
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """End after what is open has been tidied up; a second signal ends that as well.
+    """End after cleaning up open files; a second signal ends the program at once.
 
-    Click takes a KeyboardInterrupt of its own code for a word of the user's ("Aborted!"), and
-    passes SystemExit on.
+    SystemExit is raised, because click replaces a KeyboardInterrupt by "Aborted!".
     """
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_DFL)

@@ -16,8 +16,8 @@ from geodomain.errors import PointError, warn
 
 Number = TypeVar("Number", bound=np.generic)
 
-# A float32 spacing from which users are warned: a centimetre, if the unit is a metre. Finer
-# rounding does not matter for a wireframe.
+# Warn if the spacing of float32 numbers is this or more: a centimetre, if the unit is a metre.
+# Smaller rounding does not matter for a wireframe.
 COARSE = 0.01
 _CUDA_DEVICES = (2, 13)  # DLPack codes of CUDA memory and managed memory
 _IN_MEMORY = (np.ndarray, list, tuple)
@@ -112,7 +112,7 @@ def as_rows(values: object, name: str) -> Floats:
 
 
 def as_rows_of_either(values: object, name: str) -> Coordinates:
-    """Return points of shape (n, 3) as native float32 if they are that, else as float64."""
+    """Return points of shape (n, 3) as native float32 if they are float32, else as float64."""
     array = as_array(values)
     if array.dtype == np.float32 and array.dtype.isnative and array.flags.aligned:
         return _in_rows(array, name)
@@ -275,7 +275,7 @@ def require_gpu(backend: Backend, what: str) -> None:
     """Refuse arrays on a GPU if the backend is the CPU."""
     if backend.name == "cpu":
         message = (
-            f"{what} on a GPU, which the CPU does not read: copy to memory first, as with .get() "
+            f"{what} on a GPU, which the CPU cannot read: copy to memory first, as with .get() "
             "of CuPy or .cpu() of PyTorch, or use backend='cuda'"
         )
         raise ValueError(message)

@@ -20,8 +20,8 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 class GeodomainError(ValueError):
     """Bad data. The message says what is wrong, where, and how to fix it.
 
-    A caller's slip (a wrong type, an unknown option) is a plain ``TypeError``
-    or ``ValueError``; a bug keeps its traceback.
+    A wrong argument (a wrong type, an unknown option) raises a plain ``TypeError``
+    or ``ValueError``.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -41,7 +41,7 @@ class TableError(GeodomainError):
 
 
 class BinaryTableError(TableError):
-    """Bytes that are no text, where a table of text was expected."""
+    """Binary data where a text table was expected."""
 
 
 class DomainError(GeodomainError):

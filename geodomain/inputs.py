@@ -46,7 +46,7 @@ class FacedSurface(Protocol):
 
 
 class Scene(Protocol):
-    """A trimesh.Scene: meshes, and where each is placed."""
+    """A trimesh.Scene: meshes and their positions."""
 
     @property
     def geometry(self) -> Mapping[str, object]:
@@ -54,14 +54,14 @@ class Scene(Protocol):
 
     @property
     def graph(self) -> object:
-        """Where each is placed."""
+        """The positions of the meshes."""
 
     def dump(self, *, concatenate: bool) -> object:
         """Return the placed meshes."""
 
 
 OfTrimesh: TypeAlias = FacedSurface | Scene
-# One literal each: to pyright strings that are put together are unknown.
+# Each is one string, because pyright does not understand concatenated strings.
 MeshLike: TypeAlias = (
     "Mesh | pyvista.DataSet | OfTrimesh | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
 )
@@ -194,7 +194,7 @@ def _blocks(blocks: pyvista.MultiBlock, name: str | None) -> Iterator[Mesh]:
 
 
 def _refusal(thing: object) -> str:
-    """Return the message for an unsupported mesh: the accepted types, and the type it has."""
+    """Return the message for an unsupported mesh: the accepted types, and the actual type."""
     if _is_multiblock(thing):
         return (
             "a MultiBlock is several meshes, but this takes a single mesh: pass one of its blocks"
@@ -244,7 +244,7 @@ def _has_three_columns(values: object) -> bool:
 
 
 def _of_scene(scene: Scene, name: str) -> Mesh:
-    """Return the meshes of a scene, each in its places, as a single mesh."""
+    """Return the placed meshes of a scene as a single mesh."""
     placed = scene.to_mesh() if hasattr(scene, "to_mesh") else scene.dump(concatenate=True)
     return _of_faces(cast(FacedSurface, placed), name)
 
@@ -332,7 +332,7 @@ def lattice_of(points: object) -> LatticePoints | None:
     if not is_dataset(points, "ImageData", "RectilinearGrid"):
         return None
     if ghosts(cast("pyvista.DataSet", points)).any():
-        return None  # its ghosts are no blocks
+        return None  # ghost cells are not blocks
     cells = cells_of(points, "the grid")
     if not isinstance(cells, LatticeCells) or cells.matrix is not None:
         return None

@@ -1,4 +1,4 @@
-"""Label anything that holds blocks or points: one function, which calls the one for its type."""
+"""The function `label`, which labels blocks or points of any type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from geodomain.tables.in_memory import ArrowStream, ColumnT, TableOf
 
 
-# To NumPy's types a text is an array, too, and most tables and data sets stream to Arrow.
+# In NumPy's types a text is an array too, and most tables and data sets stream to Arrow.
 @overload
 def label(  # type: ignore[overload-overlap]
     what: PathGiven, domains: DomainsGiven, output: PathGiven | None, **keywords: object
@@ -46,10 +46,10 @@ def label(
     output: object = ...,
     **keywords: object,
 ) -> object:
-    """Label blocks or points in whatever form you hold them, by the function for its type.
+    """Label blocks or points of any type, by calling the function for this type.
 
     ========================================================  =================
-    what                                                      is labelled by
+    type of `what`                                            function called
     ========================================================  =================
     a table in memory: pandas, polars, Arrow, dask, DuckDB    `label_blocks`
     an array of shape (n, 3), a PyVista PolyData or PointSet  `label_points`
@@ -58,8 +58,9 @@ def label(
     a folder, a pattern of files, or the URL of one           `label_dataset`
     ========================================================  =================
 
-    Three arrays x, y and z are refused: they could be coordinates of points, ``numpy.stack((x, y,
-    z), axis=1)`` for `label_points`, or the axes of a lattice, for `label_lattice`.
+    Three arrays x, y and z are refused, because they could be coordinates of points or the axes of
+    a lattice. For points call `label_points` with ``numpy.stack((x, y, z), axis=1)``, and for axes
+    call `label_lattice`.
 
     Parameters
     ----------
@@ -68,22 +69,21 @@ def label(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for the function that is called.
     output : path or None
-        The file or the folder to write, for files and folders alone, which need it. None labels and
-        reports without writing.
+        The file or folder to write. Required if `what` is a path, and not allowed otherwise. None
+        labels and reports without writing.
     **keywords
-        Those of the function that is called.
+        Keywords of the function that is called.
 
     Returns
     -------
     labels or Summary
-        What the function that is called returns: labels of blocks and points in memory, the
-        `Summary` of files.
+        Labels for blocks and points in memory, a `Summary` for files.
 
     Raises
     ------
     TypeError
-        For three arrays, what holds no blocks, and a keyword that the function that is called has
-        not; the message names the function.
+        If `what` is three arrays or has an unsupported type, or the called function does not have a
+        keyword. The message names the function.
     GeodomainError, OSError, ValueError
         As the function that is called.
 
@@ -112,7 +112,7 @@ def label(
 
 
 def _function_for(what: object) -> tuple[Callable[..., object], str]:
-    """Return the function that labels something, and what to call its kind."""
+    """Return the function for an argument, and the name of its kind."""
     if isinstance(what, str | os.PathLike):
         if is_dataset(cast("PathGiven", what)):
             return geodomain.label_dataset, "dataset"
@@ -131,7 +131,7 @@ def _function_for(what: object) -> tuple[Callable[..., object], str]:
 
 
 def _is_line(values: object) -> bool:
-    """Return whether something is an array of one dimension."""
+    """Return whether an argument is an array of one dimension."""
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         return not values or np.ndim(values[0]) == 0
     return getattr(values, "ndim", None) == 1
@@ -140,7 +140,7 @@ def _is_line(values: object) -> bool:
 def _refuse_unknown(
     function: Callable[..., object], kind: str, keywords: Mapping[str, object]
 ) -> None:
-    """Raise TypeError for a keyword that a function has not."""
+    """Raise TypeError for an unknown keyword of a function."""
     known: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[2:]:
         if parameter.kind is parameter.VAR_KEYWORD:

@@ -1,8 +1,8 @@
 """Recognise lattices of blocks from coordinates, and count their cells before allocating.
 
-`LearntAxis` infers from the first blocks of a table where the others will be, `even_lattice` tells
-whether all cells of a file have one size, and `LatticeBits` finds repeated blocks. No label depends
-on a guess: a block outside the inferred lattice is labelled by its own coordinates.
+`LearntAxis` infers the axes of a table from its first blocks. `even_lattice` recognises a lattice
+of equal cells, and `LatticeBits` finds repeated blocks. No label depends on a guess: a block
+outside the inferred lattice is labelled by its own coordinates.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _Cells = NDArray[np.int64]
 # The arrays that `LatticeBits` is stored as.
 StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
-# The answers of all meshes about a lattice cover at most this many cells, a bit each: 128 MB.
+# Most cells, of all meshes together, whose answers are stored, with one bit for each: 128 MB.
 MOST_CELLS = 1 << 30
 # The axes of a lattice have at most this many coordinates; computing them takes 50 bytes each.
 MOST_COORDINATES = 1 << 22
 
-# Smaller integers are exact in float64; so are the powers of ten, and a quotient rounds once.
+# Integers below this, and the powers of ten used, are exact in float64, so a quotient rounds once.
 _EXACT = 2.0**53
 _MOST_DECIMALS = 9
 # Rows read of a chunk, coordinates compared among them, and attempts to infer the steps.
 _ROWS, _LOOKED, _TRIES = 1 << 16, 4096, 6
 # The share of the coordinates that must fit the steps; the rest may be sub-blocks or errors.
 _SHARE = 0.75
-# With this many cells along each axis, no cell is far from the others, even if one coordinate is a
-# missing-value code: it adds at most three planes, and few of the steps lead up to them.
+# With this many cells along each axis, one coordinate that is a missing-value code matters little:
+# it adds at most three planes.
 _FEWEST = 8
 # Faces are rounded, so equal sizes may differ by this share, as for 0.1 m at 8,000 km.
 _EVEN = 1e-8
@@ -70,7 +70,7 @@ class LatticeAxis(Protocol):
 
 
 def cells_in_words(x: float, y: float, z: float) -> float:
-    """Return the bits that a lattice takes: along z they fill words of 64."""
+    """Return the number of bits of a lattice whose cells along z fill words of 64 bits."""
     return x * y * 64.0 * math.ceil(z / 64)
 
 
@@ -136,7 +136,7 @@ class LearntAxis:
         return alone[(low <= alone) & (alone <= high)]
 
     def learn(self, values: Floats) -> bool:
-        """Learn from a sample of coordinates; return whether the inferred axis changed."""
+        """Update the axis from a sample of coordinates; return whether it changed."""
         if self._tries >= _TRIES or not len(values):
             return False
         values = values[:_ROWS]
@@ -163,7 +163,7 @@ class LearntAxis:
 
 
 def steps_of(values: Floats) -> DecimalSteps | None:
-    """Return decimal steps that most of two or more ascending coordinates fit, or None."""
+    """Return decimal steps that fit most of two or more ascending coordinates, or None."""
     for single, decimals in product((False, True), range(_MOST_DECIMALS + 1)):
         with np.errstate(over="ignore"):
             units = np.rint(values * 10.0**decimals)
@@ -270,10 +270,10 @@ def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice |
 
 
 class LatticeBits:
-    """The cells of a lattice that contain a block, a bit each.
+    """The cells of a lattice that contain a block, with one bit for each cell.
 
-    The lattice grows and refines as blocks are added, so that no two coordinates along an
-    axis share a cell. Two blocks in one cell therefore have the same centroid: nothing is rounded.
+    The lattice grows and refines as blocks are added, so that different coordinates along an
+    axis are in different cells. So two blocks in one cell have exactly the same centroid.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class LatticeBits:
         return bits
 
     def _mark(self, points: Floats) -> int:
-        """Mark the cells of centroids, up to the first that has none; return how many."""
+        """Mark the cells of centroids up to the first outside the lattice; return their number."""
         x, y, z = points.T
         taken, again = mark_blocks(
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
@@ -425,7 +425,7 @@ def _no_values(counts: Sequence[int] | _Cells) -> list[Floats]:
 
 
 def _no_bits(counts: Sequence[int] | _Cells) -> NDArray[np.uint8]:
-    """Return cleared bits, (z, y, x / 8)."""
+    """Return an array of zero bits, (z, y, x / 8)."""
     return np.zeros((counts[2], counts[1], counts[0] // 8), np.uint8)
 
 
@@ -453,7 +453,7 @@ def _scale_of(values: Floats, scale: float) -> float | None:
     """Return the cells per unit that separate ascending coordinates; None if none do."""
     with np.errstate(over="ignore", divide="ignore"):
         least = 1 / np.diff(values).min(initial=np.inf)
-        # On a lattice the first or the second will do; other coordinates may need smaller cells.
+        # On a lattice the first or second value is enough; otherwise cells may have to be smaller.
         for tried in (scale, least, 2 * least):
             if tried < np.inf and (np.diff(np.rint(values * tried)) > 0).all():
                 return float(tried)

@@ -1,6 +1,6 @@
-"""Limit the memory that one file may take, and refuse files that would take more.
+"""Limit the memory for reading one file, and refuse files that need more.
 
-Every reader computes what a file would take before it allocates, and checks it here. The limit is
+Every reader computes the memory for a file before it allocates, and checks it here. The limit is
 three quarters of the free memory, or `GEODOMAIN_MEMORY` (on the command line `--memory`), such as
 64GB.
 """
@@ -25,10 +25,10 @@ _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SHARE = 0.75  # of free memory: the rest is for work on the data
 _UNKNOWN = 8 << 30  # bytes, if the system does not report its memory
-# If no header bounds the length of compressed data, they may grow to this many bytes, or by this
-# factor: coordinates and text hardly ever grow more, while bombs grow by a factor of 1,000.
+# Limits for compressed data whose length no header states: this many bytes, or this factor.
+# Coordinates and text seldom grow more, while decompression bombs grow by a factor of 1,000.
 _WORK, _DENSITY = 1 << 28, 100
-# The lists that a JSON text stands for take up to some 24 times its size.
+# The lists parsed from a JSON text take up to about 24 times the size of the text.
 _JSON_WORK, _JSON_DENSITY, _JSON_OBJECTS = 1 << 26, 50, 24
 _PIECE, _STEP = 1 << 12, 1 << 20
 _DEFLATE = 1032  # the largest factor by which zlib or gzip data can grow
@@ -152,9 +152,9 @@ def _allowing(size: float) -> str:
 
 
 def most_unpacked(packed: int, work: int = 0) -> int:
-    """Return how many bytes compressed data may become; more would be a bomb, unless allowed.
+    """Return the largest size of decompressed data; larger data are refused as a bomb.
 
-    `work` bytes are accepted in any case, if memory allows.
+    `work` bytes are always accepted, if memory allows.
     """
     allowed = _allowed()
     usual = max(_WORK, _DENSITY * packed, work)
@@ -179,7 +179,7 @@ def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
 
 
 def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
-    """Return the message for data that go on past the limit; it names a sufficient limit."""
+    """Return the message for data beyond the limit, with a sufficient limit."""
     longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
     return (
         f"{what} has {size_text(packed)} that become more than the {size_text(most)} that may be "
@@ -223,7 +223,7 @@ def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool
 
 
 def most_of_json(packed: int) -> int:
-    """Return how many bytes of JSON compressed data may become."""
+    """Return the largest size of decompressed JSON."""
     most = allowance() // _JSON_OBJECTS
     if _allowed() is None:
         most = min(most, max(_JSON_WORK, _JSON_DENSITY * packed))

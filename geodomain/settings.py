@@ -1,8 +1,9 @@
-"""Settings that are declared once, as fields of data classes.
+"""Settings, each declared once as a field of a data class.
 
-The metadata of a field tell what it may hold, what it does, and whether it changes output: see
+The metadata of a field state its allowed values, its meaning, and whether it changes output: see
 `setting`. Keys of `domains.toml`, keywords and docstrings of functions, options of commands and
-the hash of a dataset's job follow from the fields. Nothing here needs NumPy: `--help` reads it too.
+the hash of a dataset's job follow from the fields. This module does not import NumPy, because
+`--help` imports it.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ class Key(NamedTuple):
     Attributes
     ----------
     expected : str
-        The values, in words for messages.
+        Description of the values, for messages.
     fits : callable
-        Whether a value is one of them.
+        Returns whether a value is allowed.
     convert : callable, optional
-        Makes the value of the field.
+        Converts an allowed value to the value of the field.
     toml_only : bool
-        Only values of `domains.toml` are checked: the argument in Python takes other forms, or is
+        Check only values of `domains.toml`. The argument in Python has other types, or is
         checked where it is used.
     kind : {str, bool, int, float, list, dict}
-        The type of an option's value; lists and dicts are options that may be repeated.
+        The type of an option's value; list and dict mean an option that may be repeated.
     choices : sequence of str
-        All the values, where they are a few texts.
+        All the values, if they are a few texts.
     low, high : float, optional
-        The least and the largest number. Zero as the least of a float is itself refused.
+        The smallest and the largest number. A float must be larger than a `low` of 0.
     reader : str
-        The function that reads it, so that options and keywords take the same words; of
-        `geodomain.tables.options` unless its module is named.
+        Name of the function that reads the value, both of the option and of the keyword: a function
+        of `geodomain.tables.options`, or a full name with its module.
     """
 
     expected: str
@@ -64,13 +65,13 @@ class Key(NamedTuple):
 
 
 def one_of(choices: Sequence[str], *, toml_only: bool = False) -> Key:
-    """Return the values of a setting that is one of several texts."""
+    """Return the key of a setting that is one of several texts."""
     expected = f"one of {', '.join(map(repr, choices))}"
     return Key(expected, lambda value: value in choices, None, toml_only, choices=choices)
 
 
 def whole(low: int, high: int | None = None, *, toml_only: bool = False) -> Key:
-    """Return the values of a setting that is a whole number."""
+    """Return the key of a setting that is a whole number."""
 
     def fits(value: object) -> bool:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -93,9 +94,9 @@ LENGTH = Key(
 
 
 def read_by(reader: str, kind: type = str) -> Key:
-    """Return the values of a setting that a function reads: a text, or the texts of a list.
+    """Return the key of a setting that a function reads: a text, or each text of a list.
 
-    Of a mapping it reads one NAME=VALUE, as an option has it, and returns the pair.
+    For a mapping, the function reads one NAME=VALUE of an option, and returns the pair.
     """
     return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
@@ -106,14 +107,14 @@ def key(values: Key, *, hashed: bool, name: str = "", usual: object = None) -> d
     Parameters
     ----------
     values : Key
-        The values that it may hold.
+        The allowed values.
     hashed : bool
-        Whether it enters the hash of a dataset's job: true for all that changes labels or output
-        and that the job does not hold elsewhere.
+        Whether the field enters the hash of a dataset's job. True for every field that changes
+        labels or output, unless the job contains it elsewhere.
     name : str
         The key in `domains.toml`, if it differs from the field's name.
     usual : optional
-        What None stands for in the end, where neither the caller nor the domains say it.
+        The value that None means if neither the caller nor the domains set one.
     """
     return {"values": values, "hashed": hashed, "name": name, "usual": usual}
 
@@ -135,21 +136,21 @@ def setting(
     Parameters
     ----------
     default : optional
-        None is left to the domains, or to what reads it.
+        None means the value of the domains, or the default of the function that uses the setting.
     values, hashed, usual
         As for `key`.
     help : str
-        What it does, for the option and the docstring. It names other settings as keywords,
-        ``allow_open=``, which a command writes as ``--allow-open``.
+        Help text of the option, and first part of the docstring. It names other settings as
+        keywords, such as ``allow_open=``, which a command prints as ``--allow-open``.
     note : str
-        What the docstring says beside that.
+        Further text for the docstring.
     metavar : str
-        The value of the option, in words.
+        Placeholder for the value in the help of the option.
     option : bool or str
-        Whether commands have an option for it, or the name of the option where it differs; a
-        command may make its own.
+        Whether commands have an option for the setting, or the name of the option if it differs. A
+        command may define its own option instead.
     bare : str, optional
-        The value of the option where it is given without one.
+        The value of the option if it is given without a value.
     """
     told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
     return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
@@ -179,13 +180,13 @@ def hashed_values(thing: object) -> Iterator[tuple[str, object]]:
 
 
 def hashed_part(thing: Made) -> Made:
-    """Return the same with the defaults of all fields that do not enter the hash."""
+    """Return a copy with the defaults of all fields that do not enter the hash."""
     make: Callable[..., Made] = type(thing)
     return make(**dict(hashed_values(thing)))
 
 
 def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
-    """Refuse a value that a setting cannot have."""
+    """Refuse a value that a setting does not allow."""
     if not values.fits(value):
         where = f"{name}: " if name else ""
         message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
@@ -193,7 +194,7 @@ def require_fits(name: str, field_name: str, value: object, values: Key) -> None
 
 
 def require_values(thing: object) -> None:
-    """Refuse fields of a data class whose values do not fit; None stands for a value to come."""
+    """Refuse values that the fields of a data class do not allow; None means not set yet."""
     kind: Callable[..., object] = type(thing)
     for name, values, optional in _checked(kind):
         value = getattr(thing, name)
@@ -203,32 +204,32 @@ def require_values(thing: object) -> None:
 
 @cache
 def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
-    """Return the fields whose values are checked, their keys, and whether they may be None."""
+    """Return the checked fields of a class, their keys, and whether they may be None."""
     declared = fields(kind)  # type: ignore[arg-type]
     checked = [each for each in declared if not each.metadata["values"].toml_only]
     return [(each.name, each.metadata["values"], each.default is None) for each in checked]
 
 
-# --- Keywords of functions. A type checker sees `**keywords: Unpack[SomeKeywords]`, a reader a
-# signature and a docstring with every keyword, and the function makes the data class of them.
+# --- Keywords of functions. A type checker sees `**keywords: Unpack[SomeKeywords]`, and a reader
+# sees a signature and a docstring with every keyword. The function makes a data class of them.
 
 
 def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], offered: type) -> Made:
-    """Make a data class of those of a function's keywords that are its fields.
+    """Make a data class from the keywords of a function that are its fields.
 
     Parameters
     ----------
     make : type
         The data class.
     keywords : mapping
-        As the function was called with.
+        The keywords of the call.
     offered : type
         The TypedDict of all its keywords.
 
     Raises
     ------
     TypeError
-        For a keyword that there is not.
+        For an unknown keyword.
     """
     for name in keywords.keys() - offered.__annotations__.keys():
         close = get_close_matches(name, offered.__annotations__, 1)
@@ -247,7 +248,7 @@ def _names(kind: Callable[..., object]) -> frozenset[str]:
 
 
 def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
-    """Return those of a function's keywords that are in a TypedDict."""
+    """Return the keywords that are in a TypedDict."""
     own = _names(kind)
     return kind(**{name: value for name, value in keywords.items() if name in own})
 
@@ -255,7 +256,7 @@ def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
 def recorded(
     kind: type, offered: type, arguments: Mapping[str, object], keywords: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the arguments of a call for its record, each setting as it was given or by default."""
+    """Return the arguments of a call for its record, with defaults for missing settings."""
     found = {name: value for name, value in arguments.items() if value is not keywords}
     for entry in fields(kind):
         if entry.name in offered.__annotations__:
@@ -266,11 +267,11 @@ def recorded(
 def with_keywords(
     kinds: type | tuple[type, ...], offered: type, **rest: type
 ) -> Callable[[Function], Function]:
-    """Return a decorator that tells readers of the keywords of a function, or of a class.
+    """Return a decorator that writes keywords into the signature and docstring of a function.
 
-    The signature lists the fields of `kinds` among the keys of the TypedDict `offered`, and so does
-    the docstring, in the place of its parameter ``**settings``. Keywords that are no fields stay
-    together: `rest` is their name and their TypedDict.
+    The signature lists the fields of `kinds` that are keys of the TypedDict `offered`. In the
+    docstring they replace the parameter ``**settings``. All other keywords stay one parameter:
+    `rest` is its name and TypedDict.
     """
     some = [
         entry
@@ -312,7 +313,7 @@ def with_keywords(
 
 
 def _described(annotation: object, values: Key) -> str:
-    """Return the type of a keyword as a docstring has it."""
+    """Return the type of a keyword as text for a docstring."""
     text, optional = str(annotation).removesuffix(" | None"), str(annotation).endswith("| None")
     if values.choices:
         text = "{" + ", ".join(f'"{choice}"' for choice in values.choices) + "}"
@@ -320,7 +321,7 @@ def _described(annotation: object, values: Key) -> str:
 
 
 def _filled(help: str, note: str) -> str:
-    """Return the description of a keyword as the lines of a docstring, its default last."""
+    """Return the description of a keyword as lines of a docstring, with the default at the end."""
     what, bracket, default = help.partition("  [default")
     text = " ".join(f"{what} {note} {bracket}{default}".split())
     said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)

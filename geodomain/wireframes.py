@@ -55,10 +55,10 @@ def check(mesh: MeshLike) -> MeshReport:
 def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
     """Join the vertices of a mesh that are close to each other.
 
-    Each cluster moves to its first member by x, then y, then z, so that no coordinate is new and
-    the order of vertices and triangles does not matter. Chains are joined whole: if a is close to
-    b and b to c, all three become one, however far c is from a. A vertex can therefore move
-    farther than the tolerance; `largest_move` says how far.
+    Each cluster of close vertices moves to one of them, the first by x, then y, then z. So no
+    coordinate is new, and the order of vertices and triangles does not matter. Chains are joined:
+    if a is close to b and b is close to c, all three become one vertex, even if c is far from a. A
+    vertex can therefore move farther than the tolerance; `largest_move` is the largest distance.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
     """Fill the holes of a mesh with triangles between the corners of each boundary loop.
 
     No vertex is added or moved. A loop visits each of its corners once, and each of its edges has
-    one triangle. Loops that meet at one corner are filled one by one; loops that meet at several
-    stay open if it is uncertain which edges belong together. The triangles do not depend on the
-    order of vertices and triangles: they fan out from the first corner by x, then y, then z, if
-    nothing folds, and otherwise come from clipping ears. They face the same way as most of their
-    neighbours. In a plane loop that does not cross itself they do not cross each other; a loop
-    whose fill would fold over itself stays open. Crossings with other parts of the mesh are not
-    checked.
+    one triangle. Loops that meet at one corner are filled separately. Loops that meet at several
+    corners stay open if it is uncertain which edges belong together.
+
+    The new triangles do not depend on the order of vertices and triangles. They form a fan around
+    the first corner by x, then y, then z, if the fan does not fold; otherwise they come from
+    clipping ears. They face the same way as most of their neighbours. A loop whose triangles would
+    fold over each other stays open. Crossings with other parts of the mesh are not checked.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
     Returns
     -------
     FillResult
-        The new mesh, and each hole with its place, area and whether it was filled.
+        The new mesh, and each hole with its position, its area and whether it was filled.
 
     Raises
     ------
@@ -141,17 +141,17 @@ def write_mesh(
     .ply (binary double), .obj, .off, .vtp, .msh (Leapfrog), .ts (GOCAD TSurf), .omf
     (OMF 2, through pyarrow) and .dtm with .str (Surpac) keep every coordinate and
     triangle. .dxf (3DFACE of R12) keeps every corner, but drops unused vertices.
-    .stl (binary) holds single precision. The file appears whole or not at all; an
-    existing file keeps its mode, and a link is followed.
+    .stl (binary) has single precision. The file is written completely or not at all. An
+    existing file keeps its mode, and symbolic links are followed.
 
     Parameters
     ----------
     mesh : mesh-like, or mapping of str to mesh-like
         One mesh or several by name, as for `as_mesh`. A single mesh gets the name of the
-        file, without its extension. .dxf, .ts and .omf hold names, .dtm numbers; other
-        formats get all solids as one mesh.
+        file, without its extension. .dxf, .ts and .omf store names, and .dtm stores numbers. In
+        other formats all solids become one mesh.
     path : str or path-like
-        The file; .str is written beside .dtm.
+        The file; for a .dtm, a .str is written to the same folder.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -277,7 +277,7 @@ class MeshCheck:
 
     @property
     def _has_names(self) -> bool:
-        """Whether the file names its solids: several, or one whose name is not the file's."""
+        """Whether solids of the file have names that differ from the name of the file."""
         names = [solid.name for solid in self.solids]
         name = self.report.name
         return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}

@@ -1,1 +1,1 @@
-"""Ways to test segments against a surface, compared on one machine in one run."""
+"""Compare libraries and algorithms that intersect segments with a surface, on one machine."""

@@ -1,4 +1,4 @@
-"""Lay out the results of a benchmark as text and charts, beside the published ones.
+"""Format the results of a benchmark as text and charts, with the published results.
 
 R. Leung, "GPU implementation of a ray-surface intersection algorithm in CUDA", arXiv 2209.02878
 (2022): Tables 1 to 3, and the memory of its version 2.1.
@@ -64,7 +64,7 @@ BUILD = {
     "sort": (24.23 - 7.75) * 1e-3,
     "tree": (24.94 - 24.23) * 1e-3,
 }
-# Bytes: both ends of the segments, the answers, and the rest of 267.8 MiB.
+# Bytes of the ends of segments, of the answers, and of all other arrays; 267.8 MiB in all.
 MEMORY = {
     "segments": round(2 * 114.4 * MIB),
     "answers, boolean": round(38.1 * MIB),
@@ -382,8 +382,8 @@ def as_text(report: Report) -> str:
         _shares("Memory", report.memory, MEMORY, _bytes),
         "\n".join(f"{name} has no column: {why}" for name, why in report.absent.items()),
         NOTES,
-        "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
-        "time: until the answers are in memory, copied back from a GPU.\n"
+        "Mi/s: million pairs of a triangle and a ray per second, as if every pair were tested.\n"
+        "time: until the answers are in memory, with copies from a GPU.\n"
         "wrong: answers that differ from exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -33,7 +33,7 @@ def _nothing() -> str:
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to find which segments cross a mesh.
+    """A library or an algorithm that finds which segments cross a mesh.
 
     Attributes
     ----------

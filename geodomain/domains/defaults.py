@@ -27,9 +27,9 @@ class LabelDefaults:
         "and rules of the domains. Blocks need sizes.",
         hashed=True,
         bare="itself",
-        note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`; blocks "
-        "entered by more than three wireframes, or by one that crosses itself, are cut along "
-        "vertical lines. By default as `domains` set it.",
+        note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`. A block "
+        "is sampled along vertical lines if more than three wireframes enter it, or if a "
+        "wireframe crosses itself in it. By default the setting of `domains`.",
     )
     percent: bool | None = setting(
         None,
@@ -37,25 +37,25 @@ class LabelDefaults:
         "With proportions=: write columns pct_<name>, 0 to 100, instead.",
         hashed=True,
         usual=False,
-        note="By default as `domains` set it.",
+        note="By default the setting of `domains`.",
     )
     by: LabelBy | None = setting(
         None,
         one_of(get_args(LabelBy)),
-        "How to label a block: by its centroid, or by the domain with the largest part of it "
-        "(majority), after order and rules; of equal parts the first domain wins.  [default: "
-        "centroid]",
+        "How to label a block: by the domain of its centroid, or by the domain that contains most "
+        "of the block (majority). If two domains contain equal parts, the first one wins.  "
+        "[default: centroid]",
         hashed=True,
         usual="centroid",
-        note="Fractions within 1e-9 of the largest are equal, and a domain wins over no domain. "
-        "By default as `domains` set it.",
+        note="Fractions within 1e-9 of the largest count as equal, and a domain wins over the "
+        "background. By default the setting of `domains`.",
     )
     lines: int | None = setting(
         None,
         whole(2, 256),
-        "Cut blocks that more than three wireframes enter along N x N vertical lines, to "
-        "compute their fractions.  [default: 16]",
+        "If more than three wireframes enter a block, compute its fractions along N x N vertical "
+        "lines.  [default: 16]",
         hashed=True,
         metavar="N",
-        note="By default as `domains` set it.",
+        note="By default the setting of `domains`.",
     )

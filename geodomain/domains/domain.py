@@ -1,4 +1,4 @@
-"""A domain: solids or surfaces whose blocks get its label, and its other keys.
+"""The class `Domain`: solids or surfaces, the label of their blocks, conditions and other keys.
 
 Each field of `Domain`, `Stack` and `Domains` declares its key in `domains.toml` as metadata (see
 `geodomain.settings.key`). Reading, checks, `repr` and the hash of a dataset's job all use the
@@ -103,29 +103,29 @@ _MESH = Key(
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """A named set of blocks: inside solids, above or below a surface, or near either.
+    """A named set of blocks: inside solids, above or below a surface, or near a wireframe.
 
     Parameters
     ----------
     name : str
         Label of its blocks.
     meshes : mesh-like, or several of them
-        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. Messages call
-        a mesh without a name by the domain's name.
+        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. In messages,
+        a mesh without a name has the name of the domain.
     kind : {"solid", "above", "below", "either"}
-        Above and below are vertical: see `geodomain.sides`. "either", for ``within`` and
-        ``beyond``, means both sides of the meshes, open or closed. [default: "either" with
-        ``within`` or ``beyond``, otherwise "solid"]
+        "above" and "below" are measured along the vertical: see `geodomain.sides`. "either" means
+        both sides of the meshes, open or closed, and needs ``within`` or ``beyond``. [default:
+        "either" with ``within`` or ``beyond``, otherwise "solid"]
     code : int, optional
         Number of the domain, if labels are written as codes.
     only_if : mapping
         Conditions on columns, which must all be met: ``{"rock": "OX"}``,
         ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet no condition.
     keep : bool
-        Do not replace an earlier label: of an earlier domain, if the last one wins, or of the
-        existing column, if it is replaced.
+        Do not replace an existing label. If the last domain wins, this is the label of an earlier
+        domain; if an existing column is replaced, it is the label in that column.
     invert : bool
-        Use the blocks outside, or on the other side.
+        Select the blocks outside the solids, or on the other side of the surface.
     rule : {"parity", "winding"}, optional
         Rule that decides which blocks are inside; default: the rule of the labelling. "winding"
         also works for open meshes, by solid angle: `geodomain.generalised_winding`.
@@ -133,10 +133,11 @@ class Domain:
         Treatment of blocks outside a surface's footprint: unassigned; not in this domain; or as at
         the nearest point of its rim.
     within, beyond : float, optional
-        Only blocks at most, or more than, this far from the nearest mesh, in the unit of the
-        coordinates, by the float64 of `geodomain.distances`. With ``kind`` they must also be on
-        that side, with ``invert`` on the other: ``kind="solid", within=5`` is the skin inside,
-        ``kind="solid", invert=True, within=5`` the skin outside, ``within=5`` both.
+        ``within`` selects blocks at most this far from the nearest mesh, and ``beyond`` blocks
+        farther away, by the float64 of `geodomain.distances`. With ``kind`` the blocks must also
+        be on that side, and with ``invert`` on the other side: ``kind="solid", within=5`` is the
+        skin inside, ``kind="solid", invert=True, within=5`` is the skin outside, and ``within=5``
+        is both.
     colour : str, optional
         Colour in pictures, such as "#b5382c"; by default chosen from the name.
 
@@ -206,11 +207,11 @@ class Domain:
                 "use beyond for blocks farther away"
             )
         elif self.kind == "either" and self.rule is not None:
-            message = "rule applies only to kind = 'solid'; within and beyond alone have no side"
+            message = "rule needs kind = 'solid': without kind, within and beyond use both sides"
         elif self.is_surface and self.rule is not None:
             message = (
-                f"rule applies only to solids; whether blocks are {self.kind} a surface is "
-                "decided by crossings"
+                f"rule applies only to solids; crossings decide whether blocks are {self.kind} a "
+                "surface"
             )
         elif not self.is_surface and self.extend != "unassigned":
             message = "extend applies only to surfaces, with kind = 'above' or 'below'"
@@ -250,8 +251,8 @@ class Domain:
     def bounds(self) -> NDArray[np.float64]:
         """The box of all its blocks, (2, 3), lowest corner first.
 
-        A surface's box is unbounded along the vertical. ``within`` widens the box if blocks may be
-        outside the meshes; ``beyond`` alone makes it unbounded.
+        The box of a surface is unbounded along the vertical. ``within`` widens the box if blocks
+        may be outside the meshes. ``beyond`` alone makes the box unbounded.
         """
         box = box_of(self.meshes, flat=self.is_surface)
         if self.kind == "either" or (self.invert and self.within is not None):
@@ -261,22 +262,22 @@ class Domain:
 
     @property
     def is_surface(self) -> bool:
-        """Whether it is one side of a surface."""
+        """Whether the domain is one side of a surface."""
         return self.kind in ("above", "below")
 
     @property
     def is_skin(self) -> bool:
-        """Whether it is limited by a distance to the meshes."""
+        """Whether a distance to the meshes limits the domain."""
         return self.within is not None or self.beyond is not None
 
     @property
     def is_solid(self) -> bool:
-        """Whether its blocks fill solids, so that overlaps may be mistakes."""
+        """Whether the domain is the inside of solids; overlaps of such domains may be mistakes."""
         return self.kind == "solid" and not self.invert and not self.is_skin
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:
-        """The meshes whose volume its blocks should have; none if conditions remove blocks."""
+        """The meshes whose volume the blocks should fill; empty if conditions exclude blocks."""
         whole = self.is_solid and not self.only_if
         return (
             self.meshes if whole and all(m.is_closed and m.is_balanced for m in self.meshes) else ()

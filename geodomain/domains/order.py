@@ -52,14 +52,14 @@ class Domains(LabelDefaults):
     domains : tuple of Domain
         A block gets the label of the first or last domain that contains it: see `order`.
     stacks : tuple of Stack
-        They label blocks in no domain, in the same order.
+        Stacks label the blocks in no domain, in the same order.
     order : {"first", "last"}
-        Which of several domains containing a block labels it.
+        Whether the first or the last of several domains labels a block.
     background, unassigned : str
         Labels of blocks in no domain, and of blocks without coordinates or outside a surface's
         footprint.
     background_code, unassigned_code : int, optional
-        The same for labels written as codes.
+        Codes of these blocks, if labels are written as codes.
     proportions : {"itself", "priority"}, optional
         Proportions that `label_file` writes: of each domain on its own, or by domain order.
     percent : bool
@@ -70,7 +70,7 @@ class Domains(LabelDefaults):
     lines : int, optional
         Square root of the number of vertical lines in blocks that more than three wireframes enter.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        Value of texts such as "<0.01" in columns of conditions, unless the caller sets it.
+        How texts such as "<0.01" in columns of conditions count, unless the caller sets it.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class Domains(LabelDefaults):
         """Return a table for a notebook."""
         rows = [*(domain.cells() for domain in self.domains)]
         rows += [row for stack in self.stacks for row in stack.cells()]
-        notes = [f"the {self.order} that holds a block labels it"]
+        notes = [f"the {self.order} domain that contains a block labels it"]
         for what, label in (("background", self.background), ("unassigned", self.unassigned)):
             notes += [f"{what}: {label}"] if label else []
         return html_table("Domains", rows, headings=HEADINGS, notes=notes)
@@ -242,8 +242,8 @@ class ConditionCounts:
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
                 f"only_if of {title}: {said} is case-sensitive, and {row}s with "
-                f"{', '.join(texts[:_SHOWN])}{more} differ from it only by case or blanks: to "
-                "include them, list each spelling"
+                f"{', '.join(texts[:_SHOWN])}{more} differ only by case or blanks: to include "
+                "these rows, list each spelling"
             )
 
 

@@ -1,4 +1,4 @@
-"""Domains from any source: reads, welds and checks their meshes, and lists the files read.
+"""Make `Domains` from any source: read, weld and check their meshes, and list the files read.
 
 A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
 objects, `Domains`, or the path of a TOML file.
@@ -133,7 +133,7 @@ def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> Dom
 
 
 def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
-    """Refuse a mesh without usable triangles, before or after welding."""
+    """Require a triangle with three different corners, before and after welding."""
     if mesh.bodies.triangles:
         return
     if tolerance is None:

@@ -73,19 +73,21 @@ class Stack:
     surfaces : sequence of mesh-like, or of several tiles each
         From top to bottom, as for `as_mesh`.
     layers : sequence of str
-        Names from top to bottom, one more than surfaces: above the first, between each
-        and the next, below the last. Blocks of a layer with an empty name are left to other stacks.
+        Names from top to bottom, one more than surfaces: above the first surface, between each
+        two, and below the last. A layer with an empty name labels no blocks; other stacks may
+        label them.
     rule : {"erode", "onlap"}
-        Where surfaces cross, "erode" lets the upper one cut the lower ones: a block above
-        it is in the layer above it. "onlap" keeps the lower one: a block below it is in the
-        layer below it.
+        Where surfaces cross, "erode" lets the upper surface cut the lower ones: a block above
+        the upper surface is in the layer above it. "onlap" keeps the lower surface: a block below
+        the lower surface is in the layer below it.
     codes : sequence of int, optional
         Code of each layer.
     only_if : mapping
         Conditions for all the layers, as for a `Domain`.
     extend : {"unassigned", "background", "nearest"}
-        Treatment of a block outside the footprint of the surface that decides its layer:
-        unassigned; in no layer of this stack; or as at the nearest point of the rim.
+        Treatment of a block outside the footprint of the surface that decides its layer. The
+        block is unassigned; in no layer of this stack; or labelled as at the nearest point of the
+        rim.
     colours : sequence of str, optional
         Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 

@@ -37,8 +37,8 @@ def as_numbers(
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
     """Return integers, or floats where values are missing or the old column was not integer.
 
-    The code after the last one keeps the value of the `old` column, which is replaced. The integers
-    have 64 bits if one of them does not fit 32. Measured numbers are returned unchanged.
+    The code after the last one keeps the value of the `old` column, which is replaced. Integers
+    have 32 bits, or 64 if one of them needs more. Measured numbers are returned unchanged.
 
     Raises
     ------
@@ -73,11 +73,11 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Merge codes with old integers to keep, some of which float64 would round."""
+    """Merge codes with kept old integers, which float64 would round."""
     if not np.isfinite(numbers).all():
         message = (
-            f"{column.name!r} keeps integers beyond 2^53, and they cannot be stored in one "
-            "column with blocks that have no code: give background and unassigned blocks a "
+            f"{column.name!r} has old integers beyond 2^53 to keep, which one column cannot store "
+            "together with blocks without a code: give background and unassigned blocks a "
             "code, or use no domain that keeps old values"
         )
         raise TableError(message)

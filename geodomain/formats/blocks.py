@@ -105,7 +105,7 @@ def open_model(
 def _of_the_whole(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
-    """Count the invalid cells of the whole column, if those of one chunk caused the error."""
+    """Count the invalid cells of the whole column if an error only counts one chunk."""
     some = error.refused
     whole = Refused(some.rule, words=some.words)
     with suppress(TableError), loaded(form.open_blocks)(path, options, None) as model:

@@ -42,7 +42,7 @@ from geodomain.tables.numbers import Doubles, Numbers
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
-# Bytes for each number of a cell that becomes a row: what is read, and what is written.
+# Bytes for each number of a cell that becomes a row of a table, for reading and writing.
 _ROW_BYTES = 16
 
 
@@ -272,7 +272,7 @@ class CellModel:
 
     @property
     def has_ghosts(self) -> bool:
-        """Whether some cells are no blocks: their centroids and sizes are NaN."""
+        """Whether some cells are not blocks: their centroids and sizes are NaN."""
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:
@@ -293,7 +293,7 @@ class CellModel:
         Raises
         ------
         TableError
-            Before anything is made, where they take more memory than there is.
+            If they need more memory than there is; nothing is allocated before.
         """
         count = self._store.cells.count
         needed = _ROW_BYTES * count * (6.0 + len(self.columns))  # centroids, sizes and arrays

@@ -145,7 +145,7 @@ class Cells(Protocol):
 
 @dataclass(frozen=True)
 class LatticeCells:
-    """Cells of a lattice, which may be rotated, given by face coordinates along three axes.
+    """Cells of a lattice, which may be rotated, from face coordinates along three axes.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ class WithGhosts:
 
 @dataclass(frozen=True)
 class Corners:
-    """Cells given by eight corners each.
+    """Cells with eight corners each.
 
     Attributes
     ----------

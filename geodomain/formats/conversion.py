@@ -91,10 +91,10 @@ def convert_blocks(
 
 
 def converts_blocks(source: str, output: Path) -> bool:
-    """Return whether a conversion is of blocks, judged by the output and, if unclear, the input.
+    """Return whether a conversion is of blocks, by the output and, if unclear, the input.
 
-    An .omf output, and an .omf or .vtk input, can hold wireframes and blocks. A file with both is
-    converted as wireframes.
+    An .omf output, and an .omf or .vtk input, can contain wireframes or blocks. If a file contains
+    both, its wireframes are converted.
 
     Warns
     -----
@@ -143,9 +143,10 @@ def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str
 
 
 class _Chunks:
-    """Centroids, sizes and columns, chunk by chunk; a column is of numbers until one is not.
+    """Centroids, sizes and columns, chunk by chunk.
 
-    Whole numbers that float64 does not hold, such as ids of 19 digits, are kept as texts.
+    A column is numeric until it has a text. Whole numbers that float64 cannot represent exactly,
+    such as ids of 19 digits, become texts.
     """
 
     def __init__(self, columns: int) -> None:

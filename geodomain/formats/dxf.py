@@ -1,4 +1,4 @@
-"""Reads faces from DXF drawings, including those of placed blocks; writes 3DFACEs of R12."""
+"""DXF drawings: read their faces, also in placed blocks, and write 3DFACEs of R12."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ _POINT, _RECORD = 64, 128  # flags of a VERTEX of a polyface mesh
 _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
 _THICK = 1 << 31  # in `seen`: the POLYLINE has a thickness
-_WORK = 1 << 31  # bytes: about 2.8 million triangles in half a minute, whatever the file size
+_WORK = (
+    1 << 31
+)  # bytes that placed blocks may always take: about 2.8 million triangles, in half a minute
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
 # Escape sequences: a UTF-16 number, or two bytes of one of five code pages.
 _ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})|\\[Mm]\+([1-5])([0-9A-Fa-f]{4})")

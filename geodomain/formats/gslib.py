@@ -128,7 +128,7 @@ def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a table whose grid is given by its second line or by the caller."""
+    """Open a table; its second line or the caller defines the grid."""
     place = Path(path)
     refuse_columns(path, options)
     if digest is not None:

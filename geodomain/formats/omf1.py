@@ -1,4 +1,4 @@
-"""OMF 1 (omf 0.9 to 1.0): a short head, then arrays, then the objects as JSON."""
+"""OMF 1 files (omf 0.9 to 1.0), which have a short head, then arrays, then objects as JSON."""
 
 from __future__ import annotations
 

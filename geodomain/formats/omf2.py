@@ -1,4 +1,4 @@
-"""OMF 2: a ZIP with an index of the elements and a Parquet file for each array."""
+"""OMF 2 files, which are a ZIP with an index of the elements and a Parquet file for each array."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INDEX = "index.json.gz"
 
 
 def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
-    """Refuse to go on if pyarrow, which reads Parquet, is missing."""
+    """Require pyarrow, which reads Parquet."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -98,11 +98,11 @@ class Project2:
         memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements in order; those of a composite in its place."""
+        """Yield the elements in order; a composite is replaced by its elements."""
         return _flat(self.project["elements"], 0)
 
     def origin(self, placed: Any) -> NDArray[np.float64]:
-        """Return the offset of coordinates: the project's origin plus that of the element."""
+        """Return the offset of coordinates: the origins of project and element, added."""
         origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
         total: NDArray[np.float64] = origin + np.array(
             placed.get("origin") or (0, 0, 0), dtype=np.float64
@@ -185,7 +185,7 @@ def packed_table(table: Any) -> bytes:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each surface by name, including those of composites."""
+    """Return each surface by name, including surfaces in composites."""
     require_pyarrow(path.name, MeshError)
     with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
         project = Project2(members, len(data), path.name, MeshError)
@@ -339,9 +339,9 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
     else:
         message = (
-            f"{path}: some blocks cross the boundaries of cells of the largest size, and the "
-            "blocks do not fill a grid of planes either; OMF cannot store them: use the "
-            "extension .vtu"
+            f"{path}: OMF cannot store these blocks, because some of them cross the boundaries of "
+            "parent blocks of the largest size, and they are not the cells of a tensor grid: use "
+            "the extension .vtu"
         )
         raise TableError(message)
     geometry["orient"] = {
@@ -530,7 +530,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of the blocks, then those of the parents under other names."""
+        """List the attributes of the blocks, then the attributes of parents with other names."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}

@@ -413,7 +413,7 @@ class ParquetModel(TableModel[Any]):
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the file with other rows in the place of its own."""
+        """Write the file with other rows instead of its own rows."""
         geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
         made = ParquetRewriting(
             self._schema,
@@ -515,7 +515,7 @@ def _with(
     codes: Sequence[NewCells],
     at: int | None,
 ) -> Any:
-    """Return the new columns after those of a row group."""
+    """Return the columns of a row group with the new columns at the end."""
     import pyarrow
 
     arrays = list(others)

@@ -260,8 +260,8 @@ def _binary_element(
 ) -> tuple[Columns, int]:
     """Return the columns of an element and the offset after it.
 
-    Rows whose lists are as long as those of the first row are read as one array; an element is read
-    row by row only if list lengths differ.
+    If all lists are as long as in the first row, the rows are read as one array. Otherwise the
+    element is read row by row.
     """
     if element.count == 0 or element.smallest_row == 0:
         return _no_rows(element), offset

@@ -152,7 +152,7 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
 def _warn_of_rounded_mark(
     values: NDArray[np.float64], missing: NDArray[np.bool_], none: float | None, file: str
 ) -> None:
-    """Warn of heights that are almost equal to the no-data value."""
+    """Warn of heights that almost equal the no-data value."""
     if none is None or not np.isfinite(none):
         return
     with np.errstate(over="ignore"):
@@ -323,7 +323,7 @@ def _unit_of_heights(keys: dict[int, int], file: str) -> float:
 def _heights(
     raw: NDArray[np.float64], tags: dict[int, Any], slope: NDArray[np.float64], file: str
 ) -> NDArray[np.float64]:
-    """Return the heights for the stored values, using GDAL's scale and offset or those of the tags.
+    """Return the heights of the stored values, by the scale and offset of GDAL or of the tags.
 
     The z of the pixel scale, the tie points and the matrix is 0 in most files; then the values are
     heights.
@@ -388,14 +388,14 @@ def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
 
 
 def _no_data(tags: dict[int, Any], file: str) -> float | None:
-    """Return the number that stands for no height; warn of a text that is no number."""
+    """Return the no-data value; warn if it is not a number."""
     said = str(tags.get(_NO_DATA, "")).strip("\0 ")
     try:
         return float(said)
     except ValueError:
         if said:
             warn(
-                f"{file} has the GDAL_NODATA {said!r}, which is no number: every value is taken "
-                "for a height"
+                f"{file} has the GDAL_NODATA {said!r}, which is not a number: every value is used "
+                "as a height"
             )
         return None

@@ -1,4 +1,4 @@
-"""List of all file formats: how each is recognised, and which functions read and write it.
+"""The list of file formats: how to recognise each format, and which functions read and write it.
 
 To add a format, write its module and one entry in `FORMATS`. An entry names its functions by
 module; the module is imported only when a file of the format occurs. Another package can add a
@@ -173,7 +173,7 @@ class Format:
 
 
 def loaded(function: str | Function) -> Function:
-    """Return a function of a format, importing its module if it is given by name."""
+    """Return a function of a format; a name is imported from its module."""
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")

@@ -1,4 +1,4 @@
-"""Rewriting a block model with other blocks: its local frame, and one pass's input and settings."""
+"""Replace the blocks of a model by others: its local frame, and input and settings of a pass."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class TableSpace:
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to those of the file; rotated ones are rounded in text."""
+        """Convert local coordinates to coordinates of the file; text rounds rotated ones."""
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
@@ -142,7 +142,7 @@ class CellSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether corners are rounded, as those of rotated cells are."""
+        """Whether corners are rounded, which is true for rotated cells."""
         return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:

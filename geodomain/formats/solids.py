@@ -32,7 +32,7 @@ def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
 
 
 def warn_of_repeats(names: Iterable[str], file: str) -> None:
-    """Warn of objects of a file that have one name: they are taken as one solid."""
+    """Warn of objects with the same name, which are read as one solid."""
     for name, count in Counter(name.strip() for name in names).items():
         if name and count > 1:
             warn(

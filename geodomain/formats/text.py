@@ -337,7 +337,7 @@ class _TextNumbers:
     def _read(self, field: int, cells: Ints, missing: Bools) -> Decimals:
         found = read_decimals(self._text, cells, self._layout.decimal)
         rule = self._layout.numbers.of(self._layout.names[field])
-        # Numbers written in another way, such as 1e3.
+        # Numbers in other notations, such as 1e3.
         for row in not_plain(found):
             said = self._said(cells, row)
             value = None if missing[row] else rule.number(said)
@@ -452,7 +452,7 @@ class TextModel:
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the table with other rows in the place of its own."""
+        """Write the table with other rows instead of its own rows."""
         rewrite_text(self._source, self._layout, self._encoding, task)
 
     def relabel(self, task: Relabelling) -> None:

@@ -197,7 +197,7 @@ def _cells(image: ElementTree.Element, name: str) -> Cells:
 
 
 def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
-    """Return the finite numbers of an attribute; those of an extent are whole.
+    """Return the finite numbers of an attribute; the numbers of an extent must be whole.
 
     VTK silently uses other values if an attribute is invalid.
     """

@@ -228,7 +228,7 @@ def write_mesh(
 
 
 def _writer(path: Path, *, blocks: bool = False) -> Format:
-    """Return the format of an output; without one, MeshError names those of `blocks`, too."""
+    """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
         known = (*mesh_outputs(), *(block_outputs() if blocks else ()))

@@ -92,14 +92,14 @@ def label_points(
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
     domains : mapping, sequence of Domain and Stack, Domains, or path
-        In their order: the first that contains a point wins, if nothing else is said; see
-        `Domain`, `Stack`, `read_domains`. In a mapping each name stands for a mesh-like (as for
-        `as_mesh`), a PointLocator or several, a union.
+        By default the first domain that contains a point wins; see `Domain`, `Stack`,
+        `read_domains`. A mapping gives each name a mesh-like (as for `as_mesh`) or a
+        PointLocator, or several of them as a union.
     columns : mapping of str to array_like of shape (n,)
-        What conditions are about.
+        Columns that conditions use.
     **settings
     **numbers
-        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how to read
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`, for
         columns that conditions compare with numbers.
 
     Returns
@@ -109,7 +109,7 @@ def label_points(
     Raises
     ------
     DomainError
-        If a condition needs a column that is not given, or a name has no mesh.
+        If `columns` lacks a column that a condition needs, or a name has no mesh.
     TableError
         If a column that is compared with numbers contains other texts.
     MeshError, PointError
@@ -212,7 +212,7 @@ def _codes_of_solids(
     """Return the code of the first solid that contains each point."""
     ranked = list(enumerate(domains))
     if domains.order == "last":
-        # A domain that keeps existing labels yields to all of them; the others outrank them.
+        # Domains with `keep` rank after the existing labels; all other domains rank before them.
         ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
     names = {str(index): domain.meshes for index, domain in ranked}
     _, codes = _codes_by_names(points, names, settings)
@@ -295,12 +295,12 @@ def label_grid(
     Parameters
     ----------
     grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
-        The block model, in the unit of the meshes; unstructured cells are voxels or hexahedra.
-        Conditions are about its cell data. Or an xarray.DataArray or Dataset, with coordinates
-        that are named as columns of centroids are, such as x, y and z: conditions are about the
-        array, by its name, or the variables.
+        The block model, in the unit of the meshes. Unstructured cells are voxels or hexahedra.
+        Conditions use the cell data. The grid may also be an xarray.DataArray or Dataset whose
+        coordinates have names such as x, y and z, as for columns of centroids. Conditions then
+        use the DataArray, by its name, or the variables of the Dataset.
     by, lines : optional
-        As for `label_file`: "majority" labels by the largest share of a cell, of PyVista's grids.
+        As for `label_file`. "majority" labels cells of PyVista grids by their largest share.
     domains, **numbers
         As in `label_points`.
     **settings
@@ -309,8 +309,8 @@ def label_grid(
     -------
     numpy.ndarray of str, shape (n_cells,)
         In the order of the cells, ready for ``grid.cell_data["domain"]``. The centre of a cell
-        is (low + high) / 2 in float64 along each axis; that of a hexahedron that is no box is
-        the mean of its corners.
+        is (low + high) / 2 in float64 along each axis. The centre of a hexahedron that is not a
+        box is the mean of its corners.
     xarray.DataArray of str
         For xarray, as `label_lattice` returns, with the dimensions in the grid's order.
 
@@ -319,9 +319,9 @@ def label_grid(
     TypeError
         If `grid` has another type.
     TableError
-        For a flat grid, cells that are no blocks, and coordinates that are not recognised.
+        If a grid is flat, cells are not blocks, or coordinates are not recognised.
     ValueError
-        For "majority" with centroids of xarray, whose blocks have no sizes.
+        For "majority" with xarray, whose blocks have no sizes.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -349,7 +349,7 @@ def label_grid(
     if is_of_xarray(grid):
         if settings.by == "majority":
             message = (
-                "by='majority' needs the sizes of blocks, which arrays of xarray do not have: "
+                "by='majority' needs the sizes of blocks, which xarray arrays do not have: "
                 "label a pyvista.ImageData or RectilinearGrid, or a table with sizes"
             )
             raise ValueError(message)
@@ -448,16 +448,16 @@ def label_lattice(
     Parameters
     ----------
     x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
-        The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
-        coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
-        In their place a grid: ``label_lattice(grid, domains)``, with an xarray.DataArray or
-        Dataset, or a pyvista.ImageData or RectilinearGrid, as for `label_grid`.
+        The centroids' coordinates along each axis, in any order, in the unit of the meshes.
+        Coordinates of xarray have three different dimensions: ``data.x, data.y, data.z``.
+        Instead of x, y and z a grid may be given, ``label_lattice(grid, domains)``: an
+        xarray.DataArray or Dataset, or a pyvista.ImageData or RectilinearGrid, as for `label_grid`.
     domains, **numbers
         As in `label_points`.
     **settings
     like : xarray.DataArray or Dataset, optional
-        The array that x, y and z belong to: the result has its order of dimensions, such as (z, x,
-        y). Without `like` the order is x, y, z.
+        The array to which x, y and z belong. The result has the same order of dimensions as this
+        array, such as (z, x, y). Without `like` the order is x, y, z.
     columns : mapping of str to array_like of shape (nx, ny, nz), optional
         Columns that conditions use; an xarray.DataArray may have any order of dimensions.
 
@@ -472,8 +472,7 @@ def label_lattice(
     Raises
     ------
     TypeError
-        Where some of x, y and z are coordinates of xarray and others are not, and for a grid that
-        is no lattice.
+        If only some of x, y and z are coordinates of xarray, or a grid is not a lattice.
     TableError
         For a grid of xarray whose coordinates are not recognised.
     ValueError
@@ -518,12 +517,12 @@ def label_lattice(
 def _axes_of(
     grid: object,
 ) -> tuple[Sequence[Dimensioned | Floats], Dimensioned | None, dict[str, ArrayLike]]:
-    """Return the axes of a grid that is a lattice, itself if it has dimensions, and its columns."""
+    """Return the axes of a lattice, the grid if it has dimensions, and its columns."""
     if not is_of_xarray(grid):
         lattice = lattice_of(grid)
         if lattice is None:
             message = (
-                "a lattice must be a pyvista ImageData or RectilinearGrid that is not turned, an "
+                "a lattice must be a pyvista ImageData or RectilinearGrid that is not rotated, an "
                 f"xarray DataArray or Dataset, or x, y and z, not {type(grid).__name__}"
                 f"{'; label_grid labels other grids' * is_grid(grid)}"
             )
@@ -565,7 +564,7 @@ def _dimensions(
     """Return the dimensions of xarray coordinates, or None for arrays."""
     if not _are_coordinates(axes):
         if like is not None:
-            message = "like= needs x, y and z that are its coordinates, such as like.x"
+            message = "like= needs x, y and z to be coordinates of that array, such as like.x"
             raise TypeError(message)
         return None
     dims = [dim for axis in axes for dim in axis.dims]

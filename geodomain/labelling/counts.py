@@ -20,7 +20,7 @@ from geodomain.lattice import StoredArray
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import turned
 
-# Limit on the distinct columns of folds that are counted.
+# Most vertical lines that are counted for a folded surface.
 MOST_COLUMNS = 1_000_000
 # Limit on the pairs of overlapping solids that are counted: all pairs of 447 solids.
 MOST_PAIRS = 100_000
@@ -38,7 +38,7 @@ _ROUNDED = 8
 
 @dataclass
 class Folds:
-    """Blocks whose vertical line crosses a surface more than once, and their columns."""
+    """Blocks whose vertical line crosses a surface more than once, and these lines."""
 
     blocks: int = 0
     columns: set[bytes] = field(default_factory=set)

@@ -64,15 +64,15 @@ def share_within(box: Box, model: Box) -> float:
 
 
 def explain_apart(box: Box, model: Box) -> str:
-    """Return a hint what would make a mesh's box meet the model's; empty if nothing would.
+    """Return a hint why a mesh's box does not meet the model's box; empty without a likely cause.
 
-    The hint tests exchanged axes, changed signs and other units, and picks the change that puts
-    most of the mesh into the model; then a round number missing from coordinates (a truncated
-    prefix such as 7,000,000); then another height datum.
+    Exchanged axes, changed signs and other units are tried first; the hint names the change that
+    puts most of the mesh into the model. Then a round number missing from coordinates is tried (a
+    truncated prefix such as 7,000,000), and then another height datum.
     """
     changed = (*_changed(box), *_heights_in_feet(box, model))
     met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
-    # Times 1000, anything near the origin meets anything: other units need a large overlap.
+    # Times 1000, a mesh near the origin meets any model, so other units need a large overlap.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
         return f"{max(met, key=lambda one: one[0])[1]} they would meet"
@@ -83,7 +83,7 @@ def explain_apart(box: Box, model: Box) -> str:
             for axis, offset in zip(_AXES, offsets, strict=True)
             if offset
         )
-        return f"with {said} of the mesh they would meet: has a prefix been left out?"
+        return f"with {said} of the mesh they would meet: is a prefix missing?"
     if meet(box[:, :2], model[:, :2]):
         return "they meet in plan and not in elevation: is it another height datum?"
     return ""
@@ -104,7 +104,7 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
 def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
     """Yield a box with heights in feet or metres, if most of them are then within the model.
 
-    Smaller overlaps are no evidence, because some ratio moves any height anywhere.
+    Smaller overlaps prove nothing, because some ratio moves any height into the model.
     """
     for ratio, what in _UNITS[:2]:
         changed = box * (1.0, 1.0, ratio)
@@ -151,7 +151,7 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 def _round_offset(mesh: Box, model: Box) -> float | None:
     """Return the roundest offset at which two intervals meet; None if there is none.
 
-    Only multiples of 1,000 count: a smaller number is not a prefix, and would fit anything.
+    Only multiples of 1,000 count. A smaller number is not a prefix, and would fit any model.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0
@@ -221,8 +221,8 @@ _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 class BlockLattice:
     """Answers for blocks from the cells of their lattice; safe among threads.
 
-    The lattice is a guess at the positions of blocks, which saves time if it is right. A block that
-    is not at a cell is computed by itself, so no answer depends on the lattice.
+    The lattice is a guess of the positions of blocks. A right guess saves time. A block that is not
+    at a cell is computed separately, so no answer depends on the lattice.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class BlockLattice:
         return cls([LearntAxis() for _ in range(3)], threads=threads)
 
     def learn(self, points: Floats) -> None:
-        """Look at blocks (n, 3), and infer a new lattice if they are not on its cells."""
+        """Infer a new lattice from blocks (n, 3), if they are not on the cells of this one."""
         with self._lock:
             for axis, values in zip(self._axes, points.T, strict=True):
                 if isinstance(axis, LearntAxis) and axis.learn(values):
@@ -264,13 +264,13 @@ class BlockLattice:
                     self._left = MOST_CELLS
 
     def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
-        """Return the mask of points (n, 3) inside by a rule; None if the cells do not tell."""
+        """Return the mask of points (n, 3) inside by a rule; None if cells cannot decide it."""
         if rule == "winding" and not locator.mesh.is_closed:
             return None
         return self._ask(locator, points, lambda cells: cells.contains(rule, points))
 
     def sides(self, locator: PointLocator, points: Floats) -> NDArray[np.int32] | None:
-        """Return the result of `CellAnswers.sides`; None if the cells do not tell."""
+        """Return the result of `CellAnswers.sides`; None if cells cannot decide it."""
         return self._ask(locator, points, lambda cells: cells.sides(points))
 
     def _ask(
@@ -342,8 +342,8 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
     for what, label in labels.items():
         if codes and label and not _is_number(label):
             message = (
-                f"{label!r} is the label of {what} blocks, but the column holds codes; give "
-                f"{CODE}, or leave it out"
+                f"{label!r} is the label of {what} blocks, but the column contains codes: give "
+                f"{CODE}, or no label"
             )
             raise DomainError(message)
         if label and label in taken:
@@ -806,7 +806,7 @@ class SkinEvaluation:
 
 
 def _asked(found: DomainAnswer) -> Bools:
-    """Return the rows of blocks that are inside or undecided."""
+    """Return the rows of blocks that are inside or undecided; others need no distance."""
     unsure = [part for part in (found.leaking, found.beyond) if part is not None]
     return reduce(np.logical_or, unsure, found.inside)
 

@@ -370,10 +370,10 @@ def count_table(
 def _edges(
     model: BlockFile, points: Floats, sizes: Floats | None, *, measured: bool
 ) -> Floats | None:
-    """Return the directions of the blocks' edges, as the first blocks show; None along the axes.
+    """Return the directions of the block edges; None if they are along the world axes.
 
-    Raise an error if the blocks contradict the caller's frame, or if proportions are measured and
-    the blocks look rotated but no rotation is given.
+    Raise an error if the first blocks contradict the caller's frame. If proportions are computed,
+    raise an error if the blocks look rotated but the caller gave no rotation.
     """
     refuse_misfit(points, sizes, model.frame, model.name)
     if (model.axes != np.eye(3)).any():
@@ -438,8 +438,8 @@ def _require_boxes(tally: Tally, name: str) -> None:
     """Refuse a model for proportions if none of its blocks is a box with sizes."""
     if tally.unsized and not tally.volumes.any():
         message = (
-            f"no block of {name} is a box with sizes above 0 along its axes, which proportions "
-            "need: correct the sizes, or name other size columns with dx=, dy= and dz=. Skewed "
+            f"no block of {name} is a box with sizes above 0, and proportions need such blocks: "
+            "correct the sizes, or name other size columns with dx=, dy= and dz=. Skewed "
             "cells have no sizes: give such a model as a lattice, or as a table of centroids "
             "and sizes with frame=, such as frame='z=30'"
         )
@@ -499,14 +499,19 @@ def label_file(
         or None for an unknown total.
     **settings
     **table
-        How to read the file if its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
-        ``dz``, column names; ``missing``, the value of a missing coordinate, such as ``-99`` or
-        ``[-99, "NA"]``; ``position``, "centroid" or "corner"; ``rotation``, such as "z=30",
-        with ``origin`` and ``local_origin``, three numbers each, for local coordinates;
-        ``frame``, such as "z=30", for world coordinates of rotated blocks;
-        ``delimiter``, ``decimal`` and ``encoding`` of text; ``gslib_grid`` of a GSLIB file,
-        "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", with the first cell's centre; ``points_are_middles`` if
-        coordinates beside FROM and TO are midpoints, even if they are the same for a whole hole.
+        Settings for reading the file, if its header is not enough.
+
+        - ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz``: names of columns.
+        - ``missing``: the value of a missing coordinate, such as ``-99`` or ``[-99, "NA"]``.
+        - ``position``: "centroid" or "corner".
+        - ``rotation``, such as "z=30", with ``origin`` and ``local_origin``, three numbers each:
+          for local coordinates.
+        - ``frame``, such as "z=30": for world coordinates of rotated blocks.
+        - ``delimiter``, ``decimal`` and ``encoding``: for text.
+        - ``gslib_grid``: for a GSLIB file, "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ" with the centre of the
+          first cell.
+        - ``points_are_middles``: in a table with FROM and TO, the coordinates are midpoints, even
+          if they are the same for a whole hole.
 
     Returns
     -------

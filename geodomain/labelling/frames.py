@@ -142,7 +142,7 @@ def label_blocks(
         that are local to a rotated model, by Datamine's columns, are turned into world
         coordinates with a warning, or refused.
     domains : mapping, sequence of Domain and Stack, Domains, or path
-        As for `label_points`; such as `read_domains` gives.
+        As for `label_points`.
     x, y, z : str, optional
         Columns of the centroid; by default recognised by common names.
     points_are_middles : bool
@@ -155,8 +155,8 @@ def label_blocks(
         unchanged.
     **settings
     **numbers
-        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
-        of conditions are read where they are compared with numbers.
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`, for columns
+        that conditions compare with numbers.
 
     Returns
     -------
@@ -225,10 +225,10 @@ def label_blocks(
 
 
 def _sent_once(shared: SharedDomains) -> object:
-    """Make a separate task of the domains, which all partitions need.
+    """Make a separate task for the domains, which all partitions need.
 
-    Included in each partition's task they would be sent with each of them; the result of a task is
-    sent to each worker once.
+    Dask sends the result of a task to each worker once. As part of each partition's task, the
+    domains would be sent with every partition.
     """
     from dask.delayed import delayed
 
@@ -249,7 +249,7 @@ def _label(
     lost: str,
     whole: bool = True,
 ) -> LabelColumn:
-    """Label a table in memory; unless it is `whole`, domains may be apart from its blocks."""
+    """Label a table in memory; a part of a table (not `whole`) may lie outside all domains."""
     domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(frame.native):

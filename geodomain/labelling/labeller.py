@@ -74,7 +74,7 @@ class Verdict:
     box: NDArray[np.float64] | None
 
     def table(self, what: str) -> Bools:
-        """Return one attribute of all answers, (k, n) bool, such as "inside"."""
+        """Return one mask of all domains, (k, n) bool, such as "inside"."""
         rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
         for index, found in self.found.items():
             part = getattr(found, what)
@@ -105,9 +105,8 @@ class Verdict:
 def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
     """Return the new columns in order; the settings must have labels: see `with_labels`.
 
-    The flag column of a domain (0 or 1) is computed before priority, with 0 for undecided blocks.
-    One more column tells whether rounding may have decided; this needs winding numbers of open
-    solids.
+    The flag column of a domain is 0 or 1, before priority, and 0 for undecided blocks. The column
+    `uncertain` is 1 where rounding may have decided, by winding numbers of open solids.
     """
     names = tuple(target.name for target in targets)
     cells = tuple(map(_code, targets)) if settings.codes else names
@@ -133,7 +132,8 @@ def _code(target: DomainOrLayer) -> str:
 
 # --- Labels of blocks, from domains in priority order.
 
-# From this number of solids on, cells of a lattice are faster one by one than points in one pass.
+# With at least this number of solids, testing lattice cells solid by solid is faster than testing
+# points against all solids in one pass.
 _FEW = 8
 
 
@@ -266,7 +266,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return for each block the winning domain, or the domain that may win but is undecided."""
+        """Return for each block the domain that wins, or an undecided domain that may win."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:
@@ -325,7 +325,7 @@ class Labeller:
         return self._distances[id(mesh)]
 
     def _side(self, domain: Domain) -> SolidEvaluation | SurfaceEvaluation:
-        """Return what decides whether blocks are inside, above or below."""
+        """Return the evaluation of inside, above or below."""
         if domain.kind != "solid":
             _require_rim(domain.name, domain.extend, domain.meshes)
             for mesh in domain.meshes:
@@ -333,7 +333,7 @@ class Labeller:
                     warn(_closed_surface(domain, mesh))
             return SurfaceEvaluation(domain, self._surface(domain.meshes))
         rule = domain.rule or self.settings.rule
-        # A rule written with a domain applies to open meshes as well.
+        # A rule of a domain applies to open meshes as well.
         takes_open = self.settings.allow_open or domain.rule == "winding"
         shells = []
         for mesh in domain.meshes:

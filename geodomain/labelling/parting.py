@@ -1,4 +1,4 @@
-"""Proportions of cut blocks: by volume if few wireframes enter a block, else along lines."""
+"""Proportions of blocks that wireframes enter: exactly by volume, or sampled along lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from geodomain.volumes.block_shares import Shares
 
 
 class BodyShelf:
-    """The bodies of all domains; a body shared by several domains is made once.
+    """The bodies (solids and surfaces) of all domains; a shared body is made once.
 
     Raises
     ------
@@ -444,10 +444,9 @@ def beyond_footprint(
 ) -> Bools:
     """Return the blocks that have no proportion in a domain, or in a stack, on its own.
 
-    Lines do not see what is between them, so this is tested in plan. The surfaces of a stack are
-    tested in the order of its rule, each for the blocks that earlier ones leave undecided, that is,
-    not entirely on the side where the search ends. A partly undecided block counts as a whole,
-    wherever the footprint ends in it.
+    Sampling lines would miss a gap between them, so footprints are tested in plan. The surfaces of
+    a stack are tested in the order of its rule. Each surface is tested for the blocks that earlier
+    surfaces leave undecided, even if only a part of the block is undecided.
 
     Parameters
     ----------

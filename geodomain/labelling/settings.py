@@ -1,4 +1,4 @@
-"""Settings of a labelling: one data class for keywords, options, record and hash.
+"""The settings of a labelling, from which keywords, options, record and job hash follow.
 
 To add a setting, add a field to `LabelSettings`, and its type to one of the TypedDicts below it. A
 field of `LabelDefaults` is also a key of `domains.toml`.
@@ -52,7 +52,7 @@ class LabelSettings(LabelDefaults):
         "Label for blocks outside every domain.",
         hashed=True,
         metavar="LABEL",
-        note="By default as `domains` set it.",
+        note="By default the setting of `domains`.",
     )
     unassigned: str | None = setting(
         None,
@@ -60,13 +60,14 @@ class LabelSettings(LabelDefaults):
         "Label for rows without coordinates.",
         hashed=True,
         metavar="LABEL",
-        note="Also for blocks outside the footprint of a surface. By default as `domains` set it.",
+        note="Also for blocks outside the footprint of a surface. By default the setting of "
+        "`domains`.",
     )
     leaky: str | None = setting(
         None,
         TEXT,
         "With allow_open=: label for rows above or below a gap in an open mesh, where inside and "
-        "outside cannot be told, unless an earlier domain contains them.  [default: as "
+        "outside cannot be decided, unless an earlier domain contains the row.  [default: as "
         "unassigned=]",
         hashed=True,
         metavar="LABEL",
@@ -74,21 +75,22 @@ class LabelSettings(LabelDefaults):
     flags: bool = setting(
         False,
         FLAG,
-        "For each domain, add a column in_<name>: 1 inside it, 0 outside, before priority.",
+        "For each domain, add a column in_<name>: 1 inside the domain, 0 outside, whatever the "
+        "priority of domains.",
         hashed=True,
     )
     uncertain: bool = setting(
         False,
         FLAG,
-        "Add a column that is 1 where rounding may have decided whether a row is inside an open "
-        "mesh, otherwise 0.",
+        "Add a column that is 1 if rounding may have decided whether the row is inside an open "
+        "mesh, and 0 otherwise.",
         hashed=True,
     )
     rule: Rule = setting(
         "parity",
         one_of(get_args(Rule)),
-        "Points are inside if an odd number of walls lies above them (parity), or if their "
-        "winding number is not 0 (winding).",
+        "A point is inside if an odd number of triangles lies above it (parity), or if its winding "
+        "number is not 0 (winding).",
         hashed=True,
     )
     allow_open: bool = setting(
@@ -116,8 +118,8 @@ class LabelSettings(LabelDefaults):
     samples: bool = setting(
         False,
         FLAG,
-        "The rows are samples or composites, as for `geodomain flag`, not blocks of a model: "
-        "checks of how solids fit the model are left out.",
+        "The rows are samples or composites, as for `geodomain flag`, not blocks of a model. "
+        "geodomain then does not check whether solids fit the model.",
         hashed=True,
         option=False,
     )
@@ -163,7 +165,7 @@ class LabelSettings(LabelDefaults):
     def over(self, domains: Domains) -> LabelSettings:
         """Return the settings, completed by those of the domains.
 
-        Samples have no proportions, whatever the domains set.
+        Samples have no proportions, even if the domains set them.
 
         Raises
         ------

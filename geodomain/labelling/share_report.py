@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 
 class ShareTally:
-    """Volumes from proportions, and counts of how proportions were computed; one thread adds.
+    """Volumes from proportions, and counts of the ways of computing them; only one thread adds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measures proportions of blocks: in each domain on its own, and by the rules that label them."""
+"""Compute proportions of blocks: of each domain on its own, or by the order of the domains."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class Sharer:
         return range(first, first + self._labeller.evaluations[unit].width)
 
     def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
-        """Label blocks by the largest share; of equal shares, the first in rank wins."""
+        """Label blocks by the largest share; among equal shares, the first in rank wins."""
         ranked = shares[rows][:, self._rank]
         best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
         self.tally.moved += int((best != codes[rows]).sum())
@@ -283,7 +283,7 @@ def measure_blocks(
     axes : (3, 3) float64
         The directions of the blocks' edges, a row each.
     domains, settings, labelled
-        As `Sharer` has them.
+        As for `Sharer`.
     column : callable
         Returns the columns of conditions.
     name : str

@@ -47,9 +47,9 @@ class Part:
     code : int, optional
         Code of the domain.
     proportion_volume, proportion_error : float, optional
-        Volume from block proportions, if measured: of the domain on its own or by domain order, as
-        the proportions are; and its estimated error: that of blocks cut along lines, plus 1e-9 of
-        the cut blocks for rounding.
+        Volume from block proportions, if computed, of the domain on its own or by domain order.
+        Its estimated error: the sampling error of blocks cut along lines, plus 1e-9 of the volume
+        of all blocks that wireframes enter, for rounding.
     """
 
     name: str
@@ -97,8 +97,8 @@ class Summary:
     overlaps : tuple of dict
         Pairs of ``solids`` that share blocks: the number of ``blocks``, and their ``volume``.
     folded : tuple of dict
-        Each ``surface`` that vertical lines cross more than once: the number of ``columns`` and
-        ``blocks`` where they do.
+        Each ``surface`` that folds over itself: the number of ``columns`` (vertical lines that
+        cross it more than once), and of ``blocks`` on them.
     uncertain : int
         Blocks whose label rounding may have decided.
     on_wall : int, optional
@@ -217,7 +217,7 @@ def _notes(summary: Summary) -> list[str]:
 
 
 def _written(output: str | None) -> list[str]:
-    """Return a line that names the file or says that none was written; none for standard output."""
+    """Return the line about the written file; no line for standard output."""
     if output == STANDARD:
         return []
     return ["no file was written" if output is None else f"wrote {output}"]

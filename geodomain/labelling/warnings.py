@@ -109,7 +109,7 @@ def exchanged_axes(
             yield (
                 f"with {what} exchanged {'all solids' if several else 'the solid'} would fit the "
                 f"block model better: {sum(then) / len(sample):.0%} of the blocks would be inside, "
-                f"and {sum(now) / len(sample):.0%} are. Check x=, y= and z="
+                f"instead of {sum(now) / len(sample):.0%}. Check x=, y= and z="
             )
             return
 

@@ -1,6 +1,6 @@
 """Labels and counts of a whole lattice of cells, computed from bits of closed solids.
 
-Block coordinates are never formed: the three axes describe all cells.
+The three axes describe all cells, so the coordinates of single blocks are never computed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def label_whole(
 ) -> list[Codes] | None:
     """Label all cells of an even lattice if every domain consists of closed solids by parity.
 
-    Labels and counts are the same as those of block-by-block labelling; volumes are the number of
-    cells times the volume of one.
+    Labels and counts are the same as in block-by-block labelling. A volume is the number of cells
+    times the volume of one cell.
 
     Parameters
     ----------

@@ -13,9 +13,9 @@ from geodomain.mesh.mesh import Mesh
 
 Triangles = NDArray[np.int32]
 
-# Surveyed wireframes have coordinates of finite precision. Every centroid of the demo's models is a
-# multiple of an eighth of a metre, so that some vertices lie exactly above centroids. A step that
-# is a power of two also hides the last bit, in which sines differ between machines.
+# Coordinates of the wireframes are rounded to a step, like surveyed coordinates. Every centroid of
+# the demo's models is a multiple of an eighth of a metre, so some vertices lie exactly above
+# centroids. Rounding also removes the last bits, in which sines differ between machines.
 SURVEY_STEP = 0.125
 
 
@@ -46,7 +46,7 @@ def disc(rings: int) -> tuple[Floats, Triangles]:
     Returns
     -------
     points : ndarray of shape (3 rings (rings + 1) + 1, 2)
-        The outermost ring has radius exactly 1 in the sense of ``hexagonal_radius``.
+        The outermost ring has a ``hexagonal_radius`` of exactly 1.
     triangles : ndarray of shape (6 rings^2, 3), int32
         Counter-clockwise.
     """
@@ -134,11 +134,11 @@ class Lens:
     thickness: float  # vertical, at its middle
 
     def middle(self, x: Floats, y: Floats) -> Floats:
-        """Return the height of the folded mid-surface at an unsheared place."""
+        """Return the height of the folded mid-surface at an unsheared position."""
         return FOLD_LEVEL + self.level + 42 * np.cos(x / 37 - 6.4) + 0.06 * y - 12
 
     def outline(self, p: Floats, q: Floats) -> Floats:
-        """Return how far the rim lies along the direction (p, q), 1 on average."""
+        """Return the relative distance of the rim in the direction (p, q); its mean is 1."""
         angle = np.arctan2(q, p)
         reach: Floats = 1 + 0.08 * np.cos(3 * angle + self.level) + 0.05 * np.cos(5 * angle)
         return reach
@@ -156,11 +156,11 @@ class Lens:
         return between(sheets[0], sheets[1], triangles, self.name)
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
-        """Return which points, mine coordinates, lie in the smooth shape itself."""
+        """Return which points (mine coordinates) are inside the smooth shape of the lens."""
         x, y, z = (points - ORIGIN).T
         x = x - SHEAR * (z - FOLD_LEVEL)
         p, q = (x - self.centre[0]) / self.reach[0], (y - self.centre[1]) / self.reach[1]
-        # Most points are far away: leave them out before the trigonometry.
+        # Most points are far away: exclude them before the trigonometry.
         near = np.flatnonzero(p * p + q * q < FARTHEST_RIM**2)
         height = abs(z[near] - self.middle(x[near], y[near]))
         near, height = near[height < self.thickness / 2], height[height < self.thickness / 2]
@@ -472,16 +472,16 @@ class Deposit:
 
 
 def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
-    """Make a gold deposit that was never mined: folded lenses, a dyke, an oxide zone.
+    """Make a synthetic gold deposit: folded lenses, a dyke, an oxide zone.
 
     Parameters
     ----------
     size : {"small", "tiny", "large"}
-        Blocks of 10 x 10 x 5 m (100,000 of them), 20 x 20 x 10 m (12,500) or
-        5 x 5 x 2.5 m (800,000), and wireframes to match. The sub-blocked model
-        halves such blocks twice where the boundary of the ore passes.
+        "small" has 100,000 blocks of 10 x 10 x 5 m, "tiny" 12,500 of 20 x 20 x 10 m, and "large"
+        800,000 of 5 x 5 x 2.5 m, with wireframes of similar detail. The sub-blocked model
+        halves these blocks twice at the boundary of the ore.
     seed : int
-        Seed of the nugget effect in the grades; nothing else is random.
+        Seed of the random part of the grades.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Write the synthetic deposit as the files that a mining package would export."""
+"""Write the synthetic deposit to files, as a mining package would export them."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def write_scene(
     """Write a terrain, segments across it and their exact crossings as raw files.
 
     The crossings are exact counts by `geodomain.SegmentIntersector` for the numbers in the files,
-    so that segments which meet another fold of the terrain count correctly.
+    so segments that also cross another part of the terrain are counted correctly.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def write_scene(
     seed : int
         Seed of everything random; the same seed gives the same files.
     perturb : bool
-        Let segments pass beside the centroids; see `segments_across`.
+        Move segments away from the centroids of triangles; see `segments_across`.
     float_type : {"float32", "float64"}
         Type of vertices and segments. Both hold the same numbers.
     overwrite : bool

@@ -21,8 +21,8 @@ def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
     """Divide the faces of an icosahedron and put the vertices on the unit sphere.
 
     A corner of the icosahedron has coordinates p + q * golden ratio with integers
-    p and q, so a vertex of the division, summed in integers, has the same six
-    numbers from whichever face it is reached: vertices are merged exactly.
+    p and q. So each vertex of the division is six integers, which are the same in
+    all faces that share the vertex: vertices are merged exactly.
 
     Parameters
     ----------
@@ -246,11 +246,11 @@ def segments_across(
     perturb: bool = False,
     chunk: int = CHUNK,
 ) -> Iterator[SegmentChunk]:
-    """Draw segments through triangles along their normals, as R. Leung, arXiv 2209.02878.
+    """Draw random segments along normals of triangles, as R. Leung, arXiv 2209.02878.
 
-    A segment starts below a triangle drawn at random, half of ``reach`` U(0.6, 1) from
-    its centroid, and goes along the normal for U(0, 1) of ``reach`` U(0.6, 1): half of
-    the segments go through the triangle. None ends within 0.2 % of that length of it.
+    For each segment, a length L = ``reach`` U(0.6, 1) and a triangle are drawn. The segment starts
+    L / 2 below the centroid of the triangle and follows the normal for U(0, 1) L. So half of
+    the segments pass through their triangle. No segment ends within 0.2 % of L of the triangle.
 
     Parameters
     ----------
@@ -261,10 +261,10 @@ def segments_across(
     reach : float
         Greatest length of a segment; four cells of the grid in the paper.
     seed : int
-        Seed of everything random. A larger ``count`` begins with the segments of a
-        smaller one, and ``chunk`` has no influence.
+        Seed of the random numbers. The first segments do not depend on ``count``, and the
+        segments do not depend on ``chunk``.
     perturb : bool
-        Go through a point beside the centroid, by up to a tenth of two edges.
+        Aim at a point near the centroid, moved by up to a tenth of two edges.
     chunk : int
         Number of segments in memory at a time.
 
@@ -388,8 +388,8 @@ def staircase(
 ) -> tuple[Mesh, Axes]:
     """Make the surface of a body of blocks, and the axes on which its vertices stand.
 
-    Blocks that touch only at an edge share it, so that four triangles may meet there:
-    the surface is closed but not everywhere a manifold.
+    Where two blocks touch only at an edge, four triangles meet at this edge. So
+    the surface is closed, but not everywhere a manifold.
 
     Parameters
     ----------
@@ -399,15 +399,15 @@ def staircase(
         The size of a block.
     origin : sequence of 3 float
         The lowest corner of the box. Every vertex is ``origin + index * block``,
-        computed once on each axis, so that lattice and wireframe agree to the bit.
+        computed once for each axis, so lattice and wireframe have exactly equal coordinates.
 
     Returns
     -------
     mesh : Mesh
         Outward, two triangles for each face of a block, every vertex once.
     axes : tuple of 3 ndarray, each of shape (cells + 1,)
-        All x, y and z of vertices. Points on these axes are the hardest case; points
-        half a block away are the centroids of the blocks, which still lie above the
+        All x, y and z of vertices. Points on these axes lie on the surface, which is the hardest
+        case. The centroids of the blocks are half a block away, and lie above the
         diagonals of the faces.
     """
     quads = faces_of(blocky_body(cells))
@@ -456,7 +456,7 @@ def terrain(cells: int = 121, *, spacing: float = 10.0, origin: Sequence[float] 
     spacing : float
         The length of a cell, metres.
     origin : sequence of 3 float
-        Its south-west corner, and the height about which it undulates.
+        The south-west corner and the mean height of the surface.
 
     Returns
     -------

@@ -60,8 +60,8 @@ class PlaceSettings:
     frame: str | Turns | None = setting(
         None,
         read_by("read_turns"),
-        "Rotation of the blocks, such as z=30, if they are rotated but their centroids are "
-        "already world coordinates.",
+        "Rotation of the blocks, such as z=30, if the blocks are rotated and their centroids are "
+        "in world coordinates.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
     )
@@ -149,23 +149,23 @@ class TableSettings(PlaceSettings):
     below_detection: BelowDetection | None = setting(
         None,
         one_of(("half", "limit", "zero", "missing"), toml_only=True),
-        "How to read values below detection (texts such as <0.01, and negative grades) as "
-        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse "
-        "texts]",
+        "How values below detection count (texts such as <0.01, and negative grades): as half of "
+        "the detection limit, as the limit, as 0, or as missing.  [default: refuse texts]",
         hashed=True,
     )
     detection_limit: Mapping[str, float] | None = setting(
         None,
         read_by("read_limit_of", dict),
-        "With below_detection=: the limit of words such as BDL in a column; may be repeated.",
+        "With below_detection=: the detection limit that words such as BDL in a column mean; may "
+        "be repeated.",
         hashed=True,
         metavar="COLUMN=LIMIT",
     )
     gslib_grid: str | Sequence[float] | Grid | None = setting(
         None,
         read_by("read_gslib_grid"),
-        "Grid of a GSLIB file that does not state it: number of cells, centre of the first cell, "
-        "cell sizes.",
+        "Grid of a GSLIB file that does not state its grid: number of cells, centre of the first "
+        "cell, cell sizes.",
         hashed=True,
         metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
     )

@@ -110,7 +110,7 @@ def test_a_command_does_not_print_into_its_input(
     assert done.returncode == 4 and after == before
     said = (done.stderr or b"") + (done.stdout or b"")
     name = {"stdout": b"standard output", "stderr": b"standard error"}[stream]
-    assert name + b" is the input itself" in said
+    assert name + b" is the input file " in said
 
 
 @pytest.mark.parametrize("quote", ['"', "'"])
@@ -134,7 +134,7 @@ def test_a_command_does_not_print_into_what_its_list_of_domains_names(
             stderr=subprocess.PIPE,
         )
     assert done.returncode == 4 and mesh.read_bytes() == before
-    assert b"standard output is the input itself, in/ore.obj" in done.stderr
+    assert b"standard output is the input file in/ore.obj" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["inspect", "-"], ["tonnes", "-", "--density=1"]])
@@ -148,4 +148,4 @@ def test_a_command_does_not_print_into_its_standard_input(tmp_path: Path, words:
             command, check=False, stdin=source, stdout=file, stderr=subprocess.PIPE
         )
     assert done.returncode == 4 and path.read_bytes() == before
-    assert b"standard output is the input itself, standard input" in done.stderr
+    assert b"standard output is the input file standard input" in done.stderr

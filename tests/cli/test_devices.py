@@ -28,7 +28,7 @@ def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(run("devices", "--json").stdout)
     assert text.exit_code == 0 and told["cpu_threads"] >= 1
     if not told["gpus"]:
-        assert "--backend auto takes the CPU: " in text.stdout
+        assert "--backend auto uses the CPU: " in text.stdout
         assert told["backend"] == "cpu" and told["reason"] in text.stdout
 
 
@@ -38,7 +38,7 @@ def test_several_gpus_and_the_one_that_is_used(fake, monkeypatch: pytest.MonkeyP
     result = run("devices")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "--backend auto takes the GPU where it pays: GPU 1, Imaginary GPU 1"
+    assert lines[0] == "--backend auto uses the GPU if it is faster: GPU 1, Imaginary GPU 1"
     assert "Imaginary GPU 0, sm_90, 8.0 GiB: not used; GEODOMAIN_DEVICE=0 would" in result.stdout
     assert "Imaginary GPU 1, sm_75, 8.0 GiB: used" in result.stdout
     assert "driver  for CUDA 12.2" in result.stdout and "PyCUDA  2026.1" in result.stdout
@@ -50,7 +50,7 @@ def test_several_gpus_are_all_used(fake) -> None:
     fake.capabilities.append((7, 5))
     lines = run("devices").stdout.splitlines()
     both = "GPU 0, Imaginary GPU 0; GPU 1, Imaginary GPU 1"
-    assert lines[0] == f"--backend auto takes the GPU where it pays: {both}"
+    assert lines[0] == f"--backend auto uses the GPU if it is faster: {both}"
     told = json.loads(run("devices", "--json").stdout)
     assert [gpu["used"] for gpu in told["gpus"]] == [True, True]
 
@@ -124,7 +124,7 @@ def test_a_gpu_that_does_not_answer(fake, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fake.Device, "total_memory", lost)
     result = run("devices")
     assert result.exit_code == 0
-    assert "takes the CPU: a GPU does not answer: cuDeviceTotalMem" in result.stdout
+    assert "uses the CPU: a GPU does not answer: cuDeviceTotalMem" in result.stdout
 
 
 @pytest.fixture

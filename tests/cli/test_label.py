@@ -201,8 +201,8 @@ def test_tonnes_that_fail_after_labelling_leave_no_doubt_of_the_labels(folder: P
     (folder / "sg.csv").write_bytes(b"X,Y,Z,DX,DY,DZ,SG\n1,1,1,2,2,2,2.5\n3,1,1,2,2,2,dry\n")
     options = ("sg.csv", "--solid", "ORE=ORE.obj", "--density", "SG", "-o", "out.csv")
     said = run(*options, code=3).stderr
-    assert "error: out.csv is written, with its labels, but its tonnes are not added up: " in said
+    assert "error: out.csv was written with its labels, but tonnes could not be added up: " in said
     assert "SG is not a number in 1 of the rows" in said
     assert (folder / "out.csv").read_text().count("ORE") == 2
     error = json.loads(run(*options, "--overwrite", "--json", code=3).stdout)["error"]
-    assert "out.csv is written" in error["message"]
+    assert "out.csv was written" in error["message"]

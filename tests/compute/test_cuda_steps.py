@@ -21,8 +21,8 @@ def said() -> str:
     result = CliRunner().invoke(main, ["devices"])
     assert result.exit_code == 0
     first = result.stdout.splitlines()[0]
-    assert first.startswith("--backend auto takes the CPU: ")
-    return first.removeprefix("--backend auto takes the CPU: ")
+    assert first.startswith("--backend auto uses the CPU: ")
+    return first.removeprefix("--backend auto uses the CPU: ")
 
 
 def test_no_driver(fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,4 +87,4 @@ def test_kernels_that_are_newer_than_the_driver(fake, monkeypatch, tmp_path: Pat
     (tmp_path / "grid.ptx").write_text("//\n.version 8.0\n.target sm_75\n")
     forget()
     first = CliRunner().invoke(main, ["devices"]).stdout.splitlines()[0]
-    assert first.startswith("--backend auto takes the GPU where it pays")
+    assert first.startswith("--backend auto uses the GPU if it is faster")

@@ -139,7 +139,7 @@ def test_places_that_have_no_distance() -> None:
         ({"within": 2, "beyond": 2}, "no block can be beyond 2 and within 2"),
         ({"kind": "either"}, "needs a distance"),
         ({"within": 2, "invert": True}, "invert needs a kind with two sides"),
-        ({"within": 2, "rule": "winding"}, "rule applies only to kind = 'solid'"),
+        ({"within": 2, "rule": "winding"}, "rule needs kind = 'solid'"),
         ({"within": 2, "extend": "nearest"}, "extend applies only to surfaces"),
         ({"kind": "solids", "within": 2}, "must be one of 'solid', 'above', 'below', 'either'"),
     ],
