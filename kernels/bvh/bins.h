@@ -1,9 +1,9 @@
-// Sorts segments by their midpoints, and points, into bins, so that neighbouring threads take the
-// same way through a hierarchy. A bin is a cell of the mesh's box; a midpoint outside the box goes
-// to a bin at its boundary.
+// Sorts segments by their midpoints, and points, into bins, so that neighbouring threads visit the
+// same nodes of a hierarchy. A bin is a cell of the mesh's box; a midpoint outside the box goes to
+// a bin at its boundary.
 //
-// Bins only order the work. Each row's result goes to the row's own place, so it depends neither on
-// the bins nor on the order of rows within a bin, which atomics leave open.
+// Bins change only the order of work. Each result goes to its own row, so it depends neither on the
+// bins nor on the order of rows within a bin, which atomic operations do not determine.
 #pragma once
 
 #include "bvh/box_frame.h"

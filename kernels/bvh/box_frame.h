@@ -8,9 +8,9 @@
 
 namespace geodomain {
 
-// Morton codes: 21 bits of each axis, interleaved, so that near codes mean near places.
+// Morton codes: 21 bits of each axis, interleaved, so that near codes mean near positions.
 
-// The cell of a place in [-1, 1]; places outside, and NaN, get a cell at the boundary.
+// The cell of a position in [-1, 1]; positions outside, and NaN, get a cell at the boundary.
 GD_HD std::uint32_t morton_cell(float place) {
   const float cell = (place + 1.0f) * 0x1p20f;
   if (!(cell > 0.0f)) return 0;

@@ -1,4 +1,4 @@
-// Whether a vertical line crosses a triangle. Every label is decided here, by signs alone.
+// Whether a vertical line crosses a triangle. Every label depends on these signs alone.
 //
 // A point is treated as displaced by (e^2, e^3, e), e an infinitesimal: up
 // first, then +x, then +y. The displaced point is on no edge, no vertex and no

@@ -1,17 +1,16 @@
-// The two signs that everything rests on, exact for every input in range:
+// The two signs from which all labels follow, exact for every input in range:
 //
 //   orient2d(a, b, q) > 0  if q is to the left of the directed line a -> b,
 //   orient3d(a, b, c, q) > 0  if q is below the plane of a, b, c, which turn
 //   counter-clockwise seen from above; both are 0 exactly on the line or plane.
 //
-// A cascade: a filter in doubles decides nearly everything; where it cannot,
-// products compared exactly decide orient2d for coordinates whose differences
-// are doubles (a wireframe on the block lattice); expansions decide the rest.
+// Three stages: a filter in doubles decides nearly all cases. If it cannot, a comparison of exact
+// products decides orient2d for coordinates whose differences are doubles (a wireframe on the block
+// lattice). Expansions decide the other cases.
 //
-// Code that needs signs takes the arithmetic as a parameter: `Full` always
-// decides, `Quick` omits the expansions and may return kUnsure. A GPU runs
-// Quick over everything and Full over the few that were unsure, because the
-// expansions' registers would slow down all the others.
+// Code that needs signs takes the arithmetic as a parameter: `Full` always decides, `Quick` omits
+// the expansions and may return kUnsure. A GPU runs Quick for all rows, and Full only for the
+// undecided ones, because the registers of expansions would slow down the others.
 #pragma once
 
 #include "exact/expansion.h"
@@ -19,9 +18,10 @@
 
 namespace geodomain {
 
-// A volume by pairs of doubles, where they certainly round to the same double as the expansion, in
-// a tenth of the time. Volumes that lie between two doubles to within the bound below are left to
-// the expansion: ties, and by chance a share of 2^-46 P / |volume|, P the permanent.
+// A volume by pairs of doubles, if they certainly round to the same double as the expansion, in a
+// tenth of the time. If the volume lies between two doubles within the bound below, the expansion
+// computes it: this happens for ties, and by chance for a fraction 2^-46 P / |volume|, with P the
+// permanent.
 //
 // The bound, with u = 2^-53 and M for the permanent of a minor. Differences of coordinates are
 // exact as pairs, whose tails are at most u times their heads. A product of two heads is exact as a

@@ -47,7 +47,7 @@ class GridBuilder {
 
  private:
   struct Node;
-  // The triangles of a node: all of them, or those in one cell of its parent.
+  // The triangles of a node: all triangles, or the triangles in one cell of its parent.
   struct Subset {
     const Entry* list;  // null for all triangles
     std::int64_t count;
@@ -60,7 +60,7 @@ class GridBuilder {
     bool bundled;       // some grid around it has long triangles
   };
 
-  // Returns a triangle by its place, and prefetches the corners of a later one.
+  // Returns a triangle by its position in the list, and prefetches the corners of a later one.
   Triangle take(const Subset& subset, std::int64_t place) const {
     const std::int64_t later = subset[std::min(place + kTrianglesAhead, subset.count - 1)];
     fetch_corners(mesh_, later);
@@ -83,7 +83,8 @@ class GridBuilder {
   static void append(const Node& node, GridIndex& index);
   static void append_children(const Node& node, std::int64_t first_cell, GridIndex& index);
 
-  // Entries of an overfull cell: many times the usual, and worth a grid of its own.
+  // The number of entries of an overfull cell: many times the usual number, so it gets its own
+  // grid.
   static constexpr std::int32_t kOverfull = 256;
   static constexpr int kDeepest = 3;
   // How many triangles ahead corners are prefetched: some 200 ns.
@@ -170,9 +171,9 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   }
 }
 
-// Counts the first `size` triangles of a block in their cells, marks these, and writes stamps. Each
-// step for small triangles is done for all of them in turn, so that none waits for the branches of
-// another.
+// Counts the first `size` triangles of a block in their cells, marks these cells, and writes
+// stamps. Each step is done for all small triangles before the next step, so that none waits for
+// the branches of another.
 inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int size,
                                      Stamp* stamps, std::uint32_t* counts) const {
   constexpr int kSize = TriangleBlock::kSize;
@@ -220,8 +221,8 @@ inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int
   }
 }
 
-// Adds the triangles that are in no cell to a tree of their own. A free slab means nothing if
-// triangles are missing from the cells, here or in a grid around this one.
+// Adds the triangles that are in no cell to a separate tree. Free slabs are not valid if triangles
+// are missing from the cells, here or in a grid around this one.
 inline void GridBuilder::bundle_long(Node& node, const Subset& subset) {
   std::vector<std::int32_t> missing;
   for (std::int64_t place = 0; node.resolution.most < HUGE_VAL && place < subset.count; ++place) {
@@ -289,7 +290,7 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
 // and triangles too long for that go to bundles.
 
 // Chooses the cells along x and y for the region. Triangles that would fill many cells go to
-// bundles only if the grid would otherwise be overfull, because bundles know no free slabs.
+// bundles only if the grid would otherwise be overfull, because bundles have no free slabs.
 inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
                                                  int depth) const {
   const auto triangle = [&](std::int64_t i) { return take(subset, i); };

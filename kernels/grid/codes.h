@@ -20,8 +20,8 @@ struct Solids {
 };
 static_assert(sizeof(Solids) == 16, "as every compiler has it");
 
-// Codes that are not the number of a solid. Codes below kOpen are of undecided points, to be tested
-// from solid ~(code - kOpen) on.
+// Codes that are not the number of a solid. A code below kOpen means that the point is undecided,
+// and is to be tested from solid ~(code - kOpen) on.
 constexpr std::int32_t kNoSolid = -1, kNotFinite = -2, kOpen = -2;
 
 GD_HD bool is_finite(Vec3 q) { return q.x - q.x == 0.0 && q.y - q.y == 0.0 && q.z - q.z == 0.0; }

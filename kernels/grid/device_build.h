@@ -1,5 +1,5 @@
-// The data for building the grid on a device, and when the host has to build instead: crowded
-// cells and long triangles are not for a device.
+// The data for building the grid on a device, and the conditions under which the host has to build
+// it instead: crowded cells and long triangles need the host.
 #pragma once
 
 #include "grid/cell_marks.h"
@@ -11,9 +11,9 @@ constexpr int kBuildThreads = 256;  // threads in a block
 constexpr int kScannedCells = 4;    // cells for each thread of a scan
 // With more triangles, 32-bit counts of entries might overflow.
 constexpr std::int64_t kMostTrianglesBuilt = std::int64_t{1} << 28;
-// Most entries of a cell's list. The host gives a cell of 256 a grid of its own (grid/build.h); for
-// a device, reading longer lists costs less than having the host build, so it accepts four times as
-// many.
+// Most entries of a cell's list. On the host, a cell with 256 entries gets its own grid
+// (grid/build.h). A device accepts four times as many, because reading longer lists costs less than
+// building on the host.
 constexpr std::uint32_t kLongestBuilt = 1024;
 
 struct Plan {

@@ -1,7 +1,7 @@
-// A uniform division of a range into cells. The index of a coordinate is a
-// monotone function of it, rounding included, and triangles and points use
-// the same function: a triangle whose indices exclude a cell has no
-// point there. That is all the exactness that a grid needs.
+// A uniform division of a range into cells. The index of a coordinate is a monotone function of the
+// coordinate, also after rounding, and triangles and points use the same function. So if the
+// indices of a triangle exclude a cell, the triangle has no point in that cell. The grid needs no
+// other exactness.
 #pragma once
 
 #include "platform/mesh_view.h"

@@ -135,8 +135,8 @@ class PointsTogether {
     ++count_;
   }
 
-  // Calls tell(row, answer) for every added point, with the answer of `count_parity`, and empties
-  // this.
+  // Calls tell(row, answer) for every added point, with the answer of `count_parity`, and removes
+  // all points.
   template <class Tell>
   void settle(Tell&& tell) {
     for (int i = 0; i < count_; ++i) {

@@ -69,11 +69,11 @@ GD_HD double upper_angle(double x, double y) {
 //
 //   y = a.x b.y - a.y b.x,   x = (|a| - a.z)(|b| - b.z) + a.x b.x + a.y b.y,
 //
-// with a and b relative to the point. y is twice the area of the projection, so its sign is
-// orient2d's, and the angle jumps from pi to -pi where the edge passes over the point, just
-// where the crossings change by one: so the sign is the exact one of the displaced
-// point, as for crossings, and only the magnitude is rounded. This is outside the contract of
-// exactness; `bound` is the most that rounding may have done.
+// with a and b relative to the point. y is twice the area of the projection, so its sign is the
+// sign of orient2d. The angle jumps from pi to -pi where the edge passes over the point, exactly
+// where the number of crossings changes by one. So the sign must be the exact one of the displaced
+// point, as for crossings. Only the magnitude is rounded, which the guarantee of exactness does not
+// cover; `bound` is the largest possible rounding error.
 
 // The rim: edges whose directed uses do not cancel, in the caller's order.
 struct Rim {

@@ -1,4 +1,4 @@
-// Looks up rows in any order on a lattice: a row takes the answer of the cell with exactly the same
+// Looks up rows in any order on a lattice: a row gets the answer of the cell with exactly the same
 // three coordinates. No coordinate is computed from steps.
 #pragma once
 
@@ -16,8 +16,8 @@ struct LatticeAnswers {
   const std::uint8_t* crossings;  // (x.count, y.count), of whole lines; null if not needed
   Bounds box;                     // of the mesh; rows outside need no cell
 
-  // The index of a row's coordinate among the values of an axis, or -1. It is mostly the one after
-  // that of the row before.
+  // The index of a row's coordinate among the values of an axis, or -1. Mostly this is the index
+  // after that of the previous row.
   static std::int32_t find(const Ruler& ruler, double at, std::int32_t before) {
     const std::int32_t after = before + 1;
     if (after < ruler.count && ruler.value[after] == at) return after;

@@ -1,4 +1,4 @@
-// Prepares answers on the GPU before they are copied: one thread to a number.
+// Converts answers on the GPU before they are copied: one thread for each number.
 #include "platform/warp.h"
 
 using namespace geodomain;

@@ -1,5 +1,5 @@
-// Sorts rows into bins on the GPU: each row draws a number in its bin, bins get room, rows go
-// there.
+// Sorts rows into bins on the GPU: each row gets a number in its bin, bins get space, and rows are
+// stored there.
 #include "bvh/bins.h"
 #include "platform/bits.h"
 #include "platform/loads.h"
@@ -10,8 +10,9 @@ using namespace geodomain;
 
 namespace {
 
-// The rows of a warp that are in one bin draw together: rows that are all in one, where atomics
-// would wait for each other, cost no more than others. The whole warp draws together.
+// The rows of a warp that are in the same bin get their numbers by one atomic operation: if all
+// rows are in one bin, single atomic operations would wait for each other. The whole warp calls
+// together.
 __device__ void draw(bool there, std::uint32_t bin, std::uint32_t* counts, BinTicket* ticket) {
   const std::uint32_t peers = same_in_warp(there ? bin : kNoBin);
   const int first = trailing_zeros(peers);
@@ -42,7 +43,7 @@ extern "C" __global__ void geodomain_bins_draw_points(CurveBins bins, PointsView
   draw(there, there ? bins.of(points[row]) : 0, counts, tickets + row);
 }
 
-// A block's bins have so many rows.
+// The number of rows in the bins of a block.
 extern "C" __global__ void geodomain_bins_add_up(std::uint32_t bins, const std::uint32_t* counts,
                                                  std::uint32_t* sums) {
   __shared__ std::uint32_t shared[kBlockWarps];
@@ -55,7 +56,7 @@ extern "C" __global__ void geodomain_bins_add_up(std::uint32_t bins, const std::
   if (threadIdx.x == 0) sums[blockIdx.x] = whole;
 }
 
-// Counts become first places, in the bins' order.
+// Converts counts to first places, in the order of the bins.
 extern "C" __global__ void geodomain_bins_begin(std::uint32_t bins, const std::uint32_t* sums,
                                                 std::uint32_t* counts) {
   __shared__ std::uint32_t shared[kBlockWarps];

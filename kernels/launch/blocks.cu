@@ -1,6 +1,6 @@
-// Shares of blocks anywhere on the GPU: a thread to a block. Blocks that a triangle enters are
-// listed, and the next kernel computes them from their triangles; the host computes those that need
-// lines.
+// Shares of blocks off a lattice on the GPU, with one thread for each block. Blocks that a triangle
+// enters are listed, and the next kernel computes them from their triangles. The host computes
+// blocks that need lines.
 #include "platform/row_list.h"
 #include "platform/warp.h"
 #include "volume/block.h"
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
   if (answer == kByLines) entered.append(static_cast<std::uint32_t>(i));
 }
 
-// The shares of listed blocks, whose number is on the device.
+// Computes the shares of listed blocks; the number of blocks is on the device.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
     geodomain_blocks_share(BlocksView blocks, const std::int8_t* weights, const double* lows,
                            const double* highs, double single, const std::uint32_t* rows,

@@ -1,5 +1,5 @@
-// Brute force on the GPU: a triangle to a block, whose threads share the segments. Blocks combine
-// their results in any order: flags, sums and minima.
+// Brute force on the GPU: one block for each triangle, whose threads share the segments. Blocks
+// combine their results in any order: flags, sums and minima.
 #include "bvh/queries.h"
 #include "platform/warp.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using Word = unsigned long long;
 
-// body(row, segment, triangle, its index) for the segments that the block's triangle meets.
+// Calls body(row, segment, triangle, its index) for the segments that the block's triangle meets.
 template <class Body>
 __device__ void for_crossing(const BruteView& brute, const double* ends, std::uint32_t rows,
                              Body&& body) {
@@ -22,7 +22,7 @@ __device__ void for_crossing(const BruteView& brute, const double* ends, std::ui
   }
 }
 
-// The bits of a number that is not negative order as the number does.
+// The bits of a non-negative number; they have the same order as the numbers.
 __device__ Word bits_of_t(const Segment& s, const Triangle& t) {
   Place place;
   place_on_segment<Full>(s, t, place);
@@ -48,8 +48,8 @@ extern "C" __global__ void geodomain_brute_count(BruteView brute, const double* 
                });
 }
 
-// The least t of each segment, as bits, and then the least triangle that has it: `out` begins
-// as -1, which is the greatest of unsigned numbers.
+// The smallest t of each segment, as bits, and the smallest triangle with this t: `out` begins as
+// -1, the largest unsigned number.
 extern "C" __global__ void geodomain_brute_least(BruteView brute, const double* ends,
                                                  std::uint32_t rows, Word* least) {
   for_crossing(brute, ends, rows,
@@ -69,7 +69,7 @@ extern "C" __global__ void geodomain_brute_nearest(BruteView brute, const double
                });
 }
 
-// `taken` counts what each segment has so far.
+// `taken` is the number of crossings stored for each segment so far.
 extern "C" __global__ void geodomain_brute_all(BruteView brute, const double* ends,
                                                std::uint32_t rows, const std::int64_t* offsets,
                                                std::uint32_t* taken, Found* out) {

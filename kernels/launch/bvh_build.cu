@@ -1,4 +1,4 @@
-// Builds a hierarchy on the GPU: a thread to a triangle, a leaf, a node or a packet.
+// Builds a hierarchy on the GPU: one thread for each triangle, leaf, node or packet.
 #include "bvh/build.h"
 #include "platform/warp.h"
 
@@ -26,7 +26,7 @@ extern "C" __global__ void geodomain_bvh_begin(BinaryTree tree, WideTree wide) {
   if (thread_row() == 0) begin_levels(tree, wide);
 }
 
-// The nodes of a level, however many the level above has made.
+// Builds the nodes of a level; their number is known once the level above is done.
 extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, int number) {
   const Level level = level_of(wide, number);
   const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
@@ -36,7 +36,7 @@ extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, 
   }
 }
 
-// A thread to a place of a packet.
+// One thread for each place of a packet.
 extern "C" __global__ void geodomain_bvh_fill(MeshView mesh, const std::int32_t* triangles,
                                               const PacketRange* ranges, std::uint32_t count,
                                               Packet* packets) {

@@ -19,8 +19,8 @@ struct FoundComponents {
   std::vector<Bounds> boxes;
 };
 
-// A tree over those triangles of a component that come near one of its partners; of more than a
-// few partners, over all.
+// A tree over the triangles of a component that are near one of its partners; if there are more
+// than a few partners, over all triangles.
 BoxTree tree_of(const FoundComponents& found, const Members& members, std::size_t component,
                 const std::vector<Bounds>& partners) {
   std::vector<BoxTree::Leaf> leaves;
@@ -47,9 +47,8 @@ std::vector<Bounds> boxes_of(const MeshView& mesh, const Components& components)
 
 }  // namespace
 
-// Indices must be equal just where their vertices are. The arrays are read where they are, as
-// long as the handle lives. flags: closed,
-// balanced, no edge of more than two triangles.
+// Indices must be equal if, and only if, their vertices are equal. The arrays must exist as long as
+// the handle. flags: closed, balanced, no edge of more than two triangles.
 GD_API Status geodomain_components_create(const double* vertices, std::int64_t vertex_count,
                                           const std::int32_t* triangles,
                                           std::int64_t triangle_count, std::int64_t* count,
@@ -74,7 +73,7 @@ GD_API void geodomain_components_free(void* handle) {
 }
 GD_DESCRIBE(geodomain_components_free);
 
-// component: of each triangle, -1 for those with two equal corners; boxes: (count, 2, 3).
+// component: for each triangle, -1 if two of its corners are equal; boxes: (count, 2, 3).
 GD_API void geodomain_components_read(const void* handle, std::int32_t* component, double* boxes) {
   const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
   std::copy(found.components.component.begin(), found.components.component.end(), component);
@@ -88,9 +87,9 @@ GD_API void geodomain_components_read(const void* handle, std::int32_t* componen
 }
 GD_DESCRIBE(geodomain_components_read);
 
-// Pairs of components of one cluster whose closed boxes meet, ascending, two indices each, or the
-// first that are met where they are more than `most`; with pairs null, their count alone, at most
-// `most` + 1. cluster: of each component, from 0 to cluster_count - 1, or -1.
+// Pairs of components in one cluster whose closed boxes meet, in ascending order, two indices each.
+// If there are more than `most` pairs, the first ones that are found. If pairs is null, only their
+// number, at most `most` + 1. cluster: for each component, from 0 to cluster_count - 1, or -1.
 GD_API Status geodomain_components_near(const void* handle, const std::int32_t* cluster,
                                         std::int64_t cluster_count, std::int64_t most,
                                         std::int32_t* pairs, std::int64_t* count) {
@@ -101,7 +100,7 @@ GD_API Status geodomain_components_near(const void* handle, const std::int32_t* 
 }
 GD_DESCRIBE(geodomain_components_near, 4);
 
-// As `geodomain_components_near`, of components with triangles whose closed boxes meet.
+// Like `geodomain_components_near`, for components with triangles whose closed boxes meet.
 GD_API Status geodomain_components_contacts(const void* handle, std::int64_t most,
                                             std::int32_t* pairs, std::int64_t* count) {
   return guarded([&] {
@@ -112,10 +111,10 @@ GD_API Status geodomain_components_contacts(const void* handle, std::int64_t mos
 }
 GD_DESCRIBE(geodomain_components_contacts, 2);
 
-// above: of each cluster of components, the component of the next triangle of another cluster above
-// its highest vertex, or -1; highest: a component of it with this vertex. cluster: of each
-// component, from 0 to cluster_count - 1, or -1 for components to pass over. No triangles of two
-// clusters may have boxes that meet.
+// above: for each cluster of components, the component of the next triangle of another cluster
+// above its highest vertex, or -1. highest: the component with this vertex. cluster: for each
+// component, from 0 to cluster_count - 1, or -1 for components to ignore. Boxes of triangles of two
+// clusters must not meet.
 GD_API Status geodomain_components_above(const void* handle, const std::int32_t* cluster,
                                          std::int64_t cluster_count, int threads,
                                          std::int32_t* above, std::int32_t* highest) {
@@ -128,8 +127,8 @@ GD_API Status geodomain_components_above(const void* handle, const std::int32_t*
 }
 GD_DESCRIBE(geodomain_components_above);
 
-// inside: whether the second component of each pair lies in the first, on whose surface it has no
-// point. Pairs are sorted by the first.
+// inside: whether the second component of each pair lies inside the first; their surfaces must be
+// disjoint. Pairs are sorted by the first component.
 GD_API Status geodomain_components_inside(const void* handle, const std::int32_t* pairs,
                                           std::int64_t pair_count, int threads,
                                           std::uint8_t* inside) {
@@ -141,8 +140,8 @@ GD_API Status geodomain_components_inside(const void* handle, const std::int32_t
 }
 GD_DESCRIBE(geodomain_components_inside);
 
-// seen: the Evidence of each pair, kCross alone where they overlap. outward: see Relation. Of one
-// pair no more than `limit` pairs of triangles are compared, shared among its parts.
+// seen: the Evidence of each pair, only kCross if the components overlap. outward: see Relation.
+// For each pair at most `limit` pairs of triangles are compared; its parts share this limit.
 GD_API Status geodomain_components_relate(const void* handle, const std::int32_t* pairs,
                                           std::int64_t pair_count, const std::int8_t* outward,
                                           std::int64_t limit, int threads, std::int32_t* seen) {
@@ -192,7 +191,7 @@ GD_API Status geodomain_components_relate(const void* handle, const std::int32_t
           });
       total.fetch_or(relation.seen());
     });
-    // What else was seen before an overlap was certain depends on who came first.
+    // Other evidence found before an overlap depends on the order of threads.
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::int32_t bits = all[i].load();
       seen[i] = overlap(bits) ? std::int32_t{kCross} : bits;

@@ -1,5 +1,5 @@
-// What Python reads from a core before any other call: the instruction sets of the processor, the
-// stamp of the sources, and the types of the functions.
+// The data that Python reads from a core before any other call: the processor's instruction set,
+// the stamp of the sources, and the types of the functions.
 #include <utility>
 
 #include "platform/c_function.h"
@@ -34,7 +34,7 @@ GD_API int geodomain_cpu_level() { return cpu_level(); }
 
 GD_API const char* geodomain_build_stamp() { return GEODOMAIN_BUILD_STAMP; }
 
-// The description that c_function.h explains; it stays.
+// The description explained in c_function.h; it exists as long as the core.
 GD_API const char* geodomain_functions() {
   static const std::string text = description();
   return text.c_str();

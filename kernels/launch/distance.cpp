@@ -12,9 +12,9 @@ using namespace geodomain;
 
 namespace {
 
-// Rows that are put in order together, so that one search begins where the last one ended.
+// Number of rows that are sorted together, so that a search begins where the previous one ended.
 constexpr std::int64_t kTogether = std::int64_t{1} << 20, kFewRows = 512;
-// The rows by the Morton codes of their points, of those that have any.
+// Sorts the finite points of some rows by their Morton codes.
 void order_rows(const PointsView& points, std::int64_t begin, std::int64_t count, Team& team,
                 std::vector<std::int32_t>& order) {
   Bounds box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
@@ -34,7 +34,7 @@ void order_rows(const PointsView& points, std::int64_t begin, std::int64_t count
   RadixSort(codes.data(), order.data(), count, team);
 }
 
-// As the two kernels of a GPU find it.
+// The same search as the two kernels of a GPU.
 NearestFound found_by_walk(const NearestView& view, OpenBox* open, Vec3 p) {
   Noted noted[kMostNoted];
   NearestWalk<Alone, false> walk(view, open, noted, p, true);
@@ -65,9 +65,9 @@ GD_DESCRIBE(geodomain_distance_create);
 GD_API void geodomain_distance_free(void* handle) { delete static_cast<NearestIndex*>(handle); }
 GD_DESCRIBE(geodomain_distance_free);
 
-// Each point's distance, its nearest triangle and the place there; NaN and -1 where a point is not
-// finite. `triangle` and `place`, (rows, 3), may be null. `refused` is the first row that is beyond
-// a mesh's range, or -1. The mesh has triangles.
+// The distance of each point, its nearest triangle and its nearest point; NaN and -1 for a point
+// that is not finite. `triangle` and `place`, (rows, 3), may be null. `refused` is the first row
+// beyond a mesh's range, or -1. The mesh must have triangles.
 GD_API Status geodomain_distance_nearest(const void* handle, const void* const* columns,
                                          const std::int64_t* strides, std::int64_t rows,
                                          int threads, double* distance, std::int32_t* triangle,
@@ -103,7 +103,7 @@ GD_API Status geodomain_distance_nearest(const void* handle, const void* const* 
 }
 GD_DESCRIBE(geodomain_distance_nearest, 6, 7);
 
-// The same answers by the code that a GPU's threads run, one point after the other: for tests.
+// The same answers by the code of a GPU's threads, one point after the other: for tests.
 GD_API Status geodomain_distance_walk(const double* vertices, const std::int32_t* triangles,
                                       std::int64_t triangle_count, const double* bounds,
                                       const void* const* columns, const std::int64_t* strides,
@@ -129,8 +129,8 @@ GD_API Status geodomain_distance_walk(const double* vertices, const std::int32_t
 }
 GD_DESCRIBE(geodomain_distance_walk);
 
-// Between what single precision says that the distance of each point from its own triangle is, in
-// the mesh's units: for tests.
+// The bounds, in single precision, of the distance of each point from its own triangle, in the
+// mesh's units: for tests.
 GD_API void geodomain_distance_ranges(const double* corners, const double* points,
                                       std::int64_t count, const double* bounds, double* least,
                                       double* most) {

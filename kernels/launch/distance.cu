@@ -1,6 +1,6 @@
-// Distances on the GPU: a thread to a point, with neighbouring points side by side. One kernel
-// notes the triangles that may be nearest. Others, which take many more registers, decide, each for
-// the points that need the same steps.
+// Distances on the GPU: one thread for each point, with neighbouring points in neighbouring
+// threads. One kernel lists the triangles that may be nearest. Other kernels, which need many more
+// registers, decide, each for points that need the same steps.
 #include "bvh/nearest_walk.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
@@ -9,7 +9,7 @@ using namespace geodomain;
 
 namespace {
 
-struct Warp {  // the points of its threads go together
+struct Warp {  // its threads search together
   __device__ static bool any(bool vote) { return geodomain::ballot(vote) != 0; }
   __device__ static std::uint32_t least(std::uint32_t value) { return least_in_warp(value); }
   __device__ static bool writes() { return lane() == 0; }
@@ -29,7 +29,7 @@ extern "C" __global__ void geodomain_distance_packets(const Packet* packets, std
   }
 }
 
-// Nodes [begin, end), of one level; those below it are done.
+// Nodes [begin, end) of one level; the levels below are done.
 extern "C" __global__ void geodomain_distance_nodes(const WideNode* nodes, std::int64_t begin,
                                                     std::int64_t end, BoxFrame frame,
                                                     NearestNode* to, Cylinder* of_nodes,
@@ -40,8 +40,9 @@ extern "C" __global__ void geodomain_distance_nodes(const WideNode* nodes, std::
   of_nodes[i] = cylinder_of(nodes[i], of_nodes, of_packets);
 }
 
-// The triangles that may be nearest to each point, by the order's places: the first ones of all,
-// then the second ones, and so on, -1 after the last; kNoRoom where there was no room.
+// The triangles that may be nearest to each point, in the sorted order: first the first triangle of
+// every point, then the second ones, and so on, with -1 after the last; kNoRoom if the list was too
+// short.
 extern "C" __global__ void geodomain_distance_note(NearestView view, PointsView points,
                                                    const std::uint32_t* order, std::int64_t rows,
                                                    std::int32_t* noted) {
@@ -60,7 +61,7 @@ extern "C" __global__ void geodomain_distance_note(NearestView view, PointsView 
 
 namespace {
 
-// A distance, or, where `whole`, a row of distance, x, y, z and triangle.
+// A distance, or with `whole` a row of distance, x, y, z and triangle.
 __device__ void write(const NearestFound& found, std::int64_t row, std::int32_t whole,
                       double* out) {
   if (!whole) {
@@ -75,13 +76,13 @@ __device__ void write(const NearestFound& found, std::int64_t row, std::int32_t 
   to[4] = found.triangle;
 }
 
-// What is left of what was noted, by doubles.
+// The listed triangles that doubles do not exclude.
 struct Left {
   int count = 0;
-  std::int32_t inside = -1;  // the one whose face the foot is in for sure
-  bool has_one_edge = true;  // all are nearest in the same edge,
-  std::int32_t lowest = -1;  // and this is the lowest of them
-  std::int32_t one, two;     // the edge's vertices, the lower one first
+  std::int32_t inside = -1;  // the triangle whose face certainly contains the foot
+  bool has_one_edge = true;  // whether all are nearest in the same edge
+  std::int32_t lowest = -1;  // the lowest triangle of that edge
+  std::int32_t one, two;     // the vertices of the edge, the lower one first
 
   __device__ void add(const MeshView& mesh, std::int32_t triangle, std::uint32_t parts) {
     ++count;
@@ -99,9 +100,9 @@ struct Left {
 
 }  // namespace
 
-// Answers where doubles leave one triangle, and the foot is inside of it for sure. Points that are
-// nearest to an edge, and others, are left to the next kernels: what was noted of the former
-// becomes the lowest triangle and the edge's vertices.
+// Answers a point if doubles leave one triangle and the foot is certainly inside it. Other points
+// are left to the next kernels. For a point nearest to an edge, the list becomes the lowest
+// triangle and the vertices of the edge.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 6)
     geodomain_distance_inside(MeshView mesh, PointsView points, const std::uint32_t* order,
                               std::int64_t rows, std::int32_t* noted, std::int32_t whole,
@@ -129,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 6)
     least[count] = reach.least;
     parts |= reach.parts << 4 * count;
   }
-  if (count == 0) return;  // there was no room
+  if (count == 0) return;  // the list was too short
   Left left;
   for (int k = 0; k < count; ++k) {
     if (!(least[k] <= most)) continue;
@@ -157,7 +158,7 @@ extern "C" __global__ void geodomain_distance_edges(MeshView mesh, PointsView po
   });
 }
 
-// Decides among the triangles that were noted.
+// Decides among the listed triangles.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
     geodomain_distance_others(MeshView mesh, PointsView points, const std::uint32_t* order,
                               std::int64_t rows, const std::int32_t* noted, std::int32_t whole,
@@ -172,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
   });
 }
 
-// Decides on its way for points whose walk had no room.
+// Searches again for points whose list was too short, and decides during the search.
 extern "C" __global__ void geodomain_distance_rest(NearestView view, PointsView points,
                                                    const std::uint32_t* order, std::int64_t rows,
                                                    const std::int32_t* noted, std::int32_t whole,

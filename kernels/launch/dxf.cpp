@@ -29,7 +29,7 @@ std::int64_t joined_size(const std::vector<std::string>& names) {
 
 }  // namespace
 
-// The bytes are not needed afterwards.
+// The bytes need not exist after this call.
 GD_API Status geodomain_dxf_open(const char* bytes, std::int64_t size, void** drawing) {
   return guarded([&] { *drawing = new DxfDrawing(bytes, size); });
 }
@@ -38,8 +38,9 @@ GD_DESCRIBE(geodomain_dxf_open);
 GD_API void geodomain_dxf_close(void* drawing) { delete static_cast<DxfDrawing*>(drawing); }
 GD_DESCRIBE(geodomain_dxf_close);
 
-// Rows, numbers that the caller must round, types, bytes of all names and of all types with a line
-// end after each, coordinates and face list integers of MESHes, the fault and the byte where it is.
+// Numbers of rows, of numbers that the caller must round, of types, of bytes of all names and of
+// all types (with a line end after each), and of coordinates and face list integers of MESHes; then
+// the fault and its byte.
 GD_API void geodomain_dxf_sizes(void* drawing, std::int64_t* out) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
   out[0] = static_cast<std::int64_t>(it.rows().size());
@@ -62,8 +63,8 @@ GD_API void geodomain_dxf_names(void* drawing, char* names, char* types, std::in
 }
 GD_DESCRIBE(geodomain_dxf_names);
 
-// Columns of the rows: `flags` has 3 to a row (in a block, in paper space, invisible), `names` 2
-// (layer and name), `integers` 6 and `corners` 12; `unsure` has 4 to a number.
+// The columns of the rows: `flags` has 3 for each row (in a block, in paper space, invisible),
+// `names` 2 (layer and name), `integers` 6 and `corners` 12. `unsure` has 4 for each number.
 GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t* flags,
                                std::int32_t* names, std::uint32_t* seen, std::int32_t* integers,
                                double* corners, std::int64_t* unsure) {
@@ -88,7 +89,7 @@ GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t*
 }
 GD_DESCRIBE(geodomain_dxf_rows);
 
-// Coordinates of all MESHes one after the other, and the integers of their face lists.
+// The coordinates of all MESHes one after the other, and the integers of their face lists.
 GD_API void geodomain_dxf_meshes(void* drawing, double* places, std::int32_t* faces) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
   std::copy(it.mesh_places().begin(), it.mesh_places().end(), places);

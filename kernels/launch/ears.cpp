@@ -8,7 +8,8 @@
 
 using namespace geodomain;
 
-// Triangles (count - 2, 3) of a ring (count, 3) as numbers of its corners; 1 without the memory.
+// The triangles (count - 2, 3) of a ring (count, 3), as numbers of its corners; returns 1 if there
+// is not enough memory.
 GD_API Status geodomain_clip_ears(const double* ring, std::int64_t count, const double* normal,
                                   std::int32_t* triangles) {
   return guarded([&] {

@@ -7,8 +7,8 @@
 #include "platform/portable.h"
 #include "platform/thread_team.h"
 
-// Reads a file by several threads into pages of two megabytes. Where the system holds the file in
-// memory, half of the time of reading is spent on making pages of four kilobytes.
+// Reads a file by several threads into pages of two megabytes. If the system has the file in
+// memory, making pages of four kilobytes would take half of the time.
 
 #if defined(__linux__)
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace geodomain {
 
 #if defined(__linux__)
 
-// Whether a file has the bytes [begin, end), which are read.
+// Reads the bytes [begin, end) of a file; returns whether the file has them.
 inline bool read_stretch(int file, std::int64_t begin, std::int64_t end, char* into) {
   while (begin < end) {
     const ssize_t got = pread(file, into, static_cast<std::size_t>(end - begin), begin);
@@ -32,7 +32,7 @@ inline bool read_stretch(int file, std::int64_t begin, std::int64_t end, char* i
   return true;
 }
 
-// Whether an open file has `size` bytes from `start` on, which are read.
+// Reads `size` bytes of an open file from `start` on; returns whether the file has them.
 inline bool read_bytes(int file, std::int64_t start, std::int64_t size, char* into, int threads) {
   constexpr std::int64_t kStretch = std::int64_t{4} << 20;
   ask_for_large_pages(into, size);
@@ -45,7 +45,7 @@ inline bool read_bytes(int file, std::int64_t start, std::int64_t size, char* in
 
 #else
 
-// The caller reads the file in another way.
+// The caller then reads the file in another way.
 inline bool read_bytes(int, std::int64_t, std::int64_t, char*, int) { return false; }
 
 #endif
@@ -54,8 +54,8 @@ inline bool read_bytes(int, std::int64_t, std::int64_t, char*, int) { return fal
 
 using namespace geodomain;
 
-// Fills `into` with `size` bytes of an open file from `start` on. are_there: 0 where the file has
-// fewer, or this system has no such way.
+// Fills `into` with `size` bytes of an open file from `start` on. are_there: 0 if the file has
+// fewer bytes, or this system does not support this.
 GD_API Status geodomain_read_bytes(int file, std::int64_t start, std::int64_t size, char* into,
                                    int threads, std::int32_t* are_there) {
   return guarded([&] { *are_there = read_bytes(file, start, size, into, threads); });

@@ -1,4 +1,4 @@
-// Footprints for Python, behind a handle that answers for blocks.
+// Footprints for Python, by a handle that is queried for blocks.
 #include "volume/footprint_end.h"
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 using namespace geodomain;
 
-// `edges`: (edge_count, 2, 3), the rim of a surface and its folds, which stay the caller's.
-// `reach`: of each, where the footprint ends along it, as `EdgeReach`.
+// `edges`: (edge_count, 2, 3), the rim of a surface and its folds; the caller keeps them. `reach`:
+// for each edge, where the footprint ends along it, as `EdgeReach`.
 GD_API Status geodomain_footprint_create(const double* vertices, const std::int32_t* triangles,
                                          std::int64_t triangle_count, const double* edges,
                                          std::int64_t edge_count, int threads, std::uint8_t* reach,
@@ -28,7 +28,7 @@ GD_DESCRIBE(geodomain_footprint_create);
 GD_API void geodomain_footprint_free(void* handle) { delete static_cast<FootprintEnd*>(handle); }
 GD_DESCRIBE(geodomain_footprint_free);
 
-// Whether the footprint ends inside of the plan of each block from lows to highs, (rows, 3).
+// Whether the footprint ends inside the plan of each block from lows to highs, (rows, 3).
 GD_API Status geodomain_footprint_ends(const void* handle, const double* lows, const double* highs,
                                        std::int64_t rows, int threads, std::uint8_t* found) {
   return guarded([&] {

@@ -15,7 +15,7 @@ using namespace geodomain;
 
 namespace {
 
-// Labels of a piece, by two bits each where they tell, then by crossings.
+// The labels of some points: by two bits if these decide, otherwise by crossings.
 struct LabelPiece {
   std::uint8_t* out;
 
@@ -48,8 +48,8 @@ struct LabelPiece {
   }
 };
 
-// Where each mesh may hold a point: its box, which for an open one goes all the way
-// down, since the crossings above a point below it may be odd.
+// The box in which each mesh may contain a point. For an open mesh it extends down to infinity,
+// because the number of crossings above a point below the mesh may be odd.
 std::vector<Bounds> reaches(const void* const* handles, std::int32_t handle_count) {
   std::vector<Bounds> boxes;
   for (std::int32_t code = 0; code < handle_count; ++code) {
@@ -60,7 +60,8 @@ std::vector<Bounds> reaches(const void* const* handles, std::int32_t handle_coun
   return boxes;
 }
 
-// The first of the grids that holds each point of a piece, -1 none, -2 not finite.
+// The first of the grids that contains each of some points, -1 for none, -2 for a point that is not
+// finite.
 void code_piece(const void* const* handles, const BoxCull& cull, const PointsView& points,
                 std::int64_t begin, std::int64_t end, std::int32_t* out, LowestRow& refused) {
   for (std::int64_t row = begin; row < end; ++row) {
@@ -110,7 +111,7 @@ GD_DESCRIBE(geodomain_grid_create);
 GD_API void geodomain_grid_free(void* handle) { delete static_cast<BuiltGrid*>(handle); }
 GD_DESCRIBE(geodomain_grid_free);
 
-// cells, entries, grids, bundled triangles: what the index holds.
+// The numbers of cells, entries, grids and long triangles of the index.
 GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
   size[0] = index.cell_count;
@@ -120,8 +121,8 @@ GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
 }
 GD_DESCRIBE(geodomain_grid_size);
 
-// The index's arrays and their sizes in bytes (grids, slabs, lists, entries, bundles,
-// bundled), for a copy to a device; they live as long as the handle.
+// The arrays of the index and their sizes in bytes (grids, slabs, lists, entries, bundles,
+// bundled), for a copy to a device; they exist as long as the handle.
 GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
   const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
   arrays[0] = index.grids.data();
@@ -139,8 +140,8 @@ GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::
 }
 GD_DESCRIBE(geodomain_grid_arrays);
 
-// The answers below: a row of `out` to a point, and in `refused` the first row that
-// the arithmetic cannot decide, for coordinates below its range, or -1.
+// The functions below write a row of `out` for each point. `refused` is the first row that the
+// arithmetic cannot decide, because of coordinates below its range, or -1.
 
 // 1 inside, 0 not.
 GD_API Status geodomain_grid_contains(const void* handle, const void* const* columns,
@@ -150,13 +151,14 @@ GD_API Status geodomain_grid_contains(const void* handle, const void* const* col
 }
 GD_DESCRIBE(geodomain_grid_contains);
 
-// The index of the first grid that holds the point, -1 none, -2 not finite.
+// The index of the first grid that contains the point, -1 for none, -2 for a point that is not
+// finite.
 GD_API Status geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
                                    const void* const* columns, const std::int64_t* strides,
                                    std::int64_t rows, int threads, std::int32_t* out,
                                    std::int64_t* refused) {
   return guarded([&] {
-    FloatGuard guard;  // points and boxes must be given their cells alike
+    FloatGuard guard;  // the same rounding for points and boxes
     const BoxCull cull(reaches(handles, handle_count));
     return answer(
         nullptr, columns, strides, rows, threads, refused,
@@ -166,7 +168,7 @@ GD_API Status geodomain_grid_codes(const void* const* handles, std::int32_t hand
 }
 GD_DESCRIBE(geodomain_grid_codes);
 
-// Crossings above the displaced point; with `with_sign`, each by its sign.
+// Crossings above the displaced point; with `with_sign`, the sum of their signs.
 GD_API Status geodomain_grid_crossings(const void* handle, const void* const* columns,
                                        const std::int64_t* strides, std::int64_t rows,
                                        int with_sign, int threads, std::int32_t* out,
@@ -183,7 +185,7 @@ GD_API Status geodomain_grid_crossings(const void* handle, const void* const* co
 }
 GD_DESCRIBE(geodomain_grid_crossings);
 
-// 1 exactly on a triangle, 0 not.
+// 1 if the point is exactly on a triangle, otherwise 0.
 GD_API Status geodomain_grid_on_surface(const void* handle, const void* const* columns,
                                         const std::int64_t* strides, std::int64_t rows, int threads,
                                         std::uint8_t* out, std::int64_t* refused) {
@@ -199,7 +201,7 @@ GD_API Status geodomain_grid_on_surface(const void* handle, const void* const* c
 }
 GD_DESCRIBE(geodomain_grid_on_surface);
 
-// Sets `is_lattice`, and for a lattice its axes, the fastest first, and their lengths.
+// Sets `is_lattice`; for a lattice also its axes, the fastest first, and their lengths.
 GD_API Status geodomain_recognise(const void* const* columns, const std::int64_t* strides,
                                   std::int64_t rows, int threads, std::int64_t* axes,
                                   std::int64_t* counts, std::int32_t* is_lattice) {

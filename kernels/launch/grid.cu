@@ -1,6 +1,7 @@
-// Queries of the grid on the GPU: one thread to a point. Two bits answer most points; quick
-// arithmetic counts for the others, which are listed, and full arithmetic for the few that stay
-// unsure, which are listed again. The lists are in any order; no answer depends on it.
+// Queries of the grid on the GPU: one thread for each point. Two bits answer most points. Quick
+// arithmetic counts crossings for the others, which are listed. Full arithmetic does so for the few
+// that are still undecided, which are listed again. The lists are in any order; no answer depends
+// on it.
 #include "grid/codes.h"
 #include "grid/sides.h"
 #include "platform/row_list.h"
@@ -10,28 +11,29 @@ using namespace geodomain;
 
 namespace {
 
-// The rows of a list, whose length is on the device, among the threads of a launch.
+// Distributes the rows of a list, whose length is on the device, over the threads of a launch.
 template <class Body>
 __device__ void for_listed(const std::uint32_t* rows, const std::uint32_t* row_count, Body&& body) {
   const std::uint32_t step = gridDim.x * blockDim.x, count = *row_count;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) body(rows[i]);
 }
 
-// By floats first, by Quick doubles where those are unsure: for cards with slow doubles.
+// Decides by floats first, and by Quick doubles if floats are uncertain: for cards with slow
+// doubles.
 __device__ int crossing_single(const GridView& grid, const SingleView& single,
                                std::int32_t triangle, Vec3 q) {
   const int crossing = single.crossing_above(grid.mesh, triangle, q);
   return crossing != kUnsure ? crossing : crossing_above<Quick>(grid.mesh.triangle(triangle), q);
 }
 
-// Entries that the points of a warp want: each with the lane that asks.
+// Entries to test for the points of a warp, each with the lane of its point.
 struct Wanted {
   std::int32_t triangle[64];
   std::uint8_t lane[64];
 };
 
-// count_parity_by of each lane's point, the whole warp together: points want from one entry to
-// dozens, so the wanted ones are gathered, and a lane counts any point's.
+// Like count_parity_by, for the points of all lanes together. Points need between one entry and
+// dozens. So the entries of all points are collected, and each lane tests entries of any point.
 template <class Crossing>
 __device__ Answer count_together(const GridView& grid, Vec3 q, bool asks, Wanted& wanted,
                                  Crossing&& crossing_of) {
@@ -72,7 +74,7 @@ __device__ Answer count_together(const GridView& grid, Vec3 q, bool asks, Wanted
                    [&](std::int32_t triangle) { return crossing_of(triangle, q); });
 }
 
-// Writes the answers of listed rows, and lists those that stay undecided.
+// Writes the answers of listed rows, and lists the rows that are still undecided.
 template <class Crossing>
 __device__ void count_listed(const GridView& grid, const PointsView& points,
                              const std::uint32_t* rows, const std::uint32_t* row_count,
@@ -94,7 +96,7 @@ __device__ void count_listed(const GridView& grid, const PointsView& points,
   }
 }
 
-// The codes of listed points, from the solid on that left them open; count(solid, q) decides.
+// The codes of listed points, from the first undecided solid on; count(solid, q) decides.
 template <class Count, class Undecided>
 __device__ void go_on(const Solids& solids, const PointsView& points, const std::uint32_t* rows,
                       const std::uint32_t* row_count, std::int32_t* codes, Count&& count,
@@ -112,8 +114,8 @@ __device__ void go_on(const Solids& solids, const PointsView& points, const std:
 
 }  // namespace
 
-// The rows of a block that are left open are listed together: an atomic of each would take longer
-// than to look up.
+// A block lists its undecided rows by one atomic operation, because one for each row would take
+// longer than the look-up.
 extern "C" __global__ void geodomain_look_up(GridView grid, PointsView points, std::uint32_t rows,
                                              std::uint8_t* out, RowList open) {
   __shared__ std::uint32_t shared[kBlockWarps], first;
@@ -158,7 +160,7 @@ extern "C" __global__ void geodomain_look_up(GridView grid, PointsView points, s
   }
 }
 
-// All of it in one launch, for so few points that launches would take longer than they do.
+// All steps in one launch, for so few points that several launches would take longer than the work.
 extern "C" __global__ void geodomain_contains_few(GridView grid, PointsView points,
                                                   std::uint32_t rows, std::uint8_t* out,
                                                   std::uint64_t* refused) {
@@ -236,7 +238,8 @@ extern "C" __global__ void geodomain_on_surface(GridView grid, PointsView points
   out[row] = static_cast<std::uint8_t>(answer);
 }
 
-// The first solid that holds each point: by two bits where they tell, and so on as for one solid.
+// The first solid that contains each point: by two bits if these decide, otherwise as for one
+// solid.
 extern "C" __global__ void geodomain_codes_look_up(Solids solids, PointsView points,
                                                    std::uint32_t rows, std::int32_t* codes,
                                                    RowList open) {

@@ -1,6 +1,6 @@
-// Builds the grid on the GPU: sum up, choose, count, scan, scatter. Atomics order the entries of a
-// cell, and no answer depends on it. Overfull cells and long triangles need the host: `Plan` says
-// when it has to build instead.
+// Builds the grid on the GPU: add up, choose, count, scan, scatter. Atomic operations order the
+// entries of a cell, and no answer depends on this order. Overfull cells and long triangles need
+// the host: `Plan` says if the host has to build instead.
 #include "grid/device_build.h"
 #include "platform/arithmetic.h"
 #include "platform/warp.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr int kWarps = kBuildThreads / 32;
 constexpr std::int32_t kLarge = 64;  // cells that are too many for one thread
 
-// The sum over a block, for its first thread; in the same order every time.
+// The sum over a block, for its first thread; always added up in the same order.
 __device__ double sum_block(double value, double* shared) {
   shared[threadIdx.x] = value;
   __syncthreads();
@@ -65,8 +65,8 @@ __device__ void put_in(const Building& b, Entry* entries, const Entry& entry, bo
   entries[atomicAdd(b.counts + 2 * cell + wall, 1u)] = entry;
 }
 
-// visit(index, triangle, box, i, j) for each cell of the large triangles, shared out by rows among
-// warps and by columns among lanes.
+// Calls visit(index, triangle, box, i, j) for each cell of the large triangles; warps share the
+// rows, and lanes the columns.
 template <class Visit>
 __device__ void for_large(const Building& b, Visit&& visit) {
   const Frame frame = b.plan->frame;
@@ -87,7 +87,7 @@ __device__ bool is_large(const Footprint& box) {
   return static_cast<std::int64_t>(box.i1 - box.i0 + 1) * (box.j1 - box.j0 + 1) > kLarge;
 }
 
-// The sum of all the earlier threads' values in the block, and the block's in `total`.
+// The sum of the values of all earlier threads in the block, and in `total` the sum of all.
 __device__ std::uint32_t scan_block(std::uint32_t value, std::uint32_t& total) {
   __shared__ std::uint32_t of_warp[32];
   std::uint32_t sum = value;
@@ -177,7 +177,7 @@ extern "C" __global__ void geodomain_build_mark_full(Building b) {
   }
 }
 
-// The entries of each block's cells.
+// Counts the entries of each block's cells.
 extern "C" __global__ void geodomain_build_sums(Building b, std::uint32_t* sums) {
   std::uint32_t own = 0;
   const std::uint32_t first = (blockIdx.x * kBuildThreads + threadIdx.x) * kScannedCells;
@@ -190,7 +190,7 @@ extern "C" __global__ void geodomain_build_sums(Building b, std::uint32_t* sums)
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-// One block: what comes before each block's cells.
+// One block: the number of entries before each block's cells.
 extern "C" __global__ void geodomain_build_offsets(Building b, std::uint32_t* sums,
                                                    std::uint32_t blocks) {
   std::uint32_t before = 0;
@@ -207,7 +207,7 @@ extern "C" __global__ void geodomain_build_offsets(Building b, std::uint32_t* su
   }
 }
 
-// Where each cell's entries begin. A cell without a sample has no label to give.
+// Where the entries of each cell begin. A cell without a sample has no label.
 extern "C" __global__ void geodomain_build_lists(Building b, const std::uint32_t* offsets) {
   std::uint32_t count[kScannedCells][2], own = 0, longest = 0, total;
   const std::uint32_t first = (blockIdx.x * kBuildThreads + threadIdx.x) * kScannedCells;

@@ -15,9 +15,9 @@
 
 using namespace geodomain;
 
-// Labels by bits: `bits` is (nx, ny, ceil(nz / 64)) words, zeroed by the caller.
-// The axes ascend strictly and are finite and not empty. 2 where a block could not be
-// decided, for coordinates below the range of the arithmetic.
+// Labels as bits: `bits` is (nx, ny, ceil(nz / 64)) words, which the caller has set to zero. The
+// axes must be strictly increasing, finite and not empty. Returns 2 if a block could not be
+// decided, because of coordinates below the range of the arithmetic.
 GD_API Status geodomain_lattice_contains(const double* vertices, std::int64_t vertex_count,
                                          const std::int32_t* triangles, std::int64_t triangle_count,
                                          const double* const* values, const std::int64_t* counts,
@@ -57,8 +57,8 @@ GD_API Status geodomain_lattice_contains(const double* vertices, std::int64_t ve
 }
 GD_DESCRIBE(geodomain_lattice_contains);
 
-// Bytes to make room for, for the rulers of axes: the values, and a search table of each that has
-// at most two cells to a value and one more.
+// The bytes to allocate for the rulers of axes: the values, and for each axis a search table with
+// at most two cells for each value and one more.
 GD_API std::int64_t geodomain_rulers_room(const std::int64_t* counts, std::int64_t number) {
   std::int64_t bytes = 0;
   for (std::int64_t i = 0; i < number; ++i) {
@@ -69,9 +69,9 @@ GD_API std::int64_t geodomain_rulers_room(const std::int64_t* counts, std::int64
 }
 GD_DESCRIBE(geodomain_rulers_room);
 
-// Rulers of axes for a device, whose memory at `address` is to be filled with `image`: of each axis
-// its values and, where it needs one, its search table. There is room for geodomain_rulers_room;
-// `bytes` tells how many are used.
+// Rulers of axes for a device. `image` is to be copied to its memory at `address`: the values of
+// each axis and, if needed, its search table. It has space for geodomain_rulers_room bytes; `bytes`
+// is the number used.
 GD_API Status geodomain_rulers(const double* const* axes, const std::int64_t* counts,
                                std::int64_t number, std::uint64_t address, Ruler* rulers,
                                char* image, std::int64_t* bytes) {
@@ -99,8 +99,9 @@ GD_API Status geodomain_rulers(const double* const* axes, const std::int64_t* co
 }
 GD_DESCRIBE(geodomain_rulers);
 
-// Bits to one byte a block, in `room`. ranks[a] (may be null), counts[a], strides[a]: the
-// result's axes, with gaps or without; `rulers` the numbers of distinct coordinates.
+// Expands bits to one byte for each block, in `room`. ranks[a] (may be null), counts[a],
+// strides[a]: the axes of the result, with or without gaps; `rulers`: the numbers of distinct
+// coordinates.
 GD_API Status geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_t* rulers,
                                        const std::int32_t* const* ranks, const std::int64_t* counts,
                                        const std::int64_t* strides, void* room, int threads) {
@@ -122,7 +123,7 @@ GD_API Status geodomain_lattice_expand(const std::uint64_t* bits, const std::int
       });
       return;
     }
-    // Rows of x, a word of z at a time: gathered once, then written as runs.
+    // Rows of x for one word of z at a time: collected once, then written as runs.
     const std::int64_t blocks = (z.count + 63) / 64;
     team.run(y.count * blocks, 4, [&](std::int64_t begin, std::int64_t end, int) {
       std::vector<std::uint64_t> row(static_cast<std::size_t>(x.count));
@@ -139,7 +140,7 @@ GD_API Status geodomain_lattice_expand(const std::uint64_t* bits, const std::int
 }
 GD_DESCRIBE(geodomain_lattice_expand);
 
-// What is known of cells, to rows: `values` and `bits` as for geodomain_lattice_contains, the
+// Copies results of cells to rows: `values` and `bits` as for geodomain_lattice_contains, the
 // crossings of whole lines, (nx, ny), or null, and the mesh's box, low and high.
 GD_API Status geodomain_lattice_look_up(const void* const* columns, const std::int64_t* strides,
                                         std::int64_t rows, const double* const* values,
@@ -161,8 +162,8 @@ GD_API Status geodomain_lattice_look_up(const void* const* columns, const std::i
 }
 GD_DESCRIBE(geodomain_lattice_look_up, 6);
 
-// Marks the cells of centroids, and adds to `again` those that had been marked. Returns how many
-// rows were taken: all, or those before the first that has no cell.
+// Marks the cells of centroids, and adds to `again` the number of cells that were already marked.
+// Returns the number of processed rows: all, or the rows before the first one without a cell.
 GD_API std::int64_t geodomain_mark_blocks(const void* const* columns, const std::int64_t* strides,
                                           std::int64_t rows, const double* starts,
                                           const double* cells_per_unit, const std::int64_t* firsts,

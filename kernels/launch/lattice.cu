@@ -1,12 +1,13 @@
-// Lattices on the GPU: one thread to a triangle, then one to a few words. Pairs of triangle and
-// column that quick arithmetic cannot decide are listed for the full one.
+// Lattices on the GPU: one thread for each triangle, then one for a few words. Pairs of a triangle
+// and a column that quick arithmetic cannot decide are listed for the full arithmetic.
 #include "lattice/toggle.h"
 #include "platform/atomics.h"
 #include "platform/warp.h"
 
 using namespace geodomain;
 
-// One thread to a triangle, or several to one of few triangles: each its share of the columns.
+// One thread for each triangle. If there are few triangles, several threads share the columns of
+// each.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 6)
     geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, Pairings unsure) {
   __shared__ WarpTriangles warps[kBlockWarps];
@@ -36,7 +37,7 @@ extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView 
   }
 }
 
-// Labels of few columns, one to a lane, as rows of `row_bytes` bytes of bits.
+// Labels of a few columns, one for each lane, as rows of `row_bytes` bytes of bits.
 extern "C" __global__ void geodomain_lattice_settle_few(LatticeView lattice, std::int32_t lanes,
                                                         std::uint8_t* rows,
                                                         std::int32_t row_bytes) {
@@ -48,8 +49,8 @@ extern "C" __global__ void geodomain_lattice_settle_few(LatticeView lattice, std
                     });
 }
 
-// Labels as rows of `row_bytes` bytes of bits; `rows` may be the lattice's own bits, where the
-// rows are whole words. `lanes` threads to kBitsInFlight columns.
+// Labels as rows of `row_bytes` bytes of bits. `rows` may be the lattice's own bits, if the rows
+// are whole words. `lanes` threads process kBitsInFlight columns.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 8)
     geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
                              std::int32_t row_bytes) {
@@ -61,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 8)
       });
 }
 
-// The same where a column has two words or more, no more than lanes, and a row is not whole words.
+// The same if a column has two words or more, but no more than lanes, and a row is not whole words.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 8)
     geodomain_lattice_settle_tile(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
                                   std::int32_t row_bytes) {
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 8)
   settle_tile(lattice, Share(lanes), tiles[threadIdx.x / 32], rows, row_bytes);
 }
 
-// Labels as a byte to a block.
+// Labels as one byte for each block.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 8)
     geodomain_lattice_settle_bytes(LatticeView lattice, std::int32_t lanes, std::uint8_t* blocks) {
   const Share share(lanes);

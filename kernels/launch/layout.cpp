@@ -1,6 +1,6 @@
-// Describes the structures and constants that Python shares with the kernels, from their
-// definitions: neither Python nor the stand-ins of the tests hold an offset, a size or a constant
-// of theirs. Array elements whose fields Python does not read are described by their size alone.
+// Describes the structures and constants that Python shares with the kernels, from their C++
+// definitions. So neither Python nor the fake driver of the tests contains an offset, a size or a
+// constant. Array elements whose fields Python does not read are described by their size only.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -26,16 +26,15 @@
 #include "topology/relate.h"
 #include "volume/block.h"
 
-// A description in words, from which Python packs and reads structures: lines of "structure NAME
-// BYTES", "field NAME OFFSET KIND COUNTS..." for each of its fields, and "constant NAME VALUE". A
-// kind is the letter of a number in Python's struct module and NumPy, "P" for an address, or the
-// name of a structure described before.
+// A text that describes structures for Python: lines of "structure NAME BYTES", "field NAME OFFSET
+// KIND COUNTS..." for each field, and "constant NAME VALUE". A kind is the letter of a number in
+// Python's struct module and NumPy, "P" for an address, or the name of an earlier structure.
 
 namespace geodomain {
 
 class Layout {
  public:
-  // Fields follow; `GD_FIELD` adds one.
+  // The fields follow; `GD_FIELD` adds one.
   template <class Whole>
   Layout& structure(const char* name) {
     static_assert(std::is_standard_layout_v<Whole> && std::is_trivially_copyable_v<Whole>,
@@ -45,7 +44,7 @@ class Layout {
     return *this;
   }
 
-  // One that kernels take by value: Python puts each of these at a multiple of eight bytes.
+  // A structure that kernels take by value: Python aligns each to a multiple of eight bytes.
   template <class Whole>
   Layout& argument(const char* name) {
     static_assert(alignof(Whole) == 8, "an argument is aligned as eight bytes are");
@@ -110,7 +109,7 @@ class Layout {
 
 using namespace geodomain;
 
-// clang-format off: a field to a place
+// clang-format off: one field on each line
 namespace {
 
 void describe_meshes(Layout& all) {
@@ -250,27 +249,28 @@ std::string description() {
 }  // namespace
 // clang-format on
 
-// The description, which stays.
+// The description; it exists as long as the core.
 GD_API const char* geodomain_layout() {
   static const std::string text = description();
   return text.c_str();
 }
 GD_DESCRIBE(geodomain_layout);
 
-// Cells that a device makes room for, for a grid of so many triangles.
+// The number of cells for which a device allocates memory, for a grid of this many triangles.
 GD_API std::int64_t geodomain_most_cells(std::int64_t triangle_count, double density) {
   const Load load = {{}, static_cast<double>(triangle_count), {}, density, true};
   return static_cast<std::int64_t>(std::ceil(load.most_cells())) + 1;
 }
 GD_DESCRIBE(geodomain_most_cells);
 
-// 1 where the host has to build the grid that a device has planned, else 0.
+// 1 if the host has to build the grid that a device has planned, otherwise 0.
 GD_API int geodomain_is_for_the_host(const Plan* plan, std::int64_t triangle_count) {
   return is_for_the_host(*plan, triangle_count);
 }
 GD_DESCRIBE(geodomain_is_for_the_host);
 
-// Nodes that a device makes room for, for a hierarchy over so many triangles.
+// The number of nodes for which a device allocates memory, for a hierarchy over this many
+// triangles.
 GD_API std::int64_t geodomain_most_nodes(std::int64_t triangle_count) {
   return most_nodes<kDevicePacket>(triangle_count);
 }

@@ -19,7 +19,7 @@ using namespace geodomain;
 namespace {
 
 constexpr std::int64_t kRowsToPiece = 8192;
-constexpr std::int64_t kRowsToVertex = 4;  // of a soup, which has six rows to a vertex
+constexpr std::int64_t kRowsToVertex = 4;  // a mesh without shared vertices has six
 
 std::uint64_t bits_of_size(double value) {
   std::uint64_t bits;
@@ -27,7 +27,7 @@ std::uint64_t bits_of_size(double value) {
   return bits & ~(std::uint64_t{1} << 63);
 }
 
-// Of doubles that are not negative the bits are ordered as the numbers are.
+// The bits of non-negative doubles have the same order as the numbers.
 const std::uint64_t kLeastBits = bits_of_size(kLeastMagnitude);
 const std::uint64_t kMostBits = bits_of_size(kMostMagnitude);
 
@@ -36,7 +36,7 @@ bool in_range(double value) {
   return bits == 0 || bits - kLeastBits <= kMostBits - kLeastBits;
 }
 
-// A hash of edges that members of a team add to.
+// A hash of edges, to which the members of a team add.
 class SharedHash {
  public:
   void join(const EdgeHash& part) {
@@ -55,10 +55,9 @@ class SharedHash {
 
 }  // namespace
 
-// Copies vertices (-0.0 becoming 0.0) and triangles. bounds: low x, y, z, high x,
-// y, z of the vertices that triangles use; faults: the first vertex that is not
-// finite or out of range and the first triangle with an index out of range, -1
-// where there is none; flags: closed and balanced by index.
+// Copies vertices (-0.0 becomes 0.0) and triangles. bounds: low x, y, z, high x, y, z of the
+// vertices that triangles use. faults: the first vertex that is not finite or out of range, and the
+// first triangle with an index out of range, or -1. flags: closed and balanced by index.
 GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
                                    const std::int32_t* triangles, std::int64_t triangle_count,
                                    int threads, double* vertices_out, std::int32_t* triangles_out,
@@ -113,7 +112,7 @@ GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_c
 }
 GD_DESCRIBE(geodomain_mesh_check);
 
-// flags: closed and balanced, vertices taken as equal where `merged` says so.
+// flags: closed and balanced, where `merged` says which vertices are equal.
 GD_API Status geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
                                     const std::int32_t* merged, int threads, std::int32_t* flags) {
   return guarded([&] {
@@ -133,9 +132,9 @@ GD_API Status geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t 
 }
 GD_DESCRIBE(geodomain_mesh_closed);
 
-// found: how many bodies the triangles of three different vertices make, how many vertices they
-// use, how many they are, and how often they use an edge again in the same direction. `merged`,
-// where there is one, says which vertices are equal.
+// Counts over the triangles with three different vertices, in found: bodies, used vertices, these
+// triangles, and repeated uses of an edge in the same direction. `merged` may be null; it says
+// which vertices are equal.
 GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
                                     const std::int32_t* merged, std::int64_t vertex_count,
                                     int threads, std::int64_t* found) {
@@ -145,7 +144,7 @@ GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t 
     Bodies bodies(vertex_count);
     Repeats repeats(vertex_count);
     std::atomic<std::int64_t> proper{0};
-    // One member notes the edges of all triangles while the others join bodies.
+    // One member marks the edges of all triangles while the others join bodies.
     const std::int64_t pieces = (triangle_count + kRowsToPiece - 1) / kRowsToPiece;
     team.run(1 + pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
       if (piece == 0) return repeats.note(rows, triangle_count);
@@ -165,7 +164,7 @@ GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t 
 }
 GD_DESCRIBE(geodomain_mesh_bodies, 2);
 
-// merged[i] = the first vertex equal to vertex i, as numbers.
+// merged[i] = the first vertex equal to vertex i, compared as numbers.
 GD_API Status geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
                                        std::int32_t* merged) {
   return guarded([&] {
@@ -182,7 +181,8 @@ GD_API Status geodomain_merge_vertices(const double* vertices, std::int64_t vert
 }
 GD_DESCRIBE(geodomain_merge_vertices);
 
-// group[i] = which of the distinct rows row i is, as numbers; first[g] = the first row of group g.
+// group[i] = number of the distinct row equal to row i, compared as numbers; first[g] = the first
+// row of group g.
 GD_API Status geodomain_group_rows(const double* rows, std::int64_t count, std::int64_t* group,
                                    std::int64_t* first, std::int64_t* group_count) {
   return guarded([&] {
@@ -197,8 +197,8 @@ GD_API Status geodomain_group_rows(const double* rows, std::int64_t count, std::
 }
 GD_DESCRIBE(geodomain_group_rows);
 
-// parted, (v,): of each vertex, whether its triangles meet in what they share alone, for certain.
-// are_rings: 1 where every vertex has one ring of triangles, or none at all.
+// parted, (v,): for each vertex, whether its triangles certainly meet only in what they share.
+// are_rings: 1 if the triangles of every vertex form one ring, or the vertex has none.
 GD_API Status geodomain_vertex_fans(const double* vertices, std::int64_t vertex_count,
                                     const std::int32_t* triangles, std::int64_t triangle_count,
                                     int threads, std::uint8_t* parted, std::int32_t* are_rings) {
@@ -210,7 +210,7 @@ GD_API Status geodomain_vertex_fans(const double* vertices, std::int64_t vertex_
 }
 GD_DESCRIBE(geodomain_vertex_fans);
 
-// Whether no two rows of three doubles are equal, none of which is -0.0.
+// Whether all rows of three doubles are different; none may be -0.0.
 GD_API Status geodomain_rows_distinct(const double* rows, std::int64_t count, int threads,
                                       std::int32_t* distinct) {
   return guarded([&] {
@@ -220,7 +220,7 @@ GD_API Status geodomain_rows_distinct(const double* rows, std::int64_t count, in
 }
 GD_DESCRIBE(geodomain_rows_distinct);
 
-// The sign of the signed volume of all triangles, or 0 where doubles do not tell.
+// The sign of the signed volume of all triangles, or 0 if doubles cannot decide.
 GD_API Status geodomain_volume_sign(const double* vertices, const std::int32_t* triangles,
                                     std::int64_t triangle_count, int threads, std::int32_t* sign) {
   return guarded([&] {

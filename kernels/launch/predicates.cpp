@@ -1,4 +1,4 @@
-// The predicates by themselves, for the tests and the canary.
+// The predicates alone, for tests and for the check of the arithmetic at start.
 #include "bvh/host.h"
 #include "exact/single.h"
 #include "platform/c_function.h"
@@ -27,7 +27,7 @@ GD_API void geodomain_orient3d(const double* rows, std::int64_t count, std::int8
 }
 GD_DESCRIBE(geodomain_orient3d);
 
-// out[i] = crossing of rows (a, b, c, q) in floats: -1, 0, 1, or 2 where they are unsure.
+// out[i] = crossing of rows (a, b, c, q) in floats: -1, 0, 1, or 2 if floats are uncertain.
 GD_API void geodomain_crossing_single(const double* rows, std::int64_t count, std::int8_t* out) {
   FloatGuard guard;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -52,9 +52,9 @@ GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8
 }
 GD_DESCRIBE(geodomain_crossing);
 
-// out[5 * i] on: the value of orient3d of rows (a, b, c, q) as hits are made of it; the
-// expansion's; the pair's head and tail, and its bound, infinite where the permanent is below the
-// floor.
+// out[5 * i] and following: orient3d of rows (a, b, c, q), as used for hits; the value of the
+// expansion; head and tail of the pair of doubles; and its bound, infinite if the permanent is
+// below the floor.
 GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* out) {
   FloatGuard guard;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -73,10 +73,10 @@ GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* ou
 }
 GD_DESCRIBE(geodomain_volumes);
 
-// out[2 * i] on: what floats say of eight triangles, 72 doubles to a packet, and of a segment seen
-// from the point that is nearest to them, or from its start; bits for those that it crosses, and
-// for those that floats do not decide. `spans` gets eight spans of t, 0 where nothing is crossed.
-// Everything is within the bounds, or far outside.
+// out[2 * i] and following: the result of floats for eight triangles, 72 doubles for each packet,
+// and a segment seen from the point nearest to them, or from its start: bits for crossed triangles,
+// and bits for undecided ones. `spans` gets eight spans of t, 0 for triangles that are not crossed.
+// All coordinates must be within the bounds, or far outside.
 GD_API void geodomain_sift_packets(const double* corners, const double* ends, std::int64_t count,
                                    const double* bounds, int nearest, std::uint32_t* out,
                                    float* spans) {
@@ -107,8 +107,8 @@ GD_API void geodomain_sift_packets(const double* corners, const double* ends, st
 }
 GD_DESCRIBE(geodomain_sift_packets);
 
-// 0 where this build and this thread round as the proofs ask; otherwise bits that
-// say what is wrong: 1 contraction, 2 reassociation, 4 rounding mode, 8 subnormals.
+// 0 if this build and this thread round as the proofs need it; otherwise bits for the faults: 1
+// contraction, 2 reassociation, 4 rounding mode, 8 subnormals.
 GD_API int geodomain_canary(int guarded) {
   const auto check = [] {
     volatile double a = 1.0 + 0x1p-30, b = 1.0 - 0x1p-30, one = 1.0, tiny = 0x1p-1074;

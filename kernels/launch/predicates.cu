@@ -1,4 +1,4 @@
-// The predicates by themselves on the GPU, for the tests: see launch/predicates.cpp.
+// The predicates alone on the GPU, for tests: see launch/predicates.cpp.
 #include "exact/crossing.h"
 #include "platform/warp.h"
 

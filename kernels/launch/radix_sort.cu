@@ -1,6 +1,7 @@
 // A stable sort of 64-bit keys with 32-bit values on a GPU, by eight bits at a time, the lowest
-// first: count each tile's digits, add them up, scatter. A tile belongs to a block of threads, each
-// of which sorts `rounds` keys, fewer where there are few, so that many blocks have work.
+// first: count the digits of each tile, add them up, scatter. Each tile belongs to one block, whose
+// threads sort `rounds` keys each. With few keys there are fewer rounds, so that many blocks have
+// work.
 #include "bvh/box_frame.h"
 #include "platform/bits.h"
 #include "platform/warp.h"
@@ -37,7 +38,7 @@ extern "C" __global__ void geodomain_radix_count(const std::uint64_t* keys, std:
   }
 }
 
-// A block to a digit: its counts become sums of the tiles before, and their sum its total.
+// One block for each digit: its counts become sums over the tiles before, and their total.
 extern "C" __global__ void geodomain_radix_add_up(std::uint32_t* counts, std::uint32_t tiles,
                                                   std::uint32_t* totals) {
   __shared__ std::uint32_t shared[kWarps];

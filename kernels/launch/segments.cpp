@@ -15,9 +15,9 @@ using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kSegmentsToPiece = 2048;  // segments to a piece of work
+constexpr std::int64_t kSegmentsToPiece = 2048;  // segments in a piece of work
 
-// piece(begin, end) over all rows, by as many threads.
+// Runs piece(begin, end) over all rows by several threads.
 template <class Piece>
 Status each_piece(std::int64_t rows, int threads, Piece&& piece) {
   return guarded([&] {
@@ -27,21 +27,21 @@ Status each_piece(std::int64_t rows, int threads, Piece&& piece) {
   });
 }
 
-// What a surface is asked through: a hierarchy, or every triangle's box.
+// The index of a surface: a hierarchy, or the box of every triangle.
 struct HostSurface {
   std::unique_ptr<HostBvh> bvh;
   std::vector<Box> boxes;
   BruteView brute;
 };
 
-// By itself, so that compilers do for short segments what they would do without it.
+// A separate function, so that compilers optimise the code for short segments in the same way.
 template <class Question, class Make, class Done>
 GD_NOINLINE void ask_long(const BatchView& bvh, std::int64_t begin, std::int64_t end,
                           const double* ends, Make&& make, Done&& done) {
   LongSegments<Question>(bvh).ask(begin, end, ends, make, done);
 }
 
-// A question to each segment: make(row), then done(row, question).
+// Runs one query for each segment: make(row), then done(row, question).
 template <class Question, class Make, class Done>
 Status ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int threads,
                Make&& make, Done&& done) {
@@ -55,7 +55,7 @@ Status ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int 
   });
 }
 
-// The same of every triangle whose box it meets.
+// The same by brute force: every triangle whose box the segment meets.
 template <class Make, class Done>
 Status ask_each(const BruteView& brute, const double* ends, std::int64_t rows, int threads,
                 Make&& make, Done&& done) {
@@ -113,20 +113,20 @@ GD_DESCRIBE(geodomain_surface_bytes);
 GD_API void geodomain_surface_free(void* handle) { delete static_cast<HostSurface*>(handle); }
 GD_DESCRIBE(geodomain_surface_free);
 
-// The frame of bounds, for a surface that is kept on a device.
+// The frame of some bounds, for a surface on a device.
 GD_API void geodomain_surface_frame(const double* bounds, BoxFrame* frame) {
   FloatGuard guard;
   *frame = make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
 }
 GD_DESCRIBE(geodomain_surface_frame);
 
-// The bins of a frame's box for so many rows.
+// The bins of a frame's box for this many rows.
 GD_API void geodomain_bins_of(const BoxFrame* frame, std::int64_t rows, Bins* bins) {
   *bins = bins_of(*frame, rows);
 }
 GD_DESCRIBE(geodomain_bins_of);
 
-// The nodes of a hierarchy and the first of each level, the end last, for a look at them.
+// The nodes of a hierarchy, and the first node of each level with the end last, for inspection.
 GD_API void geodomain_surface_nodes(const void* handle, const void** nodes,
                                     const std::int64_t** levels, std::int64_t* level_count,
                                     BoxFrame* frame) {
@@ -138,7 +138,7 @@ GD_API void geodomain_surface_nodes(const void* handle, const void** nodes,
 }
 GD_DESCRIBE(geodomain_surface_nodes);
 
-// In all of these `ends` is (rows, 6): start and end; a row of NaN crosses nothing.
+// In all functions below `ends` is (rows, 6): start and end. A row of NaN crosses nothing.
 
 GD_API Status geodomain_segments_boolean(const void* handle, const double* ends, std::int64_t rows,
                                          int threads, std::uint8_t* out) {
@@ -156,7 +156,7 @@ GD_API Status geodomain_segments_count(const void* handle, const double* ends, s
 }
 GD_DESCRIBE(geodomain_segments_count);
 
-// The crossed triangle with the least (t, index), -1 where there is none.
+// The crossed triangle with the smallest (t, index), or -1.
 GD_API Status geodomain_segments_nearest(const void* handle, const double* ends, std::int64_t rows,
                                          int threads, std::int32_t* out) {
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
@@ -171,7 +171,7 @@ GD_API Status geodomain_segments_nearest(const void* handle, const double* ends,
 }
 GD_DESCRIBE(geodomain_segments_nearest);
 
-// Every crossed triangle, a segment's at offsets[i] to offsets[i + 1], by (t, index).
+// Every crossed triangle by (t, index); those of segment i are at offsets[i] to offsets[i + 1].
 GD_API Status geodomain_segments_all(const void* handle, const double* ends, std::int64_t rows,
                                      int threads, const std::int64_t* offsets, Found* out) {
   return ask_rows<AllCrossings>(
@@ -183,7 +183,7 @@ GD_API Status geodomain_segments_all(const void* handle, const double* ends, std
 }
 GD_DESCRIBE(geodomain_segments_all);
 
-// What each hit is: rows of t, u, v, distance, x, y, z.
+// The results of each hit: rows of t, u, v, distance, x, y, z.
 GD_API Status geodomain_segments_describe(const double* vertices, const std::int32_t* triangles,
                                           std::int64_t triangle_count, const double* ends,
                                           const std::int64_t* segments, const std::int32_t* crossed,
@@ -207,9 +207,9 @@ GD_API Status geodomain_segments_describe(const double* vertices, const std::int
 }
 GD_DESCRIBE(geodomain_segments_describe);
 
-// Segments as rows of six, checked, from coordinates of 4 or 8 bytes each. `order` may be null.
-// faults: the first row with an infinite end, or -1; the number of rows with a NaN; the number that
-// are finite and out of a mesh's range, which are marked. All of these become rows of NaN.
+// Segments as checked rows of six, from coordinates of 4 or 8 bytes each. `order` may be null.
+// faults: the first row with an infinite end, or -1; the number of rows with a NaN; and the number
+// of finite rows out of a mesh's range, which are marked. All of these become rows of NaN.
 GD_API Status geodomain_segments_pack(const void* starts, const void* ends, std::int64_t size,
                                       const std::int64_t* order, std::int64_t rows, int threads,
                                       double* out, std::uint8_t* out_of_range,
@@ -221,7 +221,7 @@ GD_API Status geodomain_segments_pack(const void* starts, const void* ends, std:
       std::int64_t missing_here = 0, extreme_here = 0;
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t row = order ? order[i] : i;
-        double six[6];  // apart from out, as the compiler knows, which halves the time
+        double six[6];  // does not alias out, which halves the time
         std::copy_n(to + 3 * row, 3, std::copy_n(from + 3 * row, 3, six));
         const EndFault fault = pack_segment(six, six + 3, out + 6 * i);
         if (fault == EndFault::infinite) infinite.keep(row);
@@ -245,7 +245,7 @@ GD_API Status geodomain_segments_pack(const void* starts, const void* ends, std:
 }
 GD_DESCRIBE(geodomain_segments_pack, 3);
 
-// out[places[i]] = values[i], of 1, 4 or 8 bytes each; no place is there twice.
+// out[places[i]] = values[i], of 1, 4 or 8 bytes each; no place may occur twice.
 GD_API Status geodomain_scatter(const void* values, std::int64_t size, const std::int64_t* places,
                                 std::int64_t rows, int threads, void* out) {
   const auto scatter = [&](const auto* from, auto* to) {
@@ -262,7 +262,8 @@ GD_API Status geodomain_scatter(const void* values, std::int64_t size, const std
 }
 GD_DESCRIBE(geodomain_scatter);
 
-// The rows by the Morton codes of their middles; equal codes by row. Fewer than 2^31 rows.
+// The rows in the order of the Morton codes of their middles; equal codes in the order of rows. At
+// most 2^31 - 1 rows.
 GD_API Status geodomain_segments_order(const double* starts, const double* ends, std::int64_t rows,
                                        int threads, std::int32_t* order) {
   return guarded([&] {

@@ -1,5 +1,6 @@
-// Queries of segments on the GPU: a thread to a segment, or, where fewer are launched, to every
-// n-th one. Segments that quick arithmetic cannot decide are listed for the full one.
+// Queries of segments on the GPU: one thread for each segment. If fewer threads are launched, each
+// processes every n-th segment. Segments that quick arithmetic cannot decide are listed for the
+// full arithmetic.
 #include "bvh/bins.h"
 #include "bvh/queries.h"
 #include "platform/loads.h"
@@ -83,7 +84,7 @@ extern "C" __global__ void geodomain_segments_nearest_full(BvhView bvh, SegmentR
       [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
-// Every crossing of a segment at offsets[row] to offsets[row + 1], by (t, triangle).
+// Every crossing by (t, triangle); those of a segment are at offsets[row] to offsets[row + 1].
 extern "C" __global__ void geodomain_segments_all(BvhView bvh, SegmentRows rows,
                                                   const std::int64_t* offsets, Found* out,
                                                   RowList unsure) {
@@ -104,7 +105,7 @@ extern "C" __global__ void geodomain_segments_all_full(BvhView bvh, SegmentRows 
       });
 }
 
-// What each hit is: rows of t, u, v, distance, x, y, z.
+// The results of each hit: rows of t, u, v, distance, x, y, z.
 extern "C" __global__ void geodomain_segments_describe(MeshView mesh, const double* ends,
                                                        const std::int64_t* segments,
                                                        const std::int32_t* crossed,

@@ -1,15 +1,15 @@
-// Shares of blocks on a lattice, on the GPU: a thread to a triangle and a column that it may meet,
-// then a warp to some columns. Sums are of integers, so that their order does not matter.
+// Shares of blocks on a lattice, on the GPU: one thread for each triangle in each column that it
+// may meet, then one warp for some columns. Sums are integers, so they do not depend on the order.
 #include "platform/atomics.h"
 #include "platform/bits.h"
 #include "platform/warp.h"
 #include "volume/shares.h"
 
-// From steps to shares by warps: a lane to a layer of a column.
+// Converts steps to shares by warps, with one lane for each layer of a column.
 
 namespace geodomain {
 
-// What a lane has, and all the higher lanes; the whole warp together.
+// The sum of this lane's value and those of all higher lanes; the whole warp calls together.
 __device__ inline std::uint64_t sum_down(std::uint64_t own) {
   for (int step = 1; step < 32; step *= 2) {
     const std::uint64_t higher = shuffle(own, (lane() + step) & 31);
@@ -18,7 +18,8 @@ __device__ inline std::uint64_t sum_down(std::uint64_t own) {
   return own;
 }
 
-// settle_shares of one column; returns how many of this lane's blocks a triangle enters.
+// Like settle_shares for one column; returns the number of this lane's blocks that a triangle
+// enters.
 __device__ inline std::uint32_t settle_by_warp(const ShareLattice& lattice,
                                                const std::uint64_t* labels, std::int64_t column) {
   std::uint64_t* steps = lattice.steps + column * lattice.layers();
@@ -43,7 +44,7 @@ __device__ inline std::uint32_t settle_by_warp(const ShareLattice& lattice,
 
 using namespace geodomain;
 
-// How many columns each triangle may meet.
+// The number of columns that each triangle may meet.
 extern "C" __global__ void geodomain_shares_count(ShareLattice lattice, MeshView mesh,
                                                   const std::int8_t* weights,
                                                   std::uint64_t* counts) {
@@ -56,7 +57,8 @@ extern "C" __global__ void geodomain_shares_count(ShareLattice lattice, MeshView
   counts[i] = count;
 }
 
-// One of so many pairs of a triangle and a column; a triangle's begin at its start.
+// Processes one of the pairs of a triangle and a column; the pairs of a triangle begin at its
+// start.
 extern "C" __global__ void __launch_bounds__(kBlockThreads, 3)
     geodomain_shares_shed(ShareLattice lattice, MeshView mesh, const std::int8_t* weights,
                           const std::uint64_t* starts, std::uint64_t pairs) {
@@ -67,8 +69,8 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 3)
       .shed_part(static_cast<std::int64_t>(place - starts[owner]));
 }
 
-// Steps to shares; `labels` are bits of blocks, as `entered` is. `mixed`: blocks that a triangle
-// enters.
+// Converts steps to shares. `labels` are bits of blocks, like `entered`. `mixed`: the number of
+// blocks that a triangle enters.
 extern "C" __global__ void geodomain_shares_settle(ShareLattice lattice,
                                                    const std::uint64_t* labels,
                                                    std::uint64_t* mixed) {

@@ -1,11 +1,11 @@
-// Vertical lines on the GPU: one thread to a point.
+// Vertical lines on the GPU: one thread for each point.
 #include "grid/sides.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
 
 using namespace geodomain;
 
-// Two numbers to a point: the crossings above and below.
+// Two numbers for each point: the crossings above and below.
 extern "C" __global__ void geodomain_sides(GridView grid, PointsView points, std::int64_t rows,
                                            std::int32_t* out, std::uint64_t* refused) {
   const std::int64_t row = thread_row();

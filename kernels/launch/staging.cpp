@@ -1,5 +1,5 @@
-// Copies memory by several threads, between the caller's arrays and page-locked memory: one thread
-// moves a fifth of what the bus does.
+// Copies memory by several threads between the caller's arrays and page-locked memory, because one
+// thread copies only a fifth of what the bus can move.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,17 +14,17 @@
 #include "platform/mesh_view.h"
 #include "platform/thread_team.h"
 
-// A ring of pieces that threads fill in turn, ahead of their reader. Between one piece and the next
-// no thread has to be woken, which takes as long as copying a megabyte or two.
+// A ring of pieces that threads fill in turn, ahead of their reader. The threads stay awake between
+// pieces, because waking a thread takes as long as copying a megabyte or two.
 
 namespace geodomain {
 
 class Filler {
  public:
-  // Writes rows [begin, end) to the memory of their piece, at the row's place in it.
+  // Writes rows [begin, end) to the memory of their piece, at each row's position in it.
   using Fill = std::function<void(std::int64_t begin, std::int64_t end, double* to)>;
 
-  // Piece k has rows from k * piece_rows, and lies in ring[k % ring.size()].
+  // Piece k contains the rows from k * piece_rows on, and is stored in ring[k % ring.size()].
   Filler(int threads, std::int64_t rows, std::int64_t piece_rows, std::vector<double*> ring,
          Fill fill)
       : rows_(rows),
@@ -37,7 +37,7 @@ class Filler {
     }
     try {
       for (std::int64_t i = 0; i < worth(threads); ++i) workers_.emplace_back([this] { serve(); });
-    } catch (...) {  // as many as the system will start
+    } catch (...) {  // the system starts no more threads
     }
   }
 
@@ -53,7 +53,7 @@ class Filler {
   Filler(const Filler&) = delete;
   Filler& operator=(const Filler&) = delete;
 
-  // Until a piece is full; the one after the last that was waited for.
+  // Waits until the next piece is full.
   void wait(std::int64_t piece) {
     if (workers_.empty()) {
       for (std::int64_t block = 0; block < blocks_of(piece); ++block) fill(piece, block);
@@ -62,7 +62,7 @@ class Filler {
     full_.wait(lock, [&] { return open_[slot_of(piece)] == 0; });
   }
 
-  // A piece that has been emptied; the one after the last.
+  // Reports that the next piece has been emptied.
   void release(std::int64_t piece) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -75,7 +75,7 @@ class Filler {
  private:
   static constexpr std::int64_t kBlockRows = 8192;
 
-  // As many threads as there are blocks; a single one is filled by who waits for it.
+  // As many threads as there are blocks; if there is a single one, the waiting thread fills it.
   std::int64_t worth(int threads) const {
     const std::int64_t blocks = blocks_in(rows_);
     return blocks < 2 ? 0 : std::min<std::int64_t>(threads, blocks);
@@ -99,7 +99,7 @@ class Filler {
     }
   }
 
-  // Waits until the memory of a piece has been emptied; false where that is not to come.
+  // Waits until the memory of a piece has been emptied; returns false if the copy has ended.
   bool has_room(std::int64_t piece) {
     if (piece < released_.load(std::memory_order_acquire) + size()) return true;
     std::unique_lock<std::mutex> lock(mutex_);
@@ -120,7 +120,7 @@ class Filler {
   const Fill fill_;
   std::mutex mutex_;
   std::condition_variable full_, room_;
-  std::vector<std::int64_t> open_;  // blocks of each piece of the ring that are still to be filled
+  std::vector<std::int64_t> open_;  // blocks of each piece of the ring not filled yet
   std::atomic<std::int64_t> next_{0}, released_{0};
   bool stopping_ = false;
   std::vector<std::thread> workers_;
@@ -133,7 +133,7 @@ using namespace geodomain;
 namespace {
 
 constexpr std::int64_t kPieceBytes = 1 << 18;
-constexpr std::int64_t kAlone = 1 << 20;  // what one thread copies before another wakes
+constexpr std::int64_t kAlone = 1 << 20;  // bytes that one thread copies before another is woken
 constexpr std::int64_t kPointBytes = 24;
 
 void copy_bytes(Team& team, const char* from, char* to, std::int64_t bytes) {
@@ -143,7 +143,7 @@ void copy_bytes(Team& team, const char* from, char* to, std::int64_t bytes) {
            });
 }
 
-// Whether the columns are those of one array, row after row without a gap.
+// Whether the columns belong to one array of rows without gaps.
 bool is_packed(const PointsView& points) {
   const bool steps = points.stride_x == kPointBytes && points.stride_y == kPointBytes &&
                      points.stride_z == kPointBytes;
@@ -166,7 +166,7 @@ void gather(const PointsView& points, std::int64_t begin, std::int64_t end, doub
 
 }  // namespace
 
-// Threads that last until the handle is freed: to start them costs more than a small copy.
+// Threads that exist until the handle is freed: starting them costs more than a small copy.
 GD_API Status geodomain_stager_create(int threads, void** handle) {
   return guarded([&] { *handle = new Team(threads); });
 }
@@ -183,8 +183,8 @@ GD_API Status geodomain_stager_copy(void* handle, const void* from, void* to, st
 }
 GD_DESCRIBE(geodomain_stager_copy);
 
-// Threads that write rows of three columns, whatever their strides, as x y z, x y z, ... to the
-// pieces of a ring: piece k has rows [k * piece_rows, (k + 1) * piece_rows) and lies at k % size.
+// Threads that write rows of three columns with any strides as x y z, x y z, ... to the pieces of a
+// ring: piece k contains rows [k * piece_rows, (k + 1) * piece_rows) and is stored at k % size.
 GD_API Status geodomain_filler_create(const void* const* columns, const std::int64_t* strides,
                                       std::int64_t rows, double* const* ring,
                                       std::int64_t ring_size, std::int64_t piece_rows, int threads,

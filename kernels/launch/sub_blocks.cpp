@@ -1,5 +1,5 @@
-// Sub-blocks on the CPU: which blocks a mesh enters, where its sheets cut them, and which are
-// joined.
+// Sub-blocks on the CPU: finds the blocks that a mesh enters, where its sheets cut them, and joins
+// blocks.
 #include "volume/sub_blocks.h"
 
 #include <memory>
@@ -17,7 +17,7 @@ Block block_of(const double* low, const double* high) {
 
 }  // namespace
 
-// A mesh, ready to be asked about blocks. The arrays stay the caller's.
+// A mesh, prepared for queries of blocks. The caller keeps the arrays.
 GD_API Status geodomain_boundary_create(const double* vertices, const std::int32_t* triangles,
                                         std::int64_t triangle_count, void** handle) {
   return guarded([&] { *handle = new Boundary({vertices, triangles, triangle_count}); });
@@ -27,8 +27,8 @@ GD_DESCRIBE(geodomain_boundary_create);
 GD_API void geodomain_boundary_free(void* handle) { delete static_cast<Boundary*>(handle); }
 GD_DESCRIBE(geodomain_boundary_free);
 
-// Sets `entered` to 1 where a triangle enters a block; others are left as they are, and blocks that
-// are marked already are not asked. Corners are (rows, 3); a block with NaN is entered by none.
+// Sets `entered` to 1 if a triangle enters a block. Other blocks keep their value, and blocks that
+// are already marked are not tested. Corners are (rows, 3); no triangle enters a block with NaN.
 GD_API Status geodomain_boundary_enters(const void* handle, const double* lows, const double* highs,
                                         std::int64_t rows, int threads, std::uint8_t* entered) {
   return guarded([&] {
@@ -47,8 +47,8 @@ GD_API Status geodomain_boundary_enters(const void* handle, const double* lows, 
 }
 GD_DESCRIBE(geodomain_boundary_enters);
 
-// The heights at which sheets cut blocks: how many for each, and all of them, one block's after the
-// other's, in an array of this side's that `geodomain_heights_free` frees.
+// The heights at which sheets cut blocks: their number for each block, and all heights, block after
+// block, in an array that `geodomain_heights_free` frees.
 GD_API Status geodomain_boundary_seams(const void* handle, const double* lows, const double* highs,
                                        std::int64_t rows, int threads, std::int64_t* counts,
                                        double** heights) {
@@ -78,9 +78,9 @@ GD_DESCRIBE(geodomain_boundary_seams);
 GD_API void geodomain_heights_free(void* heights) { delete[] static_cast<double*>(heights); }
 GD_DESCRIBE(geodomain_heights_free);
 
-// Joins the boxes of each parent: those from starts[p] to starts[p + 1]. `boxes` are lows and
-// highs, (count, 6), and become those of the joined box at its first row. `owner`: the first row of
-// the box that each is part of.
+// Joins the boxes of each parent, from starts[p] to starts[p + 1]. `boxes`, (count, 6), are lows
+// and highs; each joined box replaces the box at its first row. `owner`: the first row of the box
+// that now contains each.
 GD_API Status geodomain_join_boxes(const std::int64_t* starts, std::int64_t parents,
                                    std::int32_t* boxes, const std::int32_t* keys, int threads,
                                    std::int64_t* owner) {

@@ -21,7 +21,7 @@ struct Table {
   std::unique_ptr<Splicer> splicer;
 };
 
-// Keep in step with FOUND in geodomain/tables/scanner.py.
+// Must agree with FOUND in geodomain/tables/scanner.py.
 void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
   const Trouble& trouble = chunk.trouble();
   const std::int64_t lines = chunk.total([](const Piece& piece) { return piece.lines; });
@@ -75,8 +75,8 @@ GD_API Status geodomain_text_scan(void* table, const char* bytes, std::int64_t s
 }
 GD_DESCRIBE(geodomain_text_scan);
 
-// The wanted numbers of all rows, by columns, as everything reads them: three to
-// `points`, (3, rows), and the next three, if there are any, to `sizes`.
+// The wanted numbers of all rows, by columns: the first three to `points`, (3, rows), and the next
+// three, if any, to `sizes`.
 GD_API Status geodomain_text_values(void* table, double* points, double* sizes,
                                     std::int32_t threads) {
   return guarded([&] {
@@ -101,7 +101,7 @@ GD_API Status geodomain_text_values(void* table, double* points, double* sizes,
 }
 GD_DESCRIBE(geodomain_text_values, 2);
 
-// For each number that the caller must decide: row, wanted number, begin, end.
+// For each number that the caller must decide: row, index of the wanted number, begin, end.
 GD_API void geodomain_text_unsure(void* table, std::int64_t* out) {
   std::int64_t first_row = 0;
   for (const Piece& piece : static_cast<Table*>(table)->chunk.pieces()) {
@@ -116,8 +116,8 @@ GD_API void geodomain_text_unsure(void* table, std::int64_t* out) {
 }
 GD_DESCRIBE(geodomain_text_unsure);
 
-// The field `which` of those asked for besides, in every row of the text that was scanned:
-// its number, NaN where it is none, and its Kind.
+// The field `which` of `also` in every row of the scanned text: its number, NaN if it is not a
+// number, and its Kind.
 GD_API Status geodomain_text_column(void* table, const char* text, std::int32_t which,
                                     double* numbers, std::uint8_t* kinds) {
   return guarded([&] {
@@ -130,7 +130,7 @@ GD_API Status geodomain_text_column(void* table, const char* text, std::int32_t 
 }
 GD_DESCRIBE(geodomain_text_column);
 
-// 1 where that field is one of the words, each ending in NUL.
+// 1 if that field is one of the words, each of which ends in NUL.
 GD_API Status geodomain_text_among(void* table, const char* text, std::int32_t which,
                                    std::int32_t word_count, const char* const* words,
                                    std::uint8_t* out) {
@@ -143,7 +143,8 @@ GD_API Status geodomain_text_among(void* table, const char* text, std::int32_t w
 }
 GD_DESCRIBE(geodomain_text_among);
 
-// The different spellings of that field: a code for each row, where each is first, how many.
+// The distinct spellings of that field: a code for each row, the first place of each, and their
+// number.
 GD_API Status geodomain_text_spellings(void* table, const char* text, std::int32_t which,
                                        std::int32_t* codes, std::int64_t* places,
                                        std::int32_t* count) {
@@ -153,7 +154,7 @@ GD_API Status geodomain_text_spellings(void* table, const char* text, std::int32
 }
 GD_DESCRIBE(geodomain_text_spellings);
 
-// Where that field is in one of the rows that were scanned: begin, end.
+// The position of that field in one of the scanned rows: begin, end.
 GD_API void geodomain_text_place(void* table, std::int32_t which, std::int64_t row,
                                  std::int64_t* out) {
   const Chunk& chunk = static_cast<Table*>(table)->chunk;
@@ -170,7 +171,7 @@ GD_API void geodomain_text_place(void* table, std::int32_t which, std::int64_t r
 }
 GD_DESCRIBE(geodomain_text_place);
 
-// Where that field is in every row: begin, end.
+// The position of that field in every row: begin, end.
 GD_API void geodomain_text_places(void* table, std::int32_t which, std::int64_t* out) {
   each_cell(static_cast<Table*>(table)->chunk, which, [&](Range place, std::int64_t) {
     *out++ = place.begin;
@@ -179,7 +180,7 @@ GD_API void geodomain_text_places(void* table, std::int32_t which, std::int64_t*
 }
 GD_DESCRIBE(geodomain_text_places);
 
-// Where every row ends, before its line end, in a table to which cells are appended.
+// The end of every row, before its line end, in a table to which cells are appended.
 GD_API void geodomain_text_ends(void* table, std::int64_t* out) {
   for (const Piece& piece : static_cast<Table*>(table)->chunk.pieces()) {
     for (const Range& cut : piece.cuts) *out++ = cut.end;
@@ -187,8 +188,8 @@ GD_API void geodomain_text_ends(void* table, std::int64_t* out) {
 }
 GD_DESCRIBE(geodomain_text_ends);
 
-// The size of the text with the new cells in it, to `size`; -1 there if a code
-// has no cell. The columns must stay where they are until it is written.
+// The size of the text with the new cells, in `size`, or -1 if a code has no cell. The columns must
+// not move until the text is written.
 GD_API Status geodomain_text_measure(void* table, std::int32_t count,
                                      const std::int32_t* const* codes, const char* const* cells,
                                      const std::int64_t* const* starts,
@@ -208,7 +209,7 @@ GD_API Status geodomain_text_measure(void* table, std::int32_t count,
 }
 GD_DESCRIBE(geodomain_text_measure);
 
-// Writes what was measured, from the text that was scanned, and ends the team.
+// Writes the text that was measured, and ends the team.
 GD_API Status geodomain_text_write(void* table, const char* text, char* out) {
   return guarded([&] {
     Table& owner = *static_cast<Table*>(table);
@@ -218,8 +219,8 @@ GD_API Status geodomain_text_write(void* table, const char* text, char* out) {
 }
 GD_DESCRIBE(geodomain_text_write);
 
-// One field, for tests and for heads of tables: 0 number, 1 missing, 2 a word,
-// 3 out of range, 4 unsure.
+// One field, for tests and for the head of a table: 0 number, 1 missing, 2 a word, 3 out of range,
+// 4 unsure.
 GD_API int geodomain_text_number(const char* bytes, std::int64_t size, char mark, double* value) {
   const Number number = read_number(bytes, bytes + size, mark);
   *value = number.value;

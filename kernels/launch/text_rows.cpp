@@ -1,4 +1,4 @@
-// Decimal numbers for Python, and rows that are repeated with other numbers.
+// Decimal numbers for Python, and rows repeated with other numbers.
 #include <vector>
 
 #include "platform/c_function.h"
@@ -8,8 +8,8 @@
 using namespace geodomain;
 using namespace geodomain::text;
 
-// The cells at `places`, (count, 2): whole units, parts of 10^-18 and decimals; 255 decimals where
-// a cell is not so plain.
+// The cells at `places`, (count, 2): whole units, parts of 10^-18, and the number of decimals; 255
+// decimals for a cell that is not a plain number.
 GD_API void geodomain_fixed_read(const char* text, const std::int64_t* places, std::int64_t count,
                                  char mark, std::int64_t* whole, std::int64_t* parts,
                                  std::uint8_t* decimals) {
@@ -25,7 +25,7 @@ GD_API void geodomain_fixed_read(const char* text, const std::int64_t* places, s
 }
 GD_DESCRIBE(geodomain_fixed_read);
 
-// The doubles nearest to numbers, NaN where only the caller can tell.
+// The doubles nearest to numbers, NaN if only the caller can determine them.
 GD_API Status geodomain_fixed_doubles(const std::int64_t* whole, const std::int64_t* parts,
                                       std::int64_t count, int threads, double* out) {
   return guarded([&] {
@@ -37,7 +37,7 @@ GD_API Status geodomain_fixed_doubles(const std::int64_t* whole, const std::int6
 }
 GD_DESCRIBE(geodomain_fixed_doubles);
 
-// One number as text, for tests and heads; returns its length.
+// Writes one number as text, for tests and heads; returns its length.
 GD_API int geodomain_fixed_write(std::int64_t whole, std::int64_t parts, int least, char mark,
                                  char* out) {
   return static_cast<int>(write_fixed({whole, parts}, least, mark, out) - out);
@@ -66,9 +66,10 @@ Repeated repeated(const char* text, const std::int64_t* const* rows, std::int64_
 
 }  // namespace
 
-// New rows of a text. `rows`: begins, ends and next begins of the old ones. `numbers`: four arrays
-// for each, `cells`: three, as in repeat.h. `dialect`: the delimiter, the decimal mark, a line end.
-// Without `out` it gives the size of the room that it needs to `size`, with it what it wrote.
+// New rows of a text. `rows`: begins, ends and next begins of the old rows. `numbers` has four
+// arrays for each, `cells` three, as in repeat.h. `dialect`: the delimiter, the decimal mark, a
+// line end. Without `out`, `size` gets the number of bytes to allocate; with it, the number of
+// bytes written.
 GD_API Status geodomain_text_repeat(const char* text, const std::int64_t* const* rows,
                                     std::int64_t count, const std::int64_t* row,
                                     const std::uint8_t* unchanged, std::int32_t number_count,
@@ -96,7 +97,7 @@ GD_API Status geodomain_text_repeat(const char* text, const std::int64_t* const*
 }
 GD_DESCRIBE(geodomain_text_repeat, 11);
 
-// Codes of rows that are alike but for some cells.
+// Codes of rows that are equal except for some cells.
 GD_API Status geodomain_text_alike(const char* text, const std::int64_t* const* rows,
                                    std::int64_t count, std::int32_t cell_count,
                                    const std::int64_t* const* places, std::int64_t* codes) {

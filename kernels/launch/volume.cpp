@@ -43,8 +43,8 @@ BoxTree tree_of_rim(const double* edges, std::int64_t count) {
   return BoxTree(std::move(leaves));
 }
 
-// The answer along n x n lines; with `below`, for a surface that covers the block's plan everywhere
-// or nowhere.
+// The answer along n x n lines; with `below`, for a surface that covers the block's plan completely
+// or not at all.
 BlockAnswer share_by_lines(BlockLines& along, const Block& block, int n, Inside rule, bool below,
                            double& share) {
   along.take(block, below);
@@ -55,9 +55,9 @@ BlockAnswer share_by_lines(BlockLines& along, const Block& block, int n, Inside 
 
 }  // namespace
 
-// Shares of the blocks between the edges, (nx, ny, nz), which are doubles in the end. `weights`:
-// what each triangle counts, 0 for not at all. `labels`: bits of blocks, (nx, ny, words), for those
-// that no triangle enters. `mixed` is the number of the others.
+// Shares of the blocks between the edges, (nx, ny, nz); at the end they are doubles. `weights`: the
+// weight of each triangle, 0 to ignore it. `labels`: bits of blocks, (nx, ny, words), for the
+// blocks that no triangle enters. `mixed` is the number of the other blocks.
 GD_API Status geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
                                        std::int64_t triangle_count, const std::int8_t* weights,
                                        const double* const* edges, const std::int64_t* counts,
@@ -97,9 +97,9 @@ GD_API Status geodomain_shares_lattice(const double* vertices, const std::int32_
 }
 GD_DESCRIBE(geodomain_shares_lattice);
 
-// Which triangles cross another one of their group, as `SelfCrossings` says, in `crossed`, (t,),
-// which the caller has zeroed. `bounds`, (2, 3), hold all triangles; `parted`, (v,), is as
-// `geodomain_vertex_fans` gives it.
+// Finds the triangles that cross another one of their group, as in `SelfCrossings`, and writes them
+// to `crossed`, (t,), which the caller has set to zero. `bounds`, (2, 3), contain all triangles;
+// `parted`, (v,), comes from `geodomain_vertex_fans`.
 GD_API Status geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
                                        std::int64_t triangle_count, const double* bounds,
                                        const std::int32_t* group, const std::uint8_t* parted,
@@ -123,8 +123,8 @@ GD_API Status geodomain_self_crossings(const double* vertices, const std::int32_
 }
 GD_DESCRIBE(geodomain_self_crossings);
 
-// What blocks anywhere are asked through. `edges`: (edge_count, 2, 3), the rim of an open surface.
-// The arrays stay the caller's.
+// The index for queries of blocks off a lattice. `edges`: (edge_count, 2, 3), the rim of an open
+// surface. The caller keeps the arrays.
 GD_API Status geodomain_blocks_create(const double* vertices, const std::int32_t* triangles,
                                       std::int64_t triangle_count, const double* edges,
                                       std::int64_t edge_count, void** handle) {
@@ -138,8 +138,8 @@ GD_DESCRIBE(geodomain_blocks_create);
 GD_API void geodomain_blocks_free(void* handle) { delete static_cast<HostBlocks*>(handle); }
 GD_DESCRIBE(geodomain_blocks_free);
 
-// The trees of a handle, which keeps them: that of the triangles, and that of the rim's edges;
-// their numbers of leaves in `counts`.
+// The trees of a handle, which owns them: of the triangles, and of the rim's edges; `counts`: their
+// numbers of leaves.
 GD_API void geodomain_blocks_trees(const void* handle, BoxTreeView* trees, std::int64_t* counts) {
   const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
   trees[0] = blocks.tree.view(), trees[1] = blocks.rim.view();
@@ -147,7 +147,7 @@ GD_API void geodomain_blocks_trees(const void* handle, BoxTreeView* trees, std::
 }
 GD_DESCRIBE(geodomain_blocks_trees);
 
-// The sign of each triangle's projection; 0 where it is a line.
+// The sign of each triangle's projection, or 0 if the projection is a line.
 GD_API void geodomain_projection_signs(const double* vertices, const std::int32_t* triangles,
                                        std::int64_t triangle_count, std::int8_t* signs) {
   FloatGuard guard;
@@ -159,9 +159,9 @@ GD_API void geodomain_projection_signs(const double* vertices, const std::int32_
 }
 GD_DESCRIBE(geodomain_projection_signs);
 
-// Shares of the blocks from lows to highs, (rows, 3), where a triangle enters them; others are left
-// as they are. `weights` may be null: then all go along n x n lines. With `single`, blocks go along
-// lines whose plan the triangles do not cover once, within `single`.
+// Shares of the blocks from lows to highs, (rows, 3), that a triangle enters; others are unchanged.
+// `weights` may be null: then all blocks are sampled along n x n lines. With `single`, a block is
+// sampled if the triangles do not cover its plan exactly once, within `single`.
 GD_API Status geodomain_blocks_shares(const void* handle, const std::int8_t* weights,
                                       const double* lows, const double* highs, std::int64_t rows,
                                       std::int32_t inside, std::int32_t lines, double single,
@@ -188,7 +188,7 @@ GD_API Status geodomain_blocks_shares(const void* handle, const std::int8_t* wei
 }
 GD_DESCRIBE(geodomain_blocks_shares, 1);
 
-// The same of blocks whose plans a surface is known to cover, whatever rims pass over them.
+// The same for blocks whose plans the surface certainly covers, whatever rims cross them.
 GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* weights,
                                        const double* lows, const double* highs, std::int64_t rows,
                                        std::int32_t lines, double single, int threads, double* out,
@@ -215,9 +215,9 @@ GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* we
 }
 GD_DESCRIBE(geodomain_blocks_covered);
 
-// What several bodies have in common in each block from lows to highs, (rows, 3): of each set of
-// two or more of the `count` handles its share of the block, in `common`, (rows, 2^count), at the
-// place of the set's bits. Others are left as they are.
+// The volume common to several bodies in each block from lows to highs, (rows, 3): for each set of
+// two or more of the `count` handles, its share of the block, in `common`, (rows, 2^count), at the
+// index of the set's bits. Other entries are unchanged.
 GD_API Status geodomain_blocks_common(const void* const* handles, const std::int8_t* const* weights,
                                       std::int32_t count, const double* lows, const double* highs,
                                       std::int64_t rows, int threads, double* common) {
@@ -239,8 +239,8 @@ GD_DESCRIBE(geodomain_blocks_common);
 
 namespace {
 
-// What vertical lines through blocks cross: of each line how often above and below the block, and
-// where within it, from the top down.
+// The crossings of vertical lines through blocks: for each line, their numbers above and below the
+// block, and their positions inside it, from the top down.
 struct Lines {
   struct Task {  // the lines of some blocks, in their order
     std::vector<double> heights;
@@ -253,7 +253,7 @@ constexpr std::int64_t kLineBlocks = 8;  // of a task
 
 }  // namespace
 
-// Where the n x n lines are in a block's plan, as parts of its sides, (n * n, 2).
+// The positions of the n x n lines in a block's plan, as fractions of its sides, (n * n, 2).
 GD_API Status geodomain_line_places(std::int32_t n, double* places) {
   return guarded([&] {
     FloatGuard guard;
@@ -263,9 +263,10 @@ GD_API Status geodomain_line_places(std::int32_t n, double* places) {
 }
 GD_DESCRIBE(geodomain_line_places);
 
-// The crossings of n x n lines through each of the blocks, which `lines_take` gives. `counts`:
-// (rows * n * n, 4) int32, of each line the crossings above the block, the sum of their signs, the
-// crossings within and those below, which are only looked for on request. `total`: within, of all.
+// The crossings of n x n lines through each block; lines_take returns them. `counts`, (rows * n *
+// n, 4) int32, has for each line the crossings above the block, the sum of their signs, the
+// crossings inside, and those below, which are counted only on request. `total`: all crossings
+// inside.
 GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, const double* highs,
                                      std::int64_t rows, std::int32_t n, std::int32_t with_below,
                                      int threads, std::int32_t* counts, std::int64_t* total,
@@ -309,8 +310,8 @@ GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, con
 }
 GD_DESCRIBE(geodomain_blocks_lines);
 
-// The heights above the floor of a block and the signs of what `blocks_lines` found, which it
-// frees.
+// The heights above the floor of a block, and the signs, of the crossings that `blocks_lines`
+// found; frees them.
 GD_API void geodomain_lines_take(void* lines, double* heights, std::int8_t* signs) {
   const std::unique_ptr<Lines> found(static_cast<Lines*>(lines));
   for (const Lines::Task& task : found->tasks) {

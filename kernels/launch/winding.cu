@@ -1,11 +1,11 @@
-// Winding numbers on the GPU: one thread to a point.
+// Winding numbers on the GPU: one thread for each point.
 #include "grid/winding.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
 
 using namespace geodomain;
 
-// Two doubles to a point: the number and its bound.
+// Two doubles for each point: the number and its bound.
 extern "C" __global__ void geodomain_winding(GridView grid, PointsView points, std::int64_t rows,
                                              Rim rim, double* out, std::uint64_t* refused) {
   const std::int64_t row = thread_row();

@@ -1,5 +1,5 @@
-// The readers of OBJ, text STL and text PLY for Python: a handle for each file, no logic. The bytes
-// stay the caller's, and must outlive the handle.
+// The readers of OBJ, text STL and text PLY for Python: a handle for each file, no logic. The
+// caller owns the bytes, which must exist longer than the handle.
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -19,7 +19,7 @@ using geodomain::Status;
 
 }  // namespace
 
-// Whether there are lines that end in a CR alone.
+// Whether some lines end in a lone CR.
 GD_API Status geodomain_text_has_lone_return(const char* bytes, std::int64_t size, int threads,
                                              std::int32_t* has_one) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
@@ -41,8 +41,8 @@ GD_DESCRIBE(geodomain_obj_open);
 GD_API void geodomain_obj_close(void* mesh) { delete static_cast<ObjMesh*>(mesh); }
 GD_DESCRIBE(geodomain_obj_close);
 
-// Vertices, faces, corners, numbers that the caller must round; the fault, the bytes it begins and
-// ends at, and the words after its key.
+// Numbers of vertices, faces, corners and numbers that the caller must round; the fault, its first
+// and last byte, and the number of words after its key.
 GD_API void geodomain_obj_told(void* mesh, std::int64_t* out) {
   const ObjMesh& it = *static_cast<ObjMesh*>(mesh);
   const ObjTold& told = it.told();
@@ -68,8 +68,8 @@ GD_DESCRIBE(geodomain_stl_open);
 GD_API void geodomain_stl_close(void* mesh) { delete static_cast<StlMesh*>(mesh); }
 GD_DESCRIBE(geodomain_stl_close);
 
-// Vertices, corners, numbers that the caller must round, whose vertices stand alone; the fault, the
-// bytes it begins and ends at, and the corners before it.
+// Numbers of vertices, corners and numbers that the caller must round, whose vertices are not
+// merged; the fault, its first and last byte, and the number of corners before it.
 GD_API void geodomain_stl_told(void* mesh, std::int64_t* out) {
   const StlMesh& it = *static_cast<StlMesh*>(mesh);
   const StlTold& told = it.told();
@@ -105,7 +105,8 @@ GD_API std::int64_t geodomain_words_place(void* table, std::int64_t word) {
 }
 GD_DESCRIBE(geodomain_words_place);
 
-// told: the fault, its row, the bytes it begins and ends at, numbers that the caller must round.
+// told: the fault, its row, its first and last byte, and the number of numbers that the caller must
+// round.
 GD_API Status geodomain_words_read(void* table, std::int64_t first, std::int64_t rows,
                                    std::int64_t width, const WordKind* kinds, double* cells,
                                    std::int64_t* told) {

@@ -1,4 +1,4 @@
-// Writes the rows of tables made from columns.
+// Writes columns as rows of a text table.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,7 +10,8 @@
 #include "platform/portable.h"
 #include "platform/thread_team.h"
 
-// A number as text: the fewest digits that read back as the same double, laid out as Python's repr.
+// A number as text: the fewest digits that read back as the same double, in the form of Python's
+// repr.
 
 namespace geodomain::text {
 
@@ -31,7 +32,7 @@ inline char* write_integer(std::int64_t value, char* to) {
   return std::to_chars(to, to + kNumberRoom, value).ptr;
 }
 
-// Nothing for NaN, which is a missing value.
+// Empty for NaN, which is a missing value.
 inline char* write_double(double value, char mark, char* to) {
   if (std::isnan(value)) return to;
   if (std::signbit(value)) *to++ = '-';
@@ -88,7 +89,7 @@ struct Columns {
   int count;
   const void* const* values;
   const std::int32_t* whole;  // whether the column is of int64, not of double
-  const std::int64_t* steps;  // bytes from a row to the next
+  const std::int64_t* steps;  // bytes from one row to the next
 };
 
 char* write_row(const Columns& columns, std::int64_t row, char delimiter, char mark, char* to) {
@@ -111,13 +112,13 @@ char* write_row(const Columns& columns, std::int64_t row, char delimiter, char m
 
 }  // namespace
 
-// Bytes that `geodomain_text_rows` needs for a row.
+// The number of bytes that `geodomain_text_rows` needs for a row.
 GD_API std::int64_t geodomain_text_row_room(std::int32_t columns) {
   return static_cast<std::int64_t>(columns) * (kNumberRoom + 1);
 }
 GD_DESCRIBE(geodomain_text_row_room);
 
-// The rows of columns as lines, to `out`, and how many bytes they have.
+// Writes the rows of columns as lines to `out`, and returns their number of bytes.
 GD_API Status geodomain_text_rows(std::int32_t count, const void* const* values,
                                   const std::int32_t* whole, const std::int64_t* steps,
                                   std::int64_t rows, char delimiter, char mark,

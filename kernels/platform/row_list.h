@@ -1,5 +1,5 @@
-// Rows that a GPU kernel does not decide: those left to the next kernel, and the first row
-// that the arithmetic cannot decide.
+// Rows that a GPU kernel does not decide: the rows left to the next kernel, and the first row that
+// the arithmetic cannot decide.
 #pragma once
 
 #include <cstdint>

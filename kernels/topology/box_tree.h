@@ -1,5 +1,6 @@
-// A tree of boxes, over triangles of a mesh or over its components, and the pairs of two
-// trees, or of one tree, whose closed boxes meet. Host only; nothing is decided here.
+// A tree of boxes, over triangles of a mesh or over its components. It finds the pairs of leaves,
+// of two trees or of one tree, whose closed boxes meet. Host only; the tree makes no decision about
+// geometry.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,9 @@
 // Whether every edge belongs to an even number of triangles, without sorting.
 //
-// Each undirected edge is mixed to 128 bits and the mixes are xored: edges used
-// an even number of times cancel, and a sum of others is zero by accident about
-// once in 2^128. The mixes added with the sign of the direction cancel in the
-// same way if the directed uses cancel. Xor and addition do not depend on the order, so neither
-// does the result.
+// Each undirected edge is hashed to 128 bits, and the hashes are combined by xor. Edges used an
+// even number of times cancel; for any other mesh the result is zero by accident about once in
+// 2^128. A sum of hashes, with the sign of the edge's direction, is zero in the same way if the
+// directed uses cancel. Xor and addition do not depend on the order, so neither does the result.
 #pragma once
 
 #include "platform/mesh_view.h"

@@ -1,6 +1,5 @@
-// How two components of a mesh relate, as far as their surfaces show: evidence is gathered where
-// they meet, and it is complete unless they meet only in points, or not at all.
-// Host only.
+// How two components of a mesh relate, according to their surfaces. Evidence is collected where
+// they meet. It is complete unless they meet only in points, or not at all. Host only.
 #pragma once
 
 #include "topology/box_tree.h"

@@ -1,6 +1,6 @@
-// The share of one block below a surface or inside a solid, from the triangles over it; or the
-// decision that it has to be cut along vertical lines (`volume/block_lines.h`), because the weight
-// of a triangle is not the same everywhere.
+// The share of one block below a surface or inside a solid, from the triangles over the block. If
+// the weight of a triangle is not the same everywhere, the block has to be cut along vertical lines
+// instead (`volume/block_lines.h`).
 #pragma once
 
 #include "topology/box_walk.h"

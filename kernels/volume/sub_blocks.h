@@ -1,4 +1,4 @@
-// Sub-blocks: finds where a mesh cuts a block, and joins boxes to fewer. Host only.
+// Sub-blocks: finds where a mesh cuts a block, and joins boxes into fewer boxes. Host only.
 #pragma once
 
 #include <algorithm>
