@@ -46,7 +46,7 @@ def mend_missing(error: ModuleNotFoundError) -> str | None:
 
 
 def _extras() -> dict[str, set[str]]:
-    """Return the extra that installs each library; "" if geodomain always installs it."""
+    """Return the extra that installs each library; "" for libraries that are always installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -308,7 +308,7 @@ def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
 
 
 def _write_json(message: str, code: int) -> None:
-    """Write an error as JSON in place of the result, unless the result has been written."""
+    """Write an error as JSON instead of the result, unless the result has been written."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     if context is None or not where or context.meta.get(WRITTEN):

@@ -22,7 +22,7 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @options.json_option
 def devices(as_json: bool) -> None:
-    """List the CPU and the GPUs, those that --backend auto uses, and why it leaves out others.
+    """List the CPU and the GPUs, which of them --backend auto uses, and the reason.
 
     By default commands use all listed GPUs. To select some, give --devices to a command, or set
     GEODOMAIN_DEVICE=0,1. CUDA_VISIBLE_DEVICES hides GPUs from geodomain altogether.

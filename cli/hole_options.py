@@ -48,7 +48,7 @@ def samples_of(given: dict[str, Any], grade: str, option: str | None = None) -> 
         return None
     if not given["collar"] or not given["intervals"]:
         said = (option or grade).replace("_", "-")
-        message = f"--{said} is of samples along drillholes: it needs --collar and --intervals"
+        message = f"--{said} colours samples along drillholes: also give --collar and --intervals"
         raise click.UsageError(message)
     table: str = given["intervals"][0]
     return table

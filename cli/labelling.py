@@ -390,7 +390,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_the_input(blocks: str, output: str) -> None:
-    """Refuse to overwrite the input unless --in-place is given; --overwrite is not enough."""
+    """Refuse to overwrite the input without --in-place; --overwrite is not enough."""
     from geodomain.errors import TableError
 
     one, other = Path(blocks), Path(output)

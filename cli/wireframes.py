@@ -118,7 +118,7 @@ def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, change
         message = "-o writes a changed mesh: add --weld or --fill"
         raise click.UsageError(message)
     if output is not None and len(meshes) > 1:
-        message = f"-o writes one file, but {len(meshes)} meshes are given: change one at a time"
+        message = f"-o writes one file, but there are {len(meshes)} meshes: change one at a time"
         raise click.UsageError(message)
 
 

@@ -134,8 +134,8 @@ def warn_of_single(values: Floats, name: str) -> None:
     resolution = single_resolution(values)
     if resolution >= COARSE:
         warn(
-            f"{name} are single precision (float32), which at these coordinates is only good to "
-            f"{resolution:g}: read them as float64"
+            f"{name} are single precision (float32), which is only accurate to "
+            f"{resolution:g} at these coordinates: read them as float64"
         )
 
 

@@ -326,7 +326,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
 
 
 def lattice_of(points: object) -> LatticePoints | None:
-    """Return the lattice of points that form one by construction; None for other points."""
+    """Return the lattice of points of a grid; None for other points."""
     if isinstance(points, LatticePoints):
         return points
     if not is_dataset(points, "ImageData", "RectilinearGrid"):

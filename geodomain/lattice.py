@@ -384,7 +384,7 @@ class LatticeBits:
         self._firsts, self._values, self._bits = firsts, values, bits
 
     def _refine(self, points: Floats) -> bool:
-        """Shrink the cells until each has at most one coordinate, including those of the points."""
+        """Shrink the cells until each has at most one coordinate, also of the new points."""
         occupied = [np.flatnonzero(~np.isnan(each)) for each in self._values]
         scales, ends = self._scales.copy(), []
         for axis, (places, values) in enumerate(zip(occupied, self._values, strict=True)):

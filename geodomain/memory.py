@@ -132,7 +132,7 @@ def require(needed: float, what: str, error: type[GeodomainError]) -> None:
 
 def _message(what: str, needed: float, most: float) -> str:
     return (
-        f"{what} would take {size_text(needed)} of memory, and {size_text(most)} may be used: "
+        f"{what} would take {size_text(needed)} of memory, but only {size_text(most)} may be used: "
         f"if the file is right, allow more with {SETTING}={_allowing(needed)}"
     )
 
@@ -172,8 +172,8 @@ def require_unpacked(
 
 def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
     return (
-        f"{what} has {size_text(packed)} that become {size_text(needed)}, more than the "
-        f"{size_text(most)} that may be used: if the file is right, allow them with "
+        f"{what} has {size_text(packed)} of compressed data that become {size_text(needed)}, but "
+        f"only {size_text(most)} may be used: if the file is right, allow more with "
         f"{SETTING}={_allowing(needed)}"
     )
 
@@ -182,8 +182,8 @@ def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
     """Return the message for data beyond the limit, with a sufficient limit."""
     longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
     return (
-        f"{what} has {size_text(packed)} that become more than the {size_text(most)} that may be "
-        f"used: if the file is right, allow them with {SETTING}={_allowing(longest)}"
+        f"{what} has {size_text(packed)} of compressed data that become more than the limit, "
+        f"{size_text(most)}: if the file is right, allow more with {SETTING}={_allowing(longest)}"
     )
 
 

@@ -215,7 +215,7 @@ class FilledHoles:
     output: str | None
 
     def __str__(self) -> str:
-        """Return the number of holes, and a list of the first of them."""
+        """Return the number of holes, and a list of the first holes."""
         filled = sum(hole.filled for hole in self.holes)
         area = sum(hole.area for hole in self.holes)
         head = (
@@ -442,7 +442,7 @@ def _welds(mesh: Mesh) -> dict[float, str]:
 
 
 def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
-    """Describe whether welding closes a mesh, and what it collapses."""
+    """Describe whether welding closes a mesh, and which triangles collapse."""
     if closing_weld(mesh, table, tolerance) is not None:
         return "closes it"
     collapse = collapsing_weld(mesh, tolerance)

@@ -158,7 +158,9 @@ def test_a_bomb_is_refused_before_it_is_made(kind: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_small")
 def test_what_is_allowed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     data = packed(b"7" * (1 << 19), 32)
-    with pytest.raises(TableError, match=r"an array has 16\.3 kB that become more"):
+    with pytest.raises(
+        TableError, match=r"an array has 16\.3 kB of compressed data that become more"
+    ):
         memory.inflate(data, "an array", TableError)
     monkeypatch.setenv(memory.SETTING, "64 MB")
     assert memory.inflate(data, "an array", TableError) == b"7" * (16 << 20)

@@ -56,7 +56,7 @@ def label(kind: str = "above") -> str:
         (-910.0, -900.0, "with the sign of z changed, they would meet"),
         (905.0 / 0.3048, 906.0 / 0.3048, "as from feet to metres, they would meet"),
         (905.0 * 0.3048, 906.0 * 0.3048, "as from metres to feet, they would meet"),
-        (2900.0, 2901.0, "is it another height datum?"),
+        (2900.0, 2901.0, "does the surface use another height datum?"),
     ],
 )
 def test_blocks_all_on_one_side_of_a_surface_are_said(

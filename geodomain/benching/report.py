@@ -404,7 +404,7 @@ Row = tuple[str, ...] | str  # the cells of a row, or a text instead
 
 
 def _runs(title: str, runs: Sequence[Run]) -> str:
-    """Lay out a table of contenders, with published results beside them."""
+    """Lay out a table of contenders with their published results."""
     ours: list[Row] = [_HEADINGS, *map(_cells, runs, gains(runs))]
     theirs: list[Row] = [("time", "Mi/s"), *(_published(run.name) for run in runs)]
     blocks = [_block("", ours)]

@@ -86,7 +86,7 @@ def compare(
 def make_scene(
     triangles: int, rays: int, seed: int, threads: int | None
 ) -> tuple[Scene, SegmentIntersector]:
-    """Return the scene of `geodomain synthesize` with exact answers, and an intersector for it."""
+    """Return the scene of `geodomain synthesize` with exact answers and an intersector."""
     mesh = undulating_terrain(triangles, seed=seed)
     reach = longest_segment(triangles)
     (chunk,) = segments_across(mesh, rays, reach=reach, seed=seed, chunk=rays)
@@ -142,7 +142,7 @@ def run(
 
 
 def _lacking(runs: tuple[Run, ...], backend: str) -> str:
-    """Return why a run of ours on a backend was not possible; "" if all were."""
+    """Return why a strategy of geodomain could not run on a backend; "" if all could."""
     return next((run.lacking for run in runs if f"({backend})" in run.name and run.lacking), "")
 
 

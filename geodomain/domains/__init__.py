@@ -1,1 +1,1 @@
-"""Domains, stacks, their order, and the TOML file that lists them."""
+"""Domains and stacks, their order, and the TOML file with the list of domains."""

@@ -133,7 +133,7 @@ class Domains(LabelDefaults):
         return html_table("Domains", rows, headings=HEADINGS, notes=notes)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each domain and layer, and its place in the list."""
+        """Yield each domain and layer by name, with its position in the list."""
         for number, domain in enumerate(self.domains, 1):
             yield domain.name, f"domain {number}"
         for number, stack in enumerate(self.stacks, 1):

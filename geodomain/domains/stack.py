@@ -53,7 +53,7 @@ _COLOURS = Key(
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer of a stack, as a domain of its own."""
+    """One layer of a stack, as a separate domain."""
 
     name: str
     code: int | None

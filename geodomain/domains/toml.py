@@ -243,7 +243,7 @@ def _blanked(text: re.Match[str]) -> str:
 
 
 def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
-    """Remove the tables of one heading from the keys, and number them."""
+    """Remove the tables of one heading from the keys, and return them with numbers."""
     tables = cast(list[Table], keys.pop(kind, []))
     return [(table, number) for number, table in enumerate(tables, 1)]
 

@@ -1,4 +1,4 @@
-"""Block models that are open for reading and labelling, whatever their file format."""
+"""Open block models of any file format, for reading and labelling."""
 
 from __future__ import annotations
 

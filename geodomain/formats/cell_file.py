@@ -318,7 +318,7 @@ class CellModel:
         return CellSpace(self._store.cells.axes)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write other cells in place of these."""
+        """Write other cells instead of these cells."""
         rewrite_cells(self.gathered(), self.name, self, task)
 
     def _column(self, where: Where, column: int) -> Column:

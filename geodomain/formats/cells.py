@@ -150,7 +150,7 @@ class LatticeCells:
     Attributes
     ----------
     kind : str
-        What VTK calls them.
+        VTK's name of the cells.
     faces : tuple of (n + 1,) float64
         The coordinates of the faces along each axis, in their order.
     origin, matrix : optional
@@ -299,7 +299,7 @@ class Corners:
     Attributes
     ----------
     kind : str
-        What VTK calls them.
+        VTK's name of the cells.
     points : (v, 3) array
         Of float32 or float64.
     count : int
@@ -386,7 +386,7 @@ def cells_of(dataset: Any, name: str) -> Cells:
             whole = cast("pyvista.DataSet", dataset)
             return _without_ghosts(maker(dataset, name), ghosts(whole), name)
     message = (
-        f"{name} holds {type(dataset).__name__}, which holds no blocks: save the block model as "
+        f"{name} contains {type(dataset).__name__}, which has no blocks: save the block model as "
         "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"
     )
     raise TableError(message)

@@ -221,7 +221,7 @@ class Table(NamedTuple):
     single: bool
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a column of numbers; raise an error if one is missing."""
+        """Return a column of numbers; raise an error if a number is missing."""
         values = self.columns[name]
         if values.dtype.kind != "f" or np.isnan(values.astype(np.float64)).any():
             message = f"{self.file}: the field {name} has missing values or text: export it again"

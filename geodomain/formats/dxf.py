@@ -305,7 +305,7 @@ class _Model:
         return self.drawing.names[number].casefold() if number >= 0 else ""
 
     def _outer_first(self) -> list[str]:
-        """Read the model and all placed blocks; yield a block before those that it places."""
+        """Read the model and all placed blocks; yield a block before the blocks that it places."""
         space = ~self.drawing.in_block & ~self.drawing.paper & (self.drawing.kind != _LAYER)
         self.blocks[_SPACE] = self._read(np.flatnonzero(space))
         order: list[str] = []
@@ -361,7 +361,7 @@ class _Model:
         return block
 
     def _place(self, row: int, block: _Block) -> None:
-        """Add an INSERT to those of a block, or note why it is not read."""
+        """Add an INSERT to the list of a block, or record the reason why it is not read."""
         drawing = self.drawing
         name = self._name(row)
         if name not in self._spans:

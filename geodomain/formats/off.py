@@ -95,7 +95,7 @@ def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | Non
 
 
 def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
-    """Return x, y, z of each line; skip a normal or colour after them."""
+    """Return x, y, z of each line; skip a following normal or colour."""
     words = b" ".join(line for _, line in lines).split()
     if len(words) != 3 * len(lines):
         words = []

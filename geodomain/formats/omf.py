@@ -136,7 +136,7 @@ def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> No
 
 
 def require_room(steps: Sequence[Floats], file: str) -> None:
-    """Refuse more cells than fit into memory: even a small file may declare them.
+    """Refuse more cells than fit into memory, because even a small file may declare them.
 
     Raises
     ------

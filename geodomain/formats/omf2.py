@@ -366,7 +366,7 @@ class _Tensor(NamedTuple):
 
 
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
-    """Return the grid of planes whose cells the blocks are, u fastest; None if there is none."""
+    """Return the tensor grid whose cells are the blocks, u fastest; None for other blocks."""
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):
         values, near = local[:, axis], _EVEN * sizes[:, axis].min()

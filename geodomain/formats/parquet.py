@@ -68,7 +68,7 @@ class ParquetRewriting:
         Return a column of some rows: as float64 with NaN, and in the form that conditions need.
     task : Rewriting
     name : str
-        What messages call the file.
+        Name of the file in messages.
     """
 
     def __init__(

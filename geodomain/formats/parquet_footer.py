@@ -41,7 +41,7 @@ class Items:
 
 
 class Reader:
-    """Decoder of a tree; raises ValueError or IndexError for invalid bytes."""
+    """Decoder of Thrift structures; raises ValueError or IndexError for invalid bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -323,7 +323,7 @@ class Original:
     end : int
         Position where the footer begins.
     name : str
-        What messages call it.
+        Name used in messages.
     columns : int
         Number of its columns.
     """
@@ -334,7 +334,7 @@ class Original:
 
     @contextmanager
     def appended(self, schema: Any, target: Target, options: dict[str, Any]) -> Iterator[Any]:
-        """Write the file with more columns; yield the writer of those.
+        """Write the file with more columns; yield the writer of the new columns.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class _Sink:
         self._held: bytearray | None = None
 
     def write(self, data: Any) -> int:
-        """Write all bytes, or hold them."""
+        """Write all bytes, or store them."""
         view = memoryview(data).cast("B")
         size, skipped = view.nbytes, min(self._head, view.nbytes)
         self._head -= skipped

@@ -156,7 +156,7 @@ class RowGroups:
     ----------
     file : pyarrow.parquet.ParquetFile
     name : str
-        What messages call it.
+        Name used in messages.
     """
 
     def __init__(self, file: parquet.ParquetFile, name: str) -> None:
@@ -317,7 +317,7 @@ class ParquetTable:
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name used in messages.
     arrow : pyarrow.Table
     file : pyarrow.parquet.ParquetFile
         Closed; its metadata is still available.

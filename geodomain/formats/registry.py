@@ -185,7 +185,7 @@ def loaded(function: str | Function) -> Function:
 
 
 def begins(*marks: bytes) -> Sign:
-    """Return a sign that matches if the file begins with one of the given bytes."""
+    """Return a sign that matches files beginning with one of some byte strings."""
     return lambda head: head.data.startswith(marks)
 
 
@@ -519,7 +519,7 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """Raise an error that names the format if bytes refused as a table have a known one.
+    """Raise an error with the format if bytes that are not a table have a known format.
 
     Raises
     ------
@@ -564,7 +564,7 @@ def format_of_table(head: Head) -> Format | None:
 
 
 def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    r"""Split a path into the file and the name of a solid in it, None if it has no name.
+    r"""Split a path into the file and the name of a solid, or None.
 
     If a file with the full path exists, the path is not split. The colon after a drive letter
     (C:\a.dxf) is not a separator.
@@ -578,7 +578,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 
 def _colons(text: str) -> Iterator[int]:
-    """Yield the colons with text on both sides, except that of a drive."""
+    """Yield the colons with text on both sides, except after a drive letter."""
     for at, character in enumerate(text[:-1]):
         if character == ":" and at > 0 and not (at == 1 and text[2] in "\\/"):
             yield at

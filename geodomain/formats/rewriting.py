@@ -57,7 +57,7 @@ class Space(Protocol):
         """Convert coordinates of the file to the local frame."""
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to those written in the file."""
+        """Convert local coordinates to coordinates of the file."""
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ def warn_of_repeats(names: Iterable[str], file: str) -> None:
     for name, count in Counter(name.strip() for name in names).items():
         if name and count > 1:
             warn(
-                f"{file} has {count:,} surfaces called {name!r}, which are taken as one solid: "
-                "rename them if they are several"
+                f"{file} has {count:,} surfaces called {name!r}, which are read as one solid: "
+                "rename them to keep them apart"
             )
 
 
@@ -55,7 +55,7 @@ def join(parts: Sequence[Faces]) -> Faces:
 
 
 def merged(faces: Faces) -> Faces:
-    """Return faces with distinct vertices; unchanged if `triangles_of` will refuse them."""
+    """Return faces with distinct vertices; faces that `triangles_of` will refuse stay unchanged."""
     corners, vertices = faces.corners, faces.vertices
     in_range = not len(corners) or (corners.min() >= 0 and corners.max() < len(vertices))
     if not in_range or not np.isfinite(vertices).all():

@@ -42,7 +42,7 @@ def is_binary_file(data: bytes, lines: int) -> bool:
 
 
 def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, float, float]], int]:
-    """Return the records up to END, and the offset after it."""
+    """Return the records up to END, and the offset after END."""
     found: list[tuple[int, float, float, float]] = []
     while at + _RECORD.size < len(data):
         record = _RECORD.unpack_from(data, at)

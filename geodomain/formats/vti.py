@@ -245,7 +245,7 @@ def _require_arrays(root: ElementTree.Element, size: int) -> None:
 def _place(
     data: FileBytes, tags: list[tuple[int, int]]
 ) -> tuple[tuple[int, int], tuple[bytes, bytes]]:
-    """Return which bytes new cell arrays replace, and the bytes written around them."""
+    """Return the range of bytes to replace, and the bytes before and after the new cell arrays."""
     close = b"</CellData>\n"
     for begin, end in tags:
         tag = data[begin:end]
@@ -421,7 +421,7 @@ class ImageStore:
     file : binary file
         The open file; it is closed with the store.
     name : str
-        What messages call it.
+        Name used in messages.
     head : Head
         Content of its tags.
     whole : callable

@@ -59,7 +59,7 @@ def _leave_no_core() -> None:
 def _limit_memory(most: int) -> None:
     """Limit the address space to so many bytes beyond the present use, if the system can.
 
-    The limit is what the parent may use: a file that needs more is not read.
+    The limit is the memory that the parent may use; a file that needs more is not read.
     """
     if os.name == "posix":
         resource = importlib.import_module("resource")

@@ -37,7 +37,7 @@ _KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
-    """Read a wireframe in float64, exactly as the file has it.
+    """Read a wireframe with exactly the coordinates of the file, in float64.
 
     The format is recognised by content, not by extension. If a format repeats corners, those with
     equal coordinates become one vertex; nothing else is merged. The triangulation of a polygon does
@@ -71,7 +71,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
 
     See Also
     --------
-    read_meshes : reads each solid of a file as a mesh of its own.
+    read_meshes : reads each solid of a file as a separate mesh.
     """
     place, wanted = split_name(path)
     solids = _read_solids(place)
@@ -81,7 +81,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
 
 
 def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
-    """Read each solid of a file as a mesh of its own.
+    """Read each solid of a file as a separate mesh.
 
     Parameters
     ----------

@@ -502,7 +502,7 @@ _SAMPLES = 1000
 
 
 class Counts(NamedTuple):
-    """Counts of blocks, and what the blocks show about their axes."""
+    """Counts of blocks, and the axes of the lattice that their coordinates show."""
 
     tally: Tally
     checks: BlockChecks

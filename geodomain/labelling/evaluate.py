@@ -85,7 +85,7 @@ def explain_apart(box: Box, model: Box) -> str:
         )
         return f"with {said} of the mesh they would meet: is a prefix missing?"
     if meet(box[:, :2], model[:, :2]):
-        return "they meet in plan and not in elevation: is it another height datum?"
+        return "they meet in plan and not in elevation: does the mesh use another height datum?"
     return ""
 
 
@@ -128,7 +128,7 @@ def explain_height(surface: Box, model: Box) -> str:
         if meet(heights, model[:, 2:]):
             return f"with {what}, they would meet"
     gap = max(surface[0, 2] - high, low - surface[1, 2])
-    return "is it another height datum?" if gap > high - low else ""
+    return "does the surface use another height datum?" if gap > high - low else ""
 
 
 def explain_better(box: Box, model: Box) -> str:
@@ -149,7 +149,7 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest offset at which two intervals meet; None if there is none.
+    """Return the roundest offset at which two intervals meet, or None.
 
     Only multiples of 1,000 count. A smaller number is not a prefix, and would fit any model.
     """
@@ -732,9 +732,9 @@ def members_of(
 ) -> list[Bools]:
     """Return for each solid the mask of points (n, 3) inside by parity.
 
-    One pass finds the first solid that contains each point, testing only solids near it. Later
-    solids are then tested for the points of earlier ones whose boxes they meet. ``asked`` is the
-    same points, prepared for the whole chunk.
+    One pass finds the first solid that contains each point; it tests only solids near the point.
+    A later solid is then tested for the points of earlier solids, if their boxes meet. ``asked``
+    are the same points, prepared for the whole chunk.
     """
     first = first_codes(points if asked is None else asked, locators, threads=threads)
     inside: list[Bools] = []

@@ -125,7 +125,7 @@ def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> li
 def _code(target: DomainOrLayer) -> str:
     """Return a domain's code as a cell."""
     if target.code is None:
-        message = f"{target.name} has no code: give it one, 'code = 1', or write names"
+        message = f"{target.name} has no code: add one, such as code = 1, or write names"
         raise DomainError(message)
     return str(target.code)
 
@@ -178,7 +178,7 @@ class Labeller:
 
     @property
     def painted(self) -> list[int]:
-        """Return the targets in an order in which each may overwrite the earlier ones."""
+        """Return the targets in an order in which each overwrites the labels of earlier ones."""
         order: list[int] = []
         for index, yields in self._sequence:
             order.insert(0 if yields else len(order), index)
@@ -191,7 +191,7 @@ class Labeller:
         labelled: Bools | None = None,
         lattice: BlockLattice | None = None,
     ) -> Verdict:
-        """Label centroids (n, 3); those that are not finite are in no domain.
+        """Label centroids (n, 3); a centroid that is not finite is in no domain.
 
         `allowed` is, for each domain and then each stack, the mask of blocks that meet its
         conditions; None means all. Domains that keep labels do not change `labelled` blocks, which
@@ -290,7 +290,7 @@ class Labeller:
     def _in_sequence(self) -> list[tuple[int, bool]]:
         """Return the targets in labelling order, and whether each one yields.
 
-        Domains rank before stacks, so if the last one wins they are labelled after them.
+        Domains rank before stacks. So if the last domain wins, stacks are labelled before domains.
         """
         count = len(self.domains.domains)
         layers = [(index, False) for index in range(count, len(self.targets))]
@@ -358,7 +358,7 @@ class Labeller:
         return StackEvaluation(stack, tuple(map(self._surface, stack.surfaces)))
 
     def _surface(self, tiles: tuple[Mesh, ...]) -> TiledSurface:
-        """Return a surface ready to evaluate, shared by all that use it."""
+        """Return a surface ready to evaluate; all domains that use the surface share it."""
         key = tuple(map(id, tiles))
         if key not in self._surfaces:
             for mesh in tiles:
@@ -367,7 +367,7 @@ class Labeller:
         return self._surfaces[key]
 
     def _locator(self, mesh: Mesh) -> PointLocator:
-        """Build the index of a checked mesh, shared by all that use it."""
+        """Build the index of a checked mesh; all domains that use the mesh share the index."""
         if id(mesh) not in self._locators:
             self._locators[id(mesh)] = locate(
                 mesh, backend=self.settings.backend, threads=self.settings.threads, allow_open=True
@@ -378,9 +378,9 @@ class Labeller:
 def _closed_surface(domain: Domain, mesh: Mesh) -> str:
     """Explain how a closed mesh is used as a surface."""
     return (
-        f"{domain.name}: {mesh.name} is closed. As a surface (kind = {domain.kind!r}) the points "
-        "inside it count as below it, and the points over and under it as above it; to label "
-        "the blocks inside, leave out kind"
+        f"{domain.name}: {mesh.name} is closed. As a surface (kind = {domain.kind!r}), points "
+        "inside the mesh count as below it, and points over or under the mesh as above it; to "
+        "label the blocks inside, leave out kind"
     )
 
 

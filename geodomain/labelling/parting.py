@@ -244,7 +244,7 @@ class SampledBlocks(NamedTuple):
     rows : (m,) intp
         The blocks.
     pieces : BlockPieces
-        Pieces; their shares add up to 1 in each block and match each body's known share.
+        Pieces, whose shares add up to 1 in each block and match each body's known share.
     in_sample : (p,) float64
         Shares of the pieces computed from the lines of their sample alone, with the same sums.
     patterns : BlockPieces
@@ -265,7 +265,7 @@ class SampledBlocks(NamedTuple):
 
 
 class Parting:
-    """Blocks entered by bodies: those parted by volume, and those cut along lines.
+    """Blocks that bodies enter: some are divided by volume, others are cut along lines.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class Parting:
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
         """Yield blocks in batches, parted exactly into inside and outside of each body.
 
-        Blocks with contradictory volumes are added to those cut along lines.
+        Blocks with contradictory volumes are added to the blocks cut along lines.
         """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
@@ -421,7 +421,7 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield bodies with their bit in the block of each piece, 0 if they do not enter it."""
+        """Yield bodies with their bit in the block of each piece; 0 for a body not in the block."""
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():
             yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
@@ -558,7 +558,7 @@ def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterato
 
 
 def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
-    """Return which columns do not follow from a single known share, (blocks, columns).
+    """Return the mask (blocks, columns) of the columns that do not follow from one known share.
 
     Parameters
     ----------

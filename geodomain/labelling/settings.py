@@ -163,7 +163,7 @@ class LabelSettings(LabelDefaults):
             raise ValueError(message)
 
     def over(self, domains: Domains) -> LabelSettings:
-        """Return the settings, completed by those of the domains.
+        """Return the settings, completed by the settings of the domains.
 
         Samples have no proportions, even if the domains set them.
 

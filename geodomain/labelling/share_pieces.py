@@ -105,7 +105,7 @@ class Body:
         Box in the frame of the blocks; unbounded along z for a surface.
     name : str
     extended : bool
-        Whether a domain extends it beyond its footprint at the height of its rim.
+        Whether a domain extends the surface beyond its footprint, at the height of the rim.
     """
 
     source: Shell | TiledSurface
@@ -125,7 +125,7 @@ class Body:
         return _solid(inside)
 
     def states_along(self, above: NDArray[np.int32], signs: States, below: States) -> States:
-        """Return the states of positions from the crossings above, their signs, and those below."""
+        """Return the states of positions from crossings above, their signs and crossings below."""
         if isinstance(self.source, TiledSurface):
             return np.stack([above, below], axis=1).astype(np.int32)
         return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
@@ -294,7 +294,7 @@ def _in_world(frame: ModelFrame, places: Floats) -> Floats:
 
 
 def _base(frame: ModelFrame) -> float:
-    """Return the world height of an upright frame's zero."""
+    """Return the world height of local z = 0, for a frame that is not tilted."""
     return 0.0 if frame.is_world else float(frame.origin[2])
 
 
@@ -500,7 +500,7 @@ def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
 def _states(
     body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
 ) -> States:
-    """Return the states of all pieces, from the cuts above each of them."""
+    """Return the states of all pieces, from the cuts above each piece."""
     steps, signs = np.zeros((2, len(of_line)), np.int32)
     steps[under], signs[under] = 1, sign
     first = np.flatnonzero(np.diff(of_line, prepend=-1))

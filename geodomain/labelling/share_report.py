@@ -39,7 +39,7 @@ class ShareTally:
     beyond : int
         Blocks with an unlabelled part, by domain order, for the same reason.
     moved : int
-        Blocks whose majority label differs from that of the centroid.
+        Blocks whose label by majority differs from the label of the centroid.
     worst : float
         Largest estimated error of a share.
     turned, by_itself : bool
@@ -74,7 +74,7 @@ class ShareTally:
             self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
     def add_off(self, targets: range, off: Floats, unseen: Floats, volumes: Floats) -> None:
-        """Add errors of shares to those of volumes.
+        """Add errors of shares to the errors of volumes.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class ShareSummary:
     beyond : int
         Blocks with an unlabelled part outside the footprint of a surface.
     moved : int
-        Blocks whose majority label differs from that of the centroid.
+        Blocks whose label by majority differs from the label of the centroid.
     estimated_error : float
         Largest estimated error of a share along lines, 0 to 1: its difference from the share by a
         sixth of the lines.

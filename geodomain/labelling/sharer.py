@@ -204,7 +204,7 @@ class Sharer:
         *,
         adds: bool = True,
     ) -> None:
-        """Record the error of shares along lines, and add it to that of volumes."""
+        """Record the error of shares along lines, and add it to the error of volumes."""
         if some.off is None or some.unseen is None:
             return
         here = known[some.rows]
@@ -243,7 +243,7 @@ def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
 
 
 def _ranked(labeller: Labeller) -> NDArray[np.int32]:
-    """Return the codes of all labels in rank order: domains before labels of other blocks."""
+    """Return the codes of all labels in rank order: domains first, then labels of other blocks."""
     domains, count = labeller.domains, len(labeller.targets)
     layers = range(len(domains), count)
     if domains.order == "first":

@@ -296,12 +296,12 @@ def summarise(
     columns, output, welds, warnings : optional
         Further content of the summary.
     earlier : sequence of str
-        Notes to put before those on the domains.
+        Notes that precede the notes on domains.
 
     Returns
     -------
     Summary
-        Its warnings are `warnings`, followed by those that the counts show.
+        Its warnings are `warnings`, followed by the warnings that follow from the counts.
     """
     solids = labeller.targets
     *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, settings)
@@ -338,7 +338,7 @@ def summarise(
 
 
 def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSettings) -> list[Part]:
-    """Return the rows of the summary: the domains, then the blocks outside them."""
+    """Return the rows of the summary: the domains, then the blocks outside all domains."""
     names = [solid.name for solid in solids]
     others = ("background", "unassigned", "leaking", "beyond", "kept")
     rest = dict(zip(others, (*settings.rest, ""), strict=True))

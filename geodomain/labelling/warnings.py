@@ -63,9 +63,9 @@ def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
             reason = explain_height(mesh.bounds, bounds)
             if reason:
                 yield (
-                    f"all blocks are on one side of {mesh.name} of {title}: its heights are "
-                    f"{mesh.bounds[0, 2]:.10g} to {mesh.bounds[1, 2]:.10g}, and those of the "
-                    f"blocks {bounds[0, 2]:.10g} to {bounds[1, 2]:.10g}; {reason}"
+                    f"all blocks are on one side of {mesh.name} of {title}: heights of the surface "
+                    f"are {mesh.bounds[0, 2]:.10g} to {mesh.bounds[1, 2]:.10g}, and heights of the "
+                    f"blocks are {bounds[0, 2]:.10g} to {bounds[1, 2]:.10g}; {reason}"
                 )
 
 
@@ -142,9 +142,9 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         )
     if tally.turned_apart and not samples:
         yield (
-            "the parts of the model have different rotations, or some are too small to show "
-            "theirs: the volumes of solids outside the model are measured by its box along the "
-            "world axes"
+            "the parts of the model have different rotations, or some are too small to show their "
+            "rotation: the volumes of solids outside the model are measured by the model's box "
+            "along the world axes"
         )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
@@ -173,7 +173,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _empty(target: Domain | Layer, own: int) -> str:
-    """Report that a domain labels no block, and how many it contains on its own."""
+    """Report that a domain labels no block, and the number of blocks inside it."""
     what = (
         f"layer {target.name} of {target.stack.title}"
         if isinstance(target, Layer)
@@ -202,14 +202,14 @@ def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
             beyond = whole - beyond if end == 0 else beyond
             if whole and beyond > _SHARE * whole:
                 share = f"{_six_digits(beyond)} ({beyond / whole:.1%})"
-                said.append(f"{share} beyond its {_side(tally, axis, end)}")
+                said.append(f"{share} beyond the {_side(tally, axis, end)}")
     if said:
         what = "block model" if tally.sized else "box of the centroids (block sizes are not known)"
-        yield f"{mesh.name} of {name} extends beyond the {what}: of its volume {_listed(said)}"
+        yield f"{mesh.name} of {name} extends beyond the {what}: volume {_listed(said)}"
 
 
 def _side(tally: Tally, axis: int, end: int) -> str:
-    """Name a side of the model; sides of a rotated one by the direction that they face."""
+    """Name a side of the model; a side of a rotated model by the direction that it faces."""
     if not tally.is_turned:
         return _SIDES[axis][end]
     east, north, up = tally.axes[axis] if end else -tally.axes[axis]
@@ -293,8 +293,8 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
     if tally.leaking[index]:
         x, y, z = tally.first_leak[index]
         yield (
-            f"{name} is open and cannot decide {counted(tally.leaking[index], 'block')} above or "
-            f"below its holes, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
+            f"{name} is open, so {counted(tally.leaking[index], 'block')} above or below holes of "
+            f"the mesh cannot be decided, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
         )
     if tally.uncertain[index]:
         yield (
@@ -381,11 +381,11 @@ def warn_of_blocks(
     domains : Domains
         Domains of the labelling.
     whole : bool
-        Whether these are all blocks, so that some domain should meet them.
+        Whether these are all blocks; then at least one domain should meet them.
     settings : LabelSettings
         As for `Labeller`; the test of exchanged axes runs on the CPU.
     reach : bool
-        Whether a domain also meets blocks that it enters without containing a centroid.
+        Whether a domain also meets blocks that it enters, without containing their centroids.
     axes : (3, 3) float64, optional
         Directions of the block edges in rows, if they differ from the world axes.
     """

@@ -112,7 +112,7 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
 
 
 class Inside(NamedTuple):
-    """A range of cells in a slab, with a mask of those inside.
+    """A range of cells in a slab, with a mask of the cells inside.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Inside(NamedTuple):
         return slice(*self.z), slice(*self.y), slice(*self.x)
 
     def shared(self, other: Inside) -> int:
-        """Count the cells inside both."""
+        """Count the cells that are inside both ranges."""
         z, y, x = (
             Span(max(one.first, two.first), min(one.end, two.end))
             for one, two in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
@@ -248,7 +248,7 @@ class _Counts:
                 self.overlaps[first, second] += solids[first].shared(solids[second])
 
     def give(self, tally: Tally, lattice: EvenLattice) -> None:
-        """Add the counts to those of a labelling."""
+        """Add the counts to the counts of a labelling."""
         volume = lattice.volume
         tally.blocks += self.blocks
         tally.own_blocks += self.own

@@ -114,7 +114,7 @@ _WAVES = (
 
 
 def grid_cells(triangles: int) -> tuple[int, int]:
-    """Return the cells along x and y of the grid whose number of triangles is nearest.
+    """Return the numbers of cells along x and y whose number of triangles is nearest.
 
     Cells are as square as the numbers allow; 29,260 triangles are 133 x 110 cells.
     """

@@ -134,7 +134,10 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         ({"AXIS_N": "4 3 0"}, "not a number of nodes"),
         ({"AXIS_N": "4 3 2.5"}, "not a number of nodes"),
         ({"AXIS_N": "400000 300000 200000"}, "that become 1.54 EB"),
-        ({"AXIS_N": "16777216 1 1"}, "of 16,777,216 x 1 x 1 nodes, has 0.5 kB that become 1.07 GB"),
+        (
+            {"AXIS_N": "16777216 1 1"},
+            "of 16,777,216 x 1 x 1 nodes, has 0.5 kB of compressed data that become 1.07 GB",
+        ),
         ({"AXIS_N": "4 3 9"}, "is too short"),
     ],
 )

@@ -43,9 +43,9 @@ def sheet(height: float) -> Mesh:
 def test_a_solid_that_leaves_the_model_is_a_note_with_volume_and_side(model: Path) -> None:
     found = geodomain.label_file(model, {"ORE": box((-50, 10, 10), (150, 90, 60))}, None)
     assert found.notes == (
-        "box of ORE extends beyond the block model: of its volume 200,000 (25.0%) "
-        "beyond its west side "
-        "and 160,000 (20.0%) beyond its top",
+        "box of ORE extends beyond the block model: volume 200,000 (25.0%) "
+        "beyond the west side "
+        "and 160,000 (20.0%) beyond the top",
     )
     assert "\nnote: box of ORE extends beyond the block model" in str(found)
     assert found.warnings == ()
@@ -53,7 +53,7 @@ def test_a_solid_that_leaves_the_model_is_a_note_with_volume_and_side(model: Pat
 
 def test_a_large_volume_is_said_in_full(model: Path) -> None:
     (note,) = geodomain.label_file(model, {"ORE": box((10, 10, -1e8), (90, 90, 40))}, None).notes
-    assert note.endswith("of its volume 640,000,000,000 (100.0%) beyond its bottom")
+    assert note.endswith("volume 640,000,000,000 (100.0%) beyond the bottom")
 
 
 def test_a_solid_within_the_model_is_not_said(model: Path) -> None:

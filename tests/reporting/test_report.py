@@ -213,7 +213,7 @@ def test_notes_of_the_labelling_are_among_the_warnings(tmp_path: Path) -> None:
     page_of(out, record=record)
     html = (tmp_path / "report.html").read_text()
     part = html[html.index('id="warnings"') : html.index('id="view"')]
-    assert "long.stl of LONG extends beyond the block model: of its volume 7 (77.8%)" in part
+    assert "long.stl of LONG extends beyond the block model: volume 7 (77.8%)" in part
 
 
 def test_zero_is_a_fact() -> None:

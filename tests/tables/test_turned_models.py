@@ -217,10 +217,7 @@ def test_containment_is_asked_in_the_frame_of_the_lattice(folder: Path) -> None:
     assert "closed: 50% of its box is in the model" in run(
         "inspect", "local.csv", "half.obj", *rotation
     )
-    note = (
-        "extends beyond the block model: of its volume 1,000 (50.0%) beyond its side "
-        "that faces azimuth"
-    )
+    note = "extends beyond the block model: volume 1,000 (50.0%) beyond the side that faces azimuth"
     for source, options in (
         ("world.csv", ()), ("world.csv", ("--frame", "z=30")), ("local.csv", rotation),
     ):  # fmt: skip
@@ -272,7 +269,7 @@ def test_parts_of_one_turned_lattice_are_one_model(folder: Path) -> None:
     blocks = in_world(lattice(10, 8, 4, (10.0, 8.0, 5.0)))
     parts_of(folder, blocks[:160], blocks[160:])
     said = run("label", "blocks", "--solid", "ORE=half.obj", "--dry-run")
-    assert "(50.0%) beyond its side that faces azimuth 120" in said
+    assert "(50.0%) beyond the side that faces azimuth 120" in said
     assert "different rotations" not in said
 
 
