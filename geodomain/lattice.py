@@ -22,7 +22,7 @@ from geodomain.compute.rows import mark_blocks
 from geodomain.formats.cells import LatticeCells
 
 _Cells = NDArray[np.int64]
-# The arrays that `LatticeBits` is stored as.
+# Names of the arrays in which `LatticeBits` is stored.
 StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
 # Most cells, of all meshes together, whose answers are stored, with one bit for each: 128 MB.

@@ -32,7 +32,7 @@ from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGr
 from geodomain.tables.vendors import find_column
 
 Order = Literal["first", "last"]
-# Texts shown in a warning.
+# Largest number of texts in a warning.
 _SHOWN = 3
 DomainOrLayer = Domain | Layer
 
@@ -173,7 +173,7 @@ class Domains(LabelDefaults):
         return iter(self.domains)
 
 
-# A path is that of a TOML file.
+# A path means a TOML file.
 DomainsLike: TypeAlias = (
     str
     | os.PathLike[str]

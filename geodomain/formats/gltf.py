@@ -23,7 +23,7 @@ _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126:
 _WIDTHS = {"SCALAR": 1, "VEC3": 3}
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _CORNER_BYTES = 100
-_WORK = 1 << 30  # bytes: about 10 million corners in ten seconds, whatever the file size
+_WORK = 1 << 30  # bytes that are always allowed: about 10 million corners, in ten seconds
 # Required extensions that do not change the shape.
 _HARMLESS = (
     "KHR_mesh_quantization",

@@ -149,7 +149,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
                 "gslib_grid='NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ', or export points as CSV with a header"
             )
             raise TableError(message)
-        if grid is not head.grid:  # the rows determine the number of realisations
+        if grid is not head.grid:  # the number of realisations follows from the number of rows
             head = head._replace(realisations=0)
         store = GslibStore(file, head, grid, place.name, status)
         yield CellModel(store, options)

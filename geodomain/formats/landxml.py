@@ -14,7 +14,7 @@ from geodomain.mesh.polygons import Faces
 
 _DEEPEST = 1000
 _CLIPS = {"outer", "void", "island"}
-# LandXML's names of one unit, for lengths and for elevations, which distinguish no kinds of foot.
+# LandXML's names of the foot: names for elevations do not distinguish kinds of foot.
 _FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
 
 
@@ -71,7 +71,7 @@ class _Parser:
         self._text = []
 
     def text(self, text: str) -> None:
-        if self._point_or_face == len(self._inside):  # unlike a name of a Feature within it
+        if self._point_or_face == len(self._inside):  # unlike the name of a Feature in the surface
             self._text.append(text)
 
     def end(self, tag: str) -> None:

@@ -46,7 +46,7 @@ _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
 _GDAL_METADATA = 42112
 _GREY = {0, 1}  # PhotometricInterpretation of a single band that is not a colour
 _PIXEL_BYTES = 200  # at the peak, per pixel, which becomes two triangles
-_WORK = 1 << 30  # bytes: about 5 million pixels in ten seconds, whatever the file size
+_WORK = 1 << 30  # bytes that are always allowed: about 5 million pixels, in ten seconds
 _POINT = 2  # GTRasterTypeGeoKey 1025
 _ACROSS_UNIT, _UP_UNIT = 3076, 4099  # ProjLinearUnitsGeoKey, VerticalUnitsGeoKey
 # Names of EPSG's length units, and their size in metres.

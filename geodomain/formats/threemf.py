@@ -24,7 +24,7 @@ _RELATIONS = "_rels/.rels"
 _DEEPEST = 100  # levels of nested elements, and of components
 _TRIANGLE_BYTES = 400  # at the peak, per placed triangle
 _PLACEMENT_BYTES = 2000
-_WORK = 1 << 30  # bytes, whatever the file size
+_WORK = 1 << 30  # bytes that are always allowed
 _WRONG = (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError,
           ValueError, RuntimeError, NotImplementedError)  # fmt: skip
 _Key = tuple[str, str]  # key: a model part and an object in it

@@ -46,7 +46,7 @@ _UNITS = (
     (1000.0, "kilometres to metres"),
     (0.001, "millimetres to metres"),
 )
-_SAID = 3  # solids whose boxes are listed in a message
+_SAID = 3  # most solids whose boxes a message lists
 EXCHANGES = (((1, 0, 2), "x and y"), ((2, 1, 0), "x and z"), ((0, 2, 1), "y and z"))
 
 
@@ -295,7 +295,7 @@ class BlockLattice:
                 low, high = locator.mesh.bounds
                 ends = list(zip(self._axes, low.tolist(), high.tolist(), strict=True))
                 counts = [axis.count(a, b) for axis, a, b in ends]
-                # One axis may be long while another has no coordinate, so each is counted first.
+                # Count first: one axis may be long while another has no coordinate.
                 if not (min(counts) >= 1 and sum(counts) <= MOST_COORDINATES):
                     return None
                 count = cells_in_words(*counts)
@@ -602,7 +602,7 @@ class StackEvaluation:
         layer[lost | ~scene.finite] = -1
         named = [index for index, name in enumerate(self.stack.layers) if name]
         first, *others = (DomainAnswer(layer == index) for index in named)
-        # Answers about the whole stack are given once, with the first layer.
+        # Answers about the whole stack are returned once, with the first layer.
         beyond = lost if self.stack.extend == "unassigned" else None
         return [first._replace(beyond=beyond, off=off, crossed=crossed), *others]
 

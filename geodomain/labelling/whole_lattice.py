@@ -195,7 +195,7 @@ def _parts(
         near = zip(lattice.centres, (x, y, z), strict=True)
         axes = [axis[span.first : span.end] for axis, span in near]
         left -= cells_in_words(*map(len, axes))
-        # A triangle costs about as much as a single cell computed by itself.
+        # A triangle costs about as much as a single cell computed separately.
         if left < 0 or len(shell.mesh.triangles) > lattice.count:
             return None
         locator = shell.locator
