@@ -263,8 +263,8 @@ def test_cells_are_counted_before_they_become_rows(
     result = CliRunner().invoke(main, ["convert", "big.vti", output, "--memory", "4GB"])
     assert result.exit_code == 3
     assert result.stderr == (
-        "error: big.vti, with 1,000,000,000 cells as rows, would take 96 GB of memory, and 4 GB "
-        "may be used: if the file is right, allow more with --memory 97GB\n"
+        "error: big.vti, with 1,000,000,000 cells as rows, would take 96 GB of memory, but only "
+        "4 GB may be used: if the file is right, allow more with --memory 97GB\n"
     )
     assert not Path(output).exists()
     result = CliRunner().invoke(main, ["tonnes", "big.vti", "--density", "2.5"])

@@ -78,7 +78,7 @@ def test_a_model_underground_lies_honestly_below_topography(
 
 def test_a_closed_mesh_as_a_surface_is_said(folder: Path) -> None:
     write_mesh(box((-1, -1, 901), (11, 11, 906)), folder / "ground.ply")
-    assert "AIR: ground.ply is closed. As a surface (kind = 'above') the points inside" in label()
+    assert "AIR: ground.ply is closed. As a surface (kind = 'above'), points inside" in label()
 
 
 def test_a_table_of_nothing_but_a_header_is_said(folder: Path) -> None:

@@ -91,7 +91,7 @@ def test_what_an_array_on_the_device_is_not_for(fake) -> None:
             geodomain.contains_lattice(MESH, *given, out=out)
     with pytest.raises(ValueError, match="'winding' cannot write to an out on a GPU"):
         geodomain.contains_lattice(MESH, *axes, rule="winding", out=out)
-    with pytest.raises(ValueError, match="out is on a GPU, which the CPU does not read"):
+    with pytest.raises(ValueError, match="out is on a GPU, which the CPU cannot read"):
         geodomain.contains_lattice(MESH, *axes, backend="cpu", out=out)
     wrong = [
         on_device(fake, room[1:]),

@@ -89,7 +89,7 @@ def test_everything_that_is_counted_is_that_of_one_file(folder: Path) -> None:
     assert said(many) == said(one)
     assert one.leaking.blocks and one.folded and one.overlaps
     for words in (
-        "cannot decide",
+        "cannot be decided",
         "no usable size",
         "crossed more than once",
         "no block meets",

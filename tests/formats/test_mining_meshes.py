@@ -445,7 +445,7 @@ def test_a_geotiff_in_degrees_or_with_a_mark_that_is_no_number(tmp_path):
             if kind == 2:
                 warned.enter_context(pytest.warns(GeodomainWarning, match="x and y in degrees"))
             if mark == "none":
-                said = "GDAL_NODATA 'none', which is no number"
+                said = "GDAL_NODATA 'none', which is not a number"
                 warned.enter_context(pytest.warns(GeodomainWarning, match=said))
             assert read_mesh(path).bounds[:, 2].tolist() == [1, 6]
 

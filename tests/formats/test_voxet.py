@@ -94,7 +94,7 @@ def test_turned_axes_and_axes_that_point_down(tmp_path: Path) -> None:
     turned = {"AXIS_U": "24 18 0", "AXIS_V": "-12 16 0"}
     path = voxet(tmp_path, **turned)
     summary = label_file(path, ORE, tmp_path / "b.vti")
-    assert "(33.3%) beyond its side that faces azimuth 143.1" in str(summary)
+    assert "(33.3%) beyond the side that faces azimuth 143.1" in str(summary)
     grid = pyvista.read(tmp_path / "b.vti")
     k, j, i = (axis.ravel() for axis in np.indices((2, 3, 4)))
     places = np.column_stack([100 + 8 * i - 6 * j, 200 + 6 * i + 8 * j, -50 + 5 * k])

@@ -145,7 +145,7 @@ def test_what_has_no_shares_is_said() -> None:
     with said, pytest.raises(MeshError, match=r"need closed solids: .* by='majority'"):
         label_blocks(ONE, [opened], by="majority")
     closed = "closed, and block proportions above and below need open"
-    said = pytest.warns(GeodomainWarning, match="inside it count as below")
+    said = pytest.warns(GeodomainWarning, match="inside the mesh count as below")
     with said, pytest.raises(MeshError, match=closed):
         proportions_blocks(ONE, [Domain("UP", ore["ORE"], kind="above")])
     with pytest.raises(TableError, match="has a column 'prop_ore' already"):

@@ -119,7 +119,7 @@ def test_a_frame_that_no_domain_meets_is_a_warning() -> None:
 def test_points_in_single_precision_at_mine_coordinates_are_a_warning() -> None:
     ore = box((7_000_000, 0, 0), (7_000_100, 50, 50))
     points = np.array([[7_000_050, 10, 10]], np.float32)
-    with pytest.warns(geodomain.GeodomainWarning, match=r"float32.*good to 0\.5"):
+    with pytest.warns(geodomain.GeodomainWarning, match=r"float32.*accurate to 0\.5"):
         geodomain.contains(ore, points)
     with pytest.warns(geodomain.GeodomainWarning, match=r"X, Y, Z are single precision"):
         geodomain.label_blocks(pandas.DataFrame(points, columns=["X", "Y", "Z"]), {"ORE": ore})

@@ -112,7 +112,7 @@ def test_samples_of_python_have_their_hash(labelled: Path) -> None:
     ("words", "said"),
     [
         (("--within", "5"), "--within is about drillholes, and needs --collar"),
-        (("--sample-grade", "AU"), "needs --collar and --intervals"),
+        (("--sample-grade", "AU"), "also give --collar and --intervals"),
         (
             ("--collar", "c.csv", "--intervals", "a.csv", "--sample-grade", "AU"),
             "--sample-grade needs --within",
