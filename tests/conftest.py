@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import locale
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ settings.register_profile("quick", settings.get_profile("full"), max_examples=20
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 LEFT_OUT = pytest.StashKey[int]()
+# Libraries that take long to import: the tests that use them import them (tests/helpers/late.py).
+LATE = {"dask", "jupyterlab", "matplotlib", "mypy", "pandas", "polars", "pyarrow", "pyvista"}
+COLLECTED = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +42,18 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("full" if config.getoption("--full") else "quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Note which file makes the collection import a library that takes long."""
+    before = set(sys.modules)
+    report = yield
+    files = collector.config.stash.setdefault(COLLECTED, {})
+    files |= {name: collector.nodeid for name in LATE & sys.modules.keys() - before}
+    return report
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -73,6 +89,12 @@ def pytest_terminal_summary(
     if count := config.stash.get(LEFT_OUT, 0):
         how = "pytest --full runs them, after pip install -e '.[test-full]'"
         terminalreporter.write_line(f"{count:,} longer tests were left out: {how}")
+
+
+@pytest.fixture
+def imported_by_collection(pytestconfig: pytest.Config) -> dict[str, str]:
+    """Return the libraries of LATE that the collection imported, each with the file that did."""
+    return pytestconfig.stash[COLLECTED]
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

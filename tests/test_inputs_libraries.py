@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd
 from wireframes import box, cube
 
 import geodomain
@@ -14,7 +15,11 @@ import geodomain
 POINTS = np.array([[1.0, 1, 1], [11, 11, 11], [5, 5, 5], [np.nan, 1, 1]])
 INSIDE = [True, False, True, False]
 LABELS = ["ORE", "W", "ORE", None]
-BLOCKS = pd.DataFrame(POINTS, columns=["XC", "YC", "ZC"])
+
+
+@cache
+def blocks() -> pd.DataFrame:
+    return pd.DataFrame(POINTS, columns=["XC", "YC", "ZC"])
 
 
 class Stream:
@@ -43,14 +48,14 @@ class Shared:
 def relation():
     """Return a DuckDB relation; its connection must outlive it."""
     connection = pytest.importorskip("duckdb").connect()
-    connection.register("blocks", pytest.importorskip("pyarrow").table(BLOCKS))
+    connection.register("blocks", pytest.importorskip("pyarrow").table(blocks()))
     return connection, connection.sql("select * from blocks")
 
 
 @pytest.mark.parametrize("kind", ["stream", "reader", "batch"])
 def test_a_table_that_streams_to_arrow(kind) -> None:
     arrow = pytest.importorskip("pyarrow")
-    table = arrow.table(BLOCKS)
+    table = arrow.table(blocks())
     make = {
         "stream": Stream,
         "reader": lambda t: t.to_reader(),
@@ -152,10 +157,10 @@ def test_the_path_of_a_toml_file_goes_where_domains_go(tmp_path: Path) -> None:
     path = tmp_path / "domains.toml"
     path.write_text('background = "W"\n[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n')
     for domains in (path, str(path)):
-        assert geodomain.label_blocks(BLOCKS[:3], domains).tolist() == LABELS[:3]
+        assert geodomain.label_blocks(blocks()[:3], domains).tolist() == LABELS[:3]
         assert geodomain.label_points(POINTS[:3], domains).tolist() == LABELS[:3]
         assert geodomain.label_lattice([1, 11], [1], [1], domains).tolist() == [[["ORE"]], [["W"]]]
-    shares = geodomain.proportions_blocks(BLOCKS[:1], path, dx=2, dy=2, dz=2)
+    shares = geodomain.proportions_blocks(blocks()[:1], path, dx=2, dy=2, dz=2)
     assert shares["prop_ore"].tolist() == [1.0]
 
 

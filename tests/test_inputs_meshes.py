@@ -9,13 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from late import pyvista
 from wireframes import box, cube
 
 import geodomain
 from geodomain import Domain, Stack, as_mesh
 from geodomain.inputs import as_meshes
-
-pyvista = pytest.importorskip("pyvista")
 
 POINTS = [[1.0, 1, 1], [11, 11, 11], [5, 5, 5], [np.nan, 1, 1]]
 INSIDE = [True, False, True, False]

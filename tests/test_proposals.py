@@ -6,11 +6,12 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd
 from wireframes import box
 
 import geodomain
@@ -21,8 +22,12 @@ from geodomain.tables import settings as table_settings
 ORE = {"ORE": box((0, 0, 0), (20, 20, 20))}
 RICH = [geodomain.Domain("RICH", ORE["ORE"], only_if={"AU": {">=": 0.5}})]
 GRADES = ["<0.01", "BDL", "1,410", "1,5", "inf", "true", "x", "-0.5", "-99"]
-COLLAR = pd.DataFrame({"HOLE": ["A", "B"], "X": [5.0, 15], "Y": [5.0, 5], "Z": [30.0, 30],
-                       "AZIMUTH": [0, 0], "DIP": [90, 90]})  # fmt: skip
+
+
+@cache
+def collar() -> pd.DataFrame:
+    return pd.DataFrame({"HOLE": ["A", "B"], "X": [5.0, 15], "Y": [5.0, 5], "Z": [30.0, 30],
+                           "AZIMUTH": [0, 0], "DIP": [90, 90]})  # fmt: skip
 
 
 def blocks(grade: str) -> pd.DataFrame:
@@ -48,7 +53,7 @@ def unlabelled(grade: str) -> str:
 
 
 def holes() -> geodomain.Drillholes:
-    return geodomain.Drillholes(COLLAR)
+    return geodomain.Drillholes(collar())
 
 
 # Each function with a call of it that reads grades.
@@ -88,7 +93,7 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
     ),
     "flag_file": (
         geodomain.flag_file,
-        lambda g: geodomain.flag_file(saved(samples(g), "s.csv"), RICH, None, collar=COLLAR),
+        lambda g: geodomain.flag_file(saved(samples(g), "s.csv"), RICH, None, collar=collar()),
     ),
     "composite": (
         geodomain.composite,
@@ -97,14 +102,20 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
     "composite_file": (
         geodomain.composite_file,
         lambda g: geodomain.composite_file(
-            saved(samples(g), "s.csv"), ORE, None, collar=COLLAR, length=5.0, grade="AU"
+            saved(samples(g), "s.csv"), ORE, None, collar=collar(), length=5.0, grade="AU"
         ),
     ),
 }  # fmt: skip
 # Tables of holes that are in doubt: every finding proposes to accept it, or another keyword.
-ODD = COLLAR.assign(Z=[30.0, np.nan])
+
+
+@cache
+def odd() -> pd.DataFrame:
+    return collar().assign(Z=[30.0, np.nan])
+
+
 ODD_HOLES: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
-    "Drillholes": (geodomain.Drillholes, lambda: geodomain.Drillholes(ODD, strict=True)),
+    "Drillholes": (geodomain.Drillholes, lambda: geodomain.Drillholes(odd(), strict=True)),
     "flag": (
         geodomain.flag,
         lambda: geodomain.flag(samples("1").replace("B", "C"), holes(), ORE, strict=True),
@@ -118,17 +129,17 @@ ODD_HOLES: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
     "flag_file": (
         geodomain.flag_file,
         lambda: geodomain.flag_file(
-            saved(samples("1"), "s.csv"), ORE, None, collar=ODD, strict=True
+            saved(samples("1"), "s.csv"), ORE, None, collar=odd(), strict=True
         ),
     ),
     "composite_file": (
         geodomain.composite_file,
         lambda: geodomain.composite_file(
-            saved(samples("1"), "s.csv"), ORE, None, collar=ODD, length=5.0, strict=True
+            saved(samples("1"), "s.csv"), ORE, None, collar=odd(), length=5.0, strict=True
         ),
     ),
     "crossings_file": (
-        geodomain.crossings_file, lambda: geodomain.crossings_file(ODD, solids=ORE, strict=True),
+        geodomain.crossings_file, lambda: geodomain.crossings_file(odd(), solids=ORE, strict=True),
     ),
 }  # fmt: skip
 

@@ -9,12 +9,11 @@ from math import ceil, floor
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet
 import pytest
-import pyvista
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from late import pyarrow, pyvista
 from shapes import star
 from sheets import level
 from wireframes import box, cube

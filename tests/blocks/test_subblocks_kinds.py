@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas
-import pyarrow
-import pyarrow.parquet
 import pytest
-import pyvista
+from late import pandas, pyarrow, pyvista
 from shapes import star
 from subblocked import CENTRE, solid
 from wireframes import box

@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
+from late import pandas
 from wireframes import box
 
 import geodomain

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from late import pandas
 from wireframes import box
 
 import geodomain
@@ -15,9 +16,6 @@ from geodomain.checks.columns import alike_labels, read_as_missing
 from geodomain.cli import main
 from geodomain.errors import DomainError, GeodomainWarning
 from geodomain.tables.conditions import ArrayColumn
-
-pandas = pytest.importorskip("pandas")
-parsers = pytest.importorskip("pandas._libs.parsers")
 
 LABELS = ["nan", "NaN", "NAN", "", "ORE", "NA", "null", "None"]
 LOW = box((-1, -1, -1), (1000, 11, 11))
@@ -124,11 +122,14 @@ def test_no_new_domain_is_called_nan(name: str) -> None:
         Stack([surface], [name, "B"])
 
 
-LINE = pandas.DataFrame({"X": [1.0, 90.0], "Y": [1.0, 1.0], "Z": [1.0, 1.0]})
+def line() -> pandas.DataFrame:
+    return pandas.DataFrame({"X": [1.0, 90.0], "Y": [1.0, 1.0], "Z": [1.0, 1.0]})
+
+
 DOORS = {
-    "points of a mapping": lambda **label: geodomain.label_points(LINE, {"A": LOW}, **label),
-    "points": lambda **label: geodomain.label_points(LINE, [Domain("A", LOW)], **label),
-    "blocks": lambda **label: geodomain.label_blocks(LINE, {"A": LOW}, **label),
+    "points of a mapping": lambda **label: geodomain.label_points(line(), {"A": LOW}, **label),
+    "points": lambda **label: geodomain.label_points(line(), [Domain("A", LOW)], **label),
+    "blocks": lambda **label: geodomain.label_blocks(line(), {"A": LOW}, **label),
     "lattice": lambda **label: geodomain.label_lattice([1], [1], [1], {"A": LOW}, **label),
     "domains": lambda **label: geodomain.Domains((Domain("A", LOW),), **label),
 }
@@ -148,9 +149,9 @@ def test_no_other_new_label_is_called_nan(door: str, what: str, model: Path) -> 
 
 def test_names_of_a_mapping_are_warned_of_in_memory_too() -> None:
     with pytest.warns(GeodomainWarning, match="the label 'NA' is read as a missing"):
-        geodomain.label_points(LINE, {"NA": LOW})
+        geodomain.label_points(line(), {"NA": LOW})
     with pytest.warns(GeodomainWarning, match="the label 'NA' is read as a missing"):
-        geodomain.label_blocks(LINE, {"NA": LOW})
+        geodomain.label_blocks(line(), {"NA": LOW})
 
 
 @pytest.mark.parametrize("name", ["NA", "na", "Null", "none", "N/A"])
@@ -202,6 +203,7 @@ def test_labels_with_blanks_are_told_by_every_verb(
 def test_every_text_that_pandas_reads_as_missing_is_warned_of_or_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("X,Y,Z\n5,5,5\n")
     ore = box((0, 0, 0), (9, 9, 9))
+    parsers = pytest.importorskip("pandas._libs.parsers")
     for text in sorted(parsers.STR_NA_VALUES - {""}):
         if text.lower().lstrip("-") == "nan":
             with pytest.raises(DomainError, match="read as a missing value"):

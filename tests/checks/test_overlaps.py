@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
+from late import pandas
 from numpy.typing import NDArray
 from wireframes import box
 

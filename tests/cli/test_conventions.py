@@ -6,16 +6,14 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from late import pyarrow
 from wireframes import box
 
 from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 
-NULLS = pyarrow.csv.ConvertOptions(null_values=["-"])
 SOLID = ("--solid", "ORE=ore.obj")
 
 
@@ -116,7 +114,8 @@ def test_a_model_that_another_one_follows(
     assert not column or "in block 5001" in result.stderr
     assert Path("out.csv").exists() is not bool(column)
     if column:
-        table = pyarrow.csv.read_csv("blocks.csv", convert_options=NULLS)
+        nulls = pyarrow.csv.ConvertOptions(null_values=["-"])
+        table = pyarrow.csv.read_csv("blocks.csv", convert_options=nulls)
         pyarrow.parquet.write_table(table, "blocks.parquet")
         arguments = ["label", "blocks.parquet", *SOLID, "-o", "out.parquet"]
         found = CliRunner().invoke(main, arguments)

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from late import pyarrow, pyvista
 from sheets import level
 from surfaces import lidless
 from wireframes import box, cube
@@ -20,8 +19,6 @@ from wireframes import box, cube
 import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
-
-pyvista = pytest.importorskip("pyvista")
 
 BLOCKS = b"""X,Y,Z,DX,DY,DZ,ROCK,AU
 2.50,2.5,2.5,5,5,5,OX,0.5

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from late import pv, pyarrow
 from wireframes import box, roofless
 
 from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
-
-pv = pytest.importorskip("pyvista")
 
 HEAD = "EAST;_EAST;NORTH;_NORTH;RL;_RL;AU\nR;R;R;R;R;R;R\n500;10;1000;10;100;5;Centre\n"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 import wireframes
+from late import pandas
 from wireframes import box, cube
 
 import geodomain
@@ -37,7 +38,6 @@ def _blocks() -> pandas.DataFrame:
     return blocks
 
 
-_BLOCKS = _blocks()
 _ENDS = [0, 130, 131, 131, 480, 815, 1000]
 _NAMES = [
     "zone=A/1.csv",
@@ -47,11 +47,16 @@ _NAMES = [
     "zone=B/2.csv",
     "zone=C/1.csv",
 ]
-# In the order of the rows; one part has one row, and one has none.
-PARTS = {
-    name: _BLOCKS.iloc[start:end]
-    for name, start, end in zip(_NAMES, _ENDS, _ENDS[1:], strict=False)
-}
+
+
+@cache
+def all_parts() -> dict[str, pandas.DataFrame]:
+    """Return the parts in the order of the rows; one part has one row, and one has none."""
+    blocks = _blocks()
+    return {
+        name: blocks.iloc[start:end]
+        for name, start, end in zip(_NAMES, _ENDS, _ENDS[1:], strict=False)
+    }
 
 
 @pytest.fixture

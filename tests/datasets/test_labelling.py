@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas
-import pyarrow
 import pytest
 from datasets_of_blocks import (
     GROUND,
     HALO,
-    PARTS,
+    all_parts,
     domains,
     folder,
     oracle,
@@ -22,7 +20,7 @@ from datasets_of_blocks import (
     write_csv,
     write_parquet,
 )
-from pyarrow import parquet
+from late import pandas, parquet, pyarrow
 from wireframes import roofless
 
 import geodomain
@@ -40,13 +38,13 @@ def said(summary: geodomain.Summary) -> dict[str, object]:
 
 
 def test_text_is_labelled_as_one_file_of_all_rows(folder: Path) -> None:
-    write_csv("blocks", PARTS)
-    whole = pandas.concat(PARTS.values())
+    write_csv("blocks", all_parts())
+    whole = pandas.concat(all_parts().values())
     whole.to_csv("whole.csv", index=False)
     one = label_file("whole.csv", domains(), "one.csv", flags=True)
     many = label_dataset("blocks", domains(), "out", flags=True)
     assert said(many) == said(one)
-    labelled = [Path("out", name).read_text().splitlines() for name in sorted(PARTS)]
+    labelled = [Path("out", name).read_text().splitlines() for name in sorted(all_parts())]
     head, *rows = Path("one.csv").read_text().splitlines()
     assert {lines[0] for lines in labelled} == {head}
     assert [row for lines in labelled for row in lines[1:]] == rows
@@ -54,12 +52,12 @@ def test_text_is_labelled_as_one_file_of_all_rows(folder: Path) -> None:
 
 
 def test_parquet_is_labelled_with_its_schema_and_folders(folder: Path) -> None:
-    write_parquet("blocks", PARTS)
-    whole = pandas.concat(PARTS.values())
+    write_parquet("blocks", all_parts())
+    whole = pandas.concat(all_parts().values())
     summary = label_dataset("blocks", domains(), "out")
     assert summary.rows == len(whole) and summary.output == "out"
     assert rows_of("out", ".parquet") == oracle(whole)
-    for name in PARTS:
+    for name in all_parts():
         before = parquet.read_table(Path("blocks", name).with_suffix(".parquet"), partitioning=None)
         after = parquet.read_table(Path("out", name).with_suffix(".parquet"), partitioning=None)
         assert after.drop_columns("domain") == before
@@ -79,7 +77,7 @@ def test_everything_that_is_counted_is_that_of_one_file(folder: Path) -> None:
         geodomain.Domain("OPEN", roofless()),
         geodomain.Domain("DEEP", folded, kind="below"),
     ]
-    parts = {name: part.copy() for name, part in PARTS.items()}
+    parts = {name: part.copy() for name, part in all_parts().items()}
     parts["zone=B/1.csv"].iloc[[3, 5], 4] = 0.0
     write_csv("blocks", parts)
     pandas.concat(parts.values()).to_csv("whole.csv", index=False)
@@ -98,11 +96,11 @@ def test_everything_that_is_counted_is_that_of_one_file(folder: Path) -> None:
 
 
 def test_a_pattern_names_the_parts(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     summary = label_dataset("blocks/zone=A/*.csv", domains(), "out")
-    wanted = sorted(name for name in PARTS if name.startswith("zone=A"))
+    wanted = sorted(name for name in all_parts() if name.startswith("zone=A"))
     assert sorted(path.name for path in Path("out").glob("*.csv")) == [n[7:] for n in wanted]
-    assert summary.rows == sum(len(PARTS[name]) for name in wanted)
+    assert summary.rows == sum(len(all_parts()[name]) for name in wanted)
 
 
 def test_compressed_text_stays_compressed(folder: Path) -> None:
@@ -140,12 +138,12 @@ def test_parts_far_from_all_solids_ask_no_geometry(
 
 
 def test_empty_parts_are_kept(folder: Path) -> None:
-    empty = PARTS["zone=A/1.csv"].iloc[:0]
-    write_parquet("blocks", {"a.csv": empty, "b.csv": PARTS["zone=A/1.csv"]})
-    write_csv("text", {"a.csv": empty, "b.csv": PARTS["zone=A/1.csv"]})
+    empty = all_parts()["zone=A/1.csv"].iloc[:0]
+    write_parquet("blocks", {"a.csv": empty, "b.csv": all_parts()["zone=A/1.csv"]})
+    write_csv("text", {"a.csv": empty, "b.csv": all_parts()["zone=A/1.csv"]})
     for dataset, name in (("blocks", "a.parquet"), ("text", "a.csv")):
         summary = label_dataset(dataset, domains(), f"{dataset} out")
-        assert summary.rows == len(PARTS["zone=A/1.csv"])
+        assert summary.rows == len(all_parts()["zone=A/1.csv"])
         assert (Path(f"{dataset} out") / name).is_file()
     assert parquet.read_schema("blocks out/a.parquet") == parquet.read_schema(
         "blocks out/b.parquet"
@@ -154,7 +152,7 @@ def test_empty_parts_are_kept(folder: Path) -> None:
 
 
 def test_a_dry_run_counts_and_writes_nothing(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     before = sorted(folder.rglob("*"))
     dry = label_dataset("blocks", domains(), None)
     assert sorted(folder.rglob("*")) == before
@@ -162,7 +160,7 @@ def test_a_dry_run_counts_and_writes_nothing(folder: Path) -> None:
 
 
 def test_centroids_that_repeat_in_another_part_are_found(folder: Path) -> None:
-    part = PARTS["zone=A/1.csv"].dropna()
+    part = all_parts()["zone=A/1.csv"].dropna()
     write_csv("blocks", {"a.csv": part, "b.csv": part})
     with pytest.warns(GeodomainWarning) as caught:
         label_dataset("blocks", domains(), "out")
@@ -172,14 +170,14 @@ def test_centroids_that_repeat_in_another_part_are_found(folder: Path) -> None:
 
 @pytest.mark.full
 def test_the_record_has_every_part(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     first = label_dataset("blocks", domains(), "out")
     label_dataset("blocks", domains(), "out", record="again.json")
     label_dataset("blocks", domains(), "new", record="first.json")
     again, new = (json.loads(Path(name).read_text()) for name in ("again.json", "first.json"))
     # Hashed on their way, or read again where an earlier run has labelled them: the same.
     assert again["parts"] == new["parts"]
-    assert [one["part"] for one in new["parts"]] == sorted(PARTS)
+    assert [one["part"] for one in new["parts"]] == sorted(all_parts())
     assert sum(one["rows"] for one in new["parts"]) == first.rows
     one = new["parts"][0]
     text = Path("new", one["part"]).read_bytes()
@@ -195,7 +193,7 @@ def sha256(data: bytes) -> str:
 
 @pytest.mark.parametrize("names", [("a.csv", "b.csv", "c.csv"), ("c.csv", "a.csv", "b.csv")])
 def test_the_progress_is_that_of_all_bytes(folder: Path, names: Sequence[str]) -> None:
-    write_csv("blocks", {name: PARTS["zone=A/1.csv"] for name in names})
+    write_csv("blocks", {name: all_parts()["zone=A/1.csv"] for name in names})
     total = sum(path.stat().st_size for path in Path("blocks").iterdir())
     told: list[tuple[int, int | None]] = []
     label_dataset("blocks", domains(), "out", progress=lambda *now: told.append(now))

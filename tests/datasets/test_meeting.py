@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from datasets_of_blocks import FOLDERS, HALO, PARTS, domains, files_of, folder, write_csv
+from datasets_of_blocks import FOLDERS, HALO, all_parts, domains, files_of, folder, write_csv
 from object_stores import BUCKET, bucket, server
 
 import geodomain
@@ -40,7 +40,7 @@ class Once:
 @pytest.fixture(params=["disk", "store"])
 def output(request: pytest.FixtureRequest, folder: Path) -> str:
     """Write the parts, and name a place for an output."""
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     if request.param == "disk":
         return "out"
     request.getfixturevalue("bucket")
@@ -77,7 +77,7 @@ def test_who_takes_over_has_the_output(output: str) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_age_alone_breaks_no_lock(folder: Path, known: bool) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     LOCK.parent.mkdir(parents=True)
     elsewhere = {"run": "a", "host": "mine.example", "pid": 7, "began": "1990-01-01T00:00:00+00:00"}
     LOCK.write_text(json.dumps(elsewhere) if known else "{")
@@ -91,7 +91,7 @@ def test_age_alone_breaks_no_lock(folder: Path, known: bool) -> None:
     assert "continue with --take-over" in done.stderr
     done = CliRunner().invoke(main, [*command, "--take-over"])
     assert done.exit_code == 0, done.stderr
-    assert len(files_of("out")) == len(PARTS) and not LOCK.exists()
+    assert len(files_of("out")) == len(all_parts()) and not LOCK.exists()
 
 
 def test_a_single_file_has_no_lock_to_take(folder: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_lock_is_created_once(folder: Path) -> None:
 def test_what_ends_before_its_first_part_leaves_nothing(folder: Path) -> None:
     """A scheduler that is not there, once more with an output that was there."""
     pytest.importorskip("distributed")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     for made in (False, True):
         if made:
             Path("out").mkdir()
@@ -159,7 +159,7 @@ if __name__ == "__main__":
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_workers_that_are_killed_as_they_start(folder: Path) -> None:
     pytest.importorskip("distributed")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     done = subprocess.run(
         [sys.executable, "-c", KILLER],
         env={**os.environ, "PYTHONPATH": FOLDERS},
@@ -172,8 +172,8 @@ def test_workers_that_are_killed_as_they_start(folder: Path) -> None:
 
 
 def test_a_part_that_changes_while_it_is_labelled(folder: Path) -> None:
-    write_csv("blocks", PARTS)
-    part = Path("blocks", min(PARTS))
+    write_csv("blocks", all_parts())
+    part = Path("blocks", min(all_parts()))
     before = part.read_bytes()
 
     def append() -> None:
@@ -186,8 +186,8 @@ def test_a_part_that_changes_while_it_is_labelled(folder: Path) -> None:
 
 
 def test_a_labelled_part_that_changes_before_the_end(folder: Path) -> None:
-    write_csv("blocks", PARTS)
-    first, last = Path("out", min(PARTS)), Path("out", max(PARTS))
+    write_csv("blocks", all_parts())
+    first, last = Path("out", min(all_parts())), Path("out", max(all_parts()))
 
     def meddle(done: int, total: int | None) -> None:
         if first.exists() and not last.exists():

@@ -11,13 +11,12 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-import pandas
 import pytest
 from click.testing import CliRunner
 from datasets_of_blocks import (
     FOLDERS,
     HALO,
-    PARTS,
+    all_parts,
     domains,
     files_of,
     folder,
@@ -25,6 +24,7 @@ from datasets_of_blocks import (
     write_csv,
     write_parquet,
 )
+from late import pandas
 from object_stores import bucket, server
 
 import geodomain
@@ -74,13 +74,13 @@ def objects(bucket: Bucket, url: str = OUT) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet], ids=["text", "Parquet"])
 def test_the_same_bytes_wherever_the_files_are(bucket: Bucket, folder: Path, write: object) -> None:
-    write("blocks", PARTS)
+    write("blocks", all_parts())
     upload(bucket, "blocks")
     plain = label_dataset("blocks", domains(), "plain", record="plain.json")
     for number, (dataset, output) in enumerate([(IN, OUT), (IN, "here"), ("blocks", OUT + "2")]):
         summary = label_dataset(dataset, domains(), output, record=f"{number}.json")
         found = files_of(output) if output == "here" else objects(bucket, output)
-        assert found == files_of("plain") and len(found) == len(PARTS)
+        assert found == files_of("plain") and len(found) == len(all_parts())
         assert (summary.rows, summary.domains, summary.output) == (
             plain.rows, plain.domains, output,
         )  # fmt: skip
@@ -88,25 +88,25 @@ def test_the_same_bytes_wherever_the_files_are(bucket: Bucket, folder: Path, wri
             json.loads(Path(name).read_text())["parts"] for name in (f"{number}.json", "plain.json")
         ]
         assert parts[0] == parts[1]
-    labels = [label for name in sorted(PARTS) for label in oracle(PARTS[name])]
+    labels = [label for name in sorted(all_parts()) for label in oracle(all_parts()[name])]
     if write is write_csv:
         rows = [
             line
-            for name in sorted(PARTS)
+            for name in sorted(all_parts())
             for line in objects(bucket)[name].decode().splitlines()[1:]
         ]
         assert [row.rpartition(",")[2] for row in rows] == labels
 
 
 def test_what_is_done_is_known_by_the_etag(bucket: Bucket, folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     upload(bucket, "blocks")
     label_dataset(IN, domains(), OUT)
     bucket.invalidate_cache()
-    before = {name: bucket.info(f"{OUT}/{name}")["LastModified"] for name in PARTS}
+    before = {name: bucket.info(f"{OUT}/{name}")["LastModified"] for name in all_parts()}
     again = label_dataset(IN, domains(), OUT)
     assert again.notes[0] == "6 of 6 parts were labelled by an earlier run"
-    changed, gone, tampered = list(PARTS)[:3]
+    changed, gone, tampered = list(all_parts())[:3]
     # As many bytes as before: only the ETag tells.
     text = (Path("blocks") / changed).read_bytes()
     bucket.pipe_file(f"{IN}/{changed}", text.replace(b"OX", b"FR"))
@@ -115,8 +115,10 @@ def test_what_is_done_is_known_by_the_etag(bucket: Bucket, folder: Path) -> None
     summary = label_dataset(IN, domains(), OUT)
     assert summary.notes[0] == "3 of 6 parts were labelled by an earlier run"
     bucket.invalidate_cache()
-    after = {name: bucket.info(f"{OUT}/{name}")["LastModified"] for name in PARTS}
-    assert {name for name in PARTS if after[name] == before[name]} >= set(list(PARTS)[3:])
+    after = {name: bucket.info(f"{OUT}/{name}")["LastModified"] for name in all_parts()}
+    assert {name for name in all_parts() if after[name] == before[name]} >= set(
+        list(all_parts())[3:]
+    )
     label_dataset(IN, domains(), "fresh")
     assert objects(bucket) == files_of("fresh")
 
@@ -124,7 +126,7 @@ def test_what_is_done_is_known_by_the_etag(bucket: Bucket, folder: Path) -> None
 def test_the_output_of_another_job_or_of_something_else_is_refused(
     bucket: Bucket, folder: Path
 ) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     upload(bucket, "blocks")
     label_dataset(IN, domains(), OUT)
     before = objects(bucket)
@@ -159,10 +161,10 @@ def test_the_output_of_another_job_or_of_something_else_is_refused(
 def test_places(
     bucket: Bucket, folder: Path, dataset: str, output: str, error: type | None, said: str
 ) -> None:
-    write_csv("blocks", {"zone=A/1.csv": PARTS["zone=A/1.csv"]})
+    write_csv("blocks", {"zone=A/1.csv": all_parts()["zone=A/1.csv"]})
     upload(bucket, "blocks")
     if error is None:
-        assert label_dataset(dataset, domains(), output).rows == len(PARTS["zone=A/1.csv"])
+        assert label_dataset(dataset, domains(), output).rows == len(all_parts()["zone=A/1.csv"])
         return
     before = bucket.find("mine")
     with pytest.raises((error, TableError), match=said):
@@ -172,14 +174,14 @@ def test_places(
 
 
 def test_a_pattern_and_names_that_are_passed_over(bucket: Bucket, folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     upload(bucket, "blocks")
     for name in ("_SUCCESS", "zone=A/.part.crc", "_old/1.csv", "../out.csv"):
         bucket.pipe_file(f"{IN}/{name}", b"?")
-    assert label_dataset(IN, domains(), OUT).rows == sum(map(len, PARTS.values()))
+    assert label_dataset(IN, domains(), OUT).rows == sum(map(len, all_parts().values()))
     some = label_dataset(f"{IN}/zone=[AB]/1.*", domains(), "here")
     assert sorted(files_of("here")) == ["zone=A/1.csv", "zone=B/1.csv"]
-    assert some.rows == len(PARTS["zone=A/1.csv"]) + len(PARTS["zone=B/1.csv"])
+    assert some.rows == len(all_parts()["zone=A/1.csv"]) + len(all_parts()["zone=B/1.csv"])
 
 
 def test_compressed_text_and_empty_parts(bucket: Bucket, folder: Path) -> None:
@@ -194,7 +196,7 @@ def test_compressed_text_and_empty_parts(bucket: Bucket, folder: Path) -> None:
 
 
 def test_parts_that_differ_are_found_before_any_work(bucket: Bucket, folder: Path) -> None:
-    part = PARTS["zone=A/1.csv"]
+    part = all_parts()["zone=A/1.csv"]
     write_parquet("blocks", {"a.csv": part, "b.csv": part.assign(AU=1.0)})
     upload(bucket, "blocks")
     with pytest.raises(TableError, match=r"b\.parquet has 'AU: double' as column 8"):
@@ -208,7 +210,7 @@ def test_a_large_part_appears_whole_or_not_at_all(
     """An upload in pieces that fails in the middle leaves no object, and no state."""
     s3fs = pytest.importorskip("s3fs")
     monkeypatch.setattr(s3fs.core, "calculate_chunksize", lambda *_, **__: 5 << 20)
-    rows = pandas.concat([PARTS["zone=A/1.csv"]] * 2400)
+    rows = pandas.concat([all_parts()["zone=A/1.csv"]] * 2400)
     write_csv("blocks", {"a.csv": rows})
     upload(bucket, "blocks")
     label_dataset("blocks", domains(), "plain")
@@ -235,7 +237,7 @@ def test_a_large_part_appears_whole_or_not_at_all(
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_a_killed_run_leaves_whole_objects_and_goes_on(bucket: Bucket, folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     upload(bucket, "blocks")
     label_dataset("blocks", domains(), "plain")
     script = f"""
@@ -269,7 +271,7 @@ geodomain.label_dataset({IN!r}, domains(), {OUT!r})
 def test_the_command_and_workers_take_urls(bucket: Bucket, folder: Path) -> None:
     pytest.importorskip("distributed")
     geodomain.write_mesh(HALO, "halo.ply")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     upload(bucket, "blocks")
     label_dataset("blocks", {"HALO": HALO}, "plain")
     given = ["label", IN, "-o", OUT, "--solid", "HALO=halo.ply"]

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas
 import pytest
-from datasets_of_blocks import PARTS, folder
+from datasets_of_blocks import all_parts, folder
+from late import pandas
 from wireframes import cube
 
 import geodomain
@@ -50,7 +50,7 @@ def test_a_recipe_labels_every_block(folder: Path, name: str) -> None:
     if name == "spark" and shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     pytest.importorskip(library)
-    blocks = pandas.concat(PARTS.values()).dropna().reset_index(drop=True)
+    blocks = pandas.concat(all_parts().values()).dropna().reset_index(drop=True)
     Path("demo").mkdir()
     geodomain.write_mesh(cube(), "demo/ore.ply")
     Path("demo/domains.toml").write_text(TOML)

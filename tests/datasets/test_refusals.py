@@ -6,10 +6,10 @@ import json
 import os
 from pathlib import Path
 
-import pandas
 import pytest
 from click.testing import CliRunner, Result
-from datasets_of_blocks import HALO, PARTS, domains, folder, rows_of, write_csv, write_parquet
+from datasets_of_blocks import HALO, all_parts, domains, folder, rows_of, write_csv, write_parquet
+from late import pandas
 
 import geodomain
 from geodomain import DomainError, GeodomainError, TableError, label_dataset
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
     ],
 )
 def test_places_that_cannot_be(folder: Path, dataset: str, output: str, said: str) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     before = sorted(folder.rglob("*"))
     with pytest.raises(TableError, match=said):
         label_dataset(dataset, domains(), output)
@@ -41,14 +41,14 @@ def test_places_that_cannot_be(folder: Path, dataset: str, output: str, said: st
 
 
 def test_a_folder_below_that_the_pattern_does_not_name_is_an_output(folder: Path) -> None:
-    write_csv(".", {"a.csv": PARTS["zone=A/1.csv"], "b.csv": PARTS["zone=A/2.csv"]})
+    write_csv(".", {"a.csv": all_parts()["zone=A/1.csv"], "b.csv": all_parts()["zone=A/2.csv"]})
     for _ in range(2):
         summary = label_dataset("*.csv", domains(), "labelled")
         assert summary.rows == len(rows_of("labelled", ".csv"))
 
 
 def test_an_output_by_a_link_is_inside(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     Path("link").symlink_to("blocks", target_is_directory=True)
     with pytest.raises(TableError, match="is inside"):
         label_dataset("blocks", domains(), "link/out")
@@ -56,7 +56,7 @@ def test_an_output_by_a_link_is_inside(folder: Path) -> None:
 
 def unlike(how: str) -> None:
     """Write a dataset whose second part differs."""
-    part = PARTS["zone=A/1.csv"]
+    part = all_parts()["zone=A/1.csv"]
     write_parquet("blocks", {"a.csv": part, "c.csv": part})
     if how == "type":
         write_parquet("blocks", {"b.csv": part.astype({"DX": "float32"})})
@@ -106,19 +106,19 @@ def test_a_part_with_its_coordinates_elsewhere_is_named(folder: Path) -> None:
 
 
 def test_bad_rows_name_the_part_and_leave_the_others(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     bad = Path("blocks/zone=B/1.csv")
     bad.write_text(bad.read_text() + "1,2\n")
     with pytest.raises(GeodomainError, match=r"zone=B/1\.csv"):
         label_dataset("blocks", domains(), "out")
     done = [path.relative_to("out").as_posix() for path in Path("out").glob("zone*/*")]
-    assert sorted(done) == [name for name in sorted(PARTS) if name < "zone=B"]
-    write_csv("blocks", {"zone=B/1.csv": PARTS["zone=B/1.csv"]})
+    assert sorted(done) == [name for name in sorted(all_parts()) if name < "zone=B"]
+    write_csv("blocks", {"zone=B/1.csv": all_parts()["zone=B/1.csv"]})
     assert label_dataset("blocks", domains(), "out").rows == len(rows_of("out", ".csv"))
 
 
 def test_a_column_of_the_folders_is_not_written_again(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     with pytest.raises(TableError, match="'zone' is the name of a folder's column in zone=A/1"):
         label_dataset("blocks", domains(), "out", column="zone")
 
@@ -128,7 +128,7 @@ def test_no_domain_near_the_blocks(folder: Path) -> None:
         "blocks",
         {
             name: part + 1e6
-            for name, part in {"a.csv": PARTS["zone=A/1.csv"][["X", "Y", "Z"]]}.items()
+            for name, part in {"a.csv": all_parts()["zone=A/1.csv"][["X", "Y", "Z"]]}.items()
         },
     )
     with pytest.raises(TableError, match="no solid meets the block model: the blocks of blocks"):
@@ -138,7 +138,7 @@ def test_no_domain_near_the_blocks(folder: Path) -> None:
 
 
 def test_contradictions_are_a_callers_slip(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     with pytest.raises(ValueError, match="leaky= needs allow_open=True"):
         label_dataset("blocks", domains(), "out", leaky="HOLE")
     with pytest.raises(TypeError, match="there is no keyword 'samples'"):
@@ -154,14 +154,14 @@ def run(*arguments: str, code: int = 0) -> Result:
 
 def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
     geodomain.write_mesh(HALO, "halo.ply")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", {"HALO": HALO}, "library")
     run("blocks", "-o", "out", "--record", "run.json")
     assert rows_of("out", ".csv") == rows_of("library", ".csv")
     assert '"parts"' in Path("run.json").read_text()
     assert "6 of 6 parts were labelled" in run("blocks", "-o", "out").stderr
     said = json.loads(run("blocks/zone=B/*.csv", "--dry-run", "--json").stdout)
-    assert said["rows"] == len(PARTS["zone=B/1.csv"]) + len(PARTS["zone=B/2.csv"])
+    assert said["rows"] == len(all_parts()["zone=B/1.csv"]) + len(all_parts()["zone=B/2.csv"])
 
 
 @pytest.mark.parametrize(
@@ -180,13 +180,13 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
 )
 def test_what_the_command_refuses(folder: Path, options: list[str], code: int, said: str) -> None:
     geodomain.write_mesh(HALO, "halo.ply")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     run("blocks", "-o", "out")
     assert said in run("blocks", *options, code=code).stderr
 
 
 def test_domains_that_ask_for_shares_are_refused(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     halo = geodomain.Domain("HALO", HALO)
     for asked in ({"by": "majority"}, {"proportions": "itself"}):
         with pytest.raises(DomainError, match="only in single files"):
@@ -196,13 +196,13 @@ def test_domains_that_ask_for_shares_are_refused(folder: Path) -> None:
 
 def test_a_file_with_a_wildcard_in_its_name_is_a_file(folder: Path) -> None:
     geodomain.write_mesh(HALO, "halo.ply")
-    PARTS["zone=B/1.csv"].to_csv("blocks[1].csv", index=False)
+    all_parts()["zone=B/1.csv"].to_csv("blocks[1].csv", index=False)
     run("blocks[1].csv", "-o", "out.csv")
-    assert len(pandas.read_csv("out.csv")) == len(PARTS["zone=B/1.csv"])
+    assert len(pandas.read_csv("out.csv")) == len(all_parts()["zone=B/1.csv"])
 
 
 def test_a_record_inside_the_output_is_refused(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out")
     part = next(Path("out").rglob("*.csv"))
     before = part.read_bytes()
@@ -214,7 +214,7 @@ def test_a_record_inside_the_output_is_refused(folder: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
 def test_a_pipe_among_the_parts_is_refused(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     os.mkfifo("blocks/pipe.csv")
     with pytest.raises(TableError, match=r"pipe\.csv is not a regular file"):
         label_dataset("blocks", domains(), "out")

@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import pandas
 import pytest
 from datasets_of_blocks import (
     FOLDERS,
     HALO,
-    PARTS,
+    all_parts,
     domains,
     files_of,
     folder,
@@ -25,6 +24,7 @@ from datasets_of_blocks import (
     write_csv,
     write_parquet,
 )
+from late import pandas
 
 import geodomain
 from geodomain import TableError, label_dataset
@@ -88,7 +88,7 @@ def test_a_killed_run_leaves_whole_parts_and_goes_on(
     write: Callable[[str, Mapping[str, pandas.DataFrame]], None],
     moments: Sequence[tuple[str, int]],
 ) -> None:
-    write("blocks", PARTS)
+    write("blocks", all_parts())
     reference = label_dataset("blocks", domains(), "reference")
     whole = files_of("reference")
     kept: dict[str, tuple[int, int]] = {}
@@ -104,20 +104,23 @@ def test_a_killed_run_leaves_whole_parts_and_goes_on(
     summary = label_dataset("blocks", domains(), "out")
     assert files_of("out") == whole
     assert kept.items() <= marks_of("out").items()
-    assert summary.notes[0] == f"{len(kept)} of {len(PARTS)} parts were labelled by an earlier run"
+    assert (
+        summary.notes[0]
+        == f"{len(kept)} of {len(all_parts())} parts were labelled by an earlier run"
+    )
     same = ("rows", "domains", "background", "unassigned", "overlaps", "warnings")
     assert [getattr(summary, key) for key in same] == [getattr(reference, key) for key in same]
 
 
 def test_only_what_has_changed_is_labelled_again(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out")
     before = marks_of("out")
-    changed, gone, touched = list(PARTS)[:3]
+    changed, gone, touched = list(all_parts())[:3]
     Path("blocks", changed).write_text("X,Y,Z,DX,DY,DZ,ROCK\n1,1,1,2,2,2,OX\n")
     Path("out", gone).unlink()
     os.utime(Path("blocks", touched), ns=(1, 1))
-    write_csv("blocks", {"zone=D/new.csv": PARTS["zone=A/2.csv"]})
+    write_csv("blocks", {"zone=D/new.csv": all_parts()["zone=A/2.csv"]})
     label_dataset("blocks", domains(), "out")
     after = marks_of("out")
     assert {name for name in after if after[name] != before.get(name)} == {
@@ -138,7 +141,7 @@ JOBS = {
 def test_the_output_of_another_job_is_refused(
     folder: Path, other: object, options: dict[str, object]
 ) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out")
     before = marks_of("out")
     with pytest.raises(TableError, match=r"out holds the parts of another job \(its (dom|opt)"):
@@ -150,7 +153,7 @@ def test_the_output_of_another_job_is_refused(
 
 
 def test_backend_and_threads_are_no_other_job(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out", backend="cpu", threads=2)
     before = marks_of("out")
     label_dataset("blocks", domains(), "out", threads=1)
@@ -158,7 +161,7 @@ def test_backend_and_threads_are_no_other_job(folder: Path) -> None:
 
 
 def test_another_mesh_of_the_same_file_is_another_job(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     geodomain.write_mesh(HALO, "ore.ply")
     label_dataset("blocks", {"ORE": "ore.ply"}, "out")
     label_dataset("blocks", {"ORE": HALO}, "out")  # the same mesh, however it is given
@@ -169,9 +172,9 @@ def test_another_mesh_of_the_same_file_is_another_job(folder: Path) -> None:
 
 
 def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out")
-    gone = next(iter(PARTS))
+    gone = next(iter(all_parts()))
     Path("blocks", gone).unlink()
     with pytest.raises(TableError, match=f"out holds {gone}, which is not a part of the dataset"):
         label_dataset("blocks", domains(), "out")
@@ -184,7 +187,7 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_a_part_that_no_run_has_finished_is_not_left_among_the_others(folder: Path) -> None:
     """Killed with the part in its place, before that is stored; then it leaves the dataset."""
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     kill("before", 1)
     (left,) = files_of("out")
     Path("blocks", left).unlink()
@@ -197,8 +200,8 @@ def test_a_part_that_no_run_has_finished_is_not_left_among_the_others(folder: Pa
 
 
 def test_a_job_without_parts_holds_no_output(folder: Path) -> None:
-    write_csv("blocks", PARTS)
-    bad = Path("blocks", min(PARTS))
+    write_csv("blocks", all_parts())
+    bad = Path("blocks", min(all_parts()))
     whole = bad.read_bytes()
     bad.write_bytes(whole + b"1,2\n")
     with pytest.raises(TableError):
@@ -211,7 +214,7 @@ def test_a_job_without_parts_holds_no_output(folder: Path) -> None:
 
 
 def test_the_output_of_something_else_is_refused(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     Path("out").mkdir()
     Path("out/thesis.doc").write_text("three years")
     for overwrite in (False, True):
@@ -221,14 +224,14 @@ def test_the_output_of_something_else_is_refused(folder: Path) -> None:
 
 
 def test_a_state_that_cannot_be_read_is_none(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "out")
     whole = files_of("out")
-    damaged, other = (Path(f"out/_geodomain/parts/{name}.npz") for name in list(PARTS)[:2])
+    damaged, other = (Path(f"out/_geodomain/parts/{name}.npz") for name in list(all_parts())[:2])
     damaged.write_bytes(damaged.read_bytes()[:100])
     other.write_bytes(b"")
     summary = label_dataset("blocks", domains(), "out")
-    assert summary.notes[0].startswith(f"{len(PARTS) - 2} of {len(PARTS)} parts")
+    assert summary.notes[0].startswith(f"{len(all_parts()) - 2} of {len(all_parts())} parts")
     assert files_of("out") == whole
     Path("out/_geodomain/job.json").write_text("{")
     with pytest.raises(TableError, match="another job"):
@@ -240,7 +243,7 @@ def test_another_limit_of_distance_is_another_job(folder: Path) -> None:
     def skin(within: float) -> list[geodomain.Domain]:
         return [geodomain.Domain("SKIN", HALO, within=within)]
 
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", skin(1), "out")
     label_dataset("blocks", skin(1), "out")
     with pytest.raises(TableError, match="overwrite"):
@@ -251,7 +254,9 @@ def test_another_limit_of_distance_is_another_job(folder: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
 def test_ten_kills_at_random_moments_change_nothing(folder: Path) -> None:
     """The moments are of the clock, from before the first part to near the end."""
-    write_csv("blocks", {f"{n:02}/{name}": part for n in range(4) for name, part in PARTS.items()})
+    write_csv(
+        "blocks", {f"{n:02}/{name}": part for n in range(4) for name, part in all_parts().items()}
+    )
     began = time.perf_counter()
     label_dataset("blocks", domains(), "reference")
     whole, seconds = files_of("reference"), time.perf_counter() - began

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from datasets_of_blocks import FOLDERS, PARTS, domains, files_of, folder, write_csv
+from datasets_of_blocks import FOLDERS, all_parts, domains, files_of, folder, write_csv
 
 import geodomain
 from geodomain import GeodomainError, label_dataset
@@ -65,7 +65,9 @@ def run(script: str) -> str:
 @pytest.mark.full
 def test_a_worker_that_is_killed_changes_nothing(folder: Path) -> None:
     pytest.importorskip("distributed")
-    parts = {f"zone={zone}/{name[7:]}": part for zone in "ABC" for name, part in PARTS.items()}
+    parts = {
+        f"zone={zone}/{name[7:]}": part for zone in "ABC" for name, part in all_parts().items()
+    }
     write_csv("blocks", parts)
     plain = label_dataset("blocks", domains(), "plain")
     files = [str(path) for path in Path("blocks").rglob("*.csv")]
@@ -77,7 +79,7 @@ def test_a_worker_that_is_killed_changes_nothing(folder: Path) -> None:
 @pytest.mark.full
 def test_local_workers_and_a_bad_part(folder: Path) -> None:
     pytest.importorskip("distributed")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     label_dataset("blocks", domains(), "plain")
     bad = Path("blocks/zone=B/1.csv")
     whole = bad.read_bytes()
@@ -134,7 +136,7 @@ if __name__ == "__main__":
 @pytest.mark.full
 def test_workers_without_geodomain_and_no_workers(folder: Path) -> None:
     pytest.importorskip("distributed")
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     foreign, none = run(FOREIGN).splitlines()
     version = geodomain.__version__
     assert foreign.endswith(f" has no geodomain: install geodomain {version} there")
@@ -159,14 +161,14 @@ def test_the_index_stays_where_it_was_built() -> None:
 
 @pytest.mark.parametrize("scheduler", ["local:0", "local:", "host:8786", "tcp://host", "8"])
 def test_a_scheduler_that_cannot_be(folder: Path, scheduler: str) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     with pytest.raises(ValueError, match="give 'local:4' for four processes"):
         label_dataset("blocks", domains(), "out", scheduler=scheduler)
     assert not Path("out").exists()
 
 
 def test_workers_need_an_output(folder: Path) -> None:
-    write_csv("blocks", PARTS)
+    write_csv("blocks", all_parts())
     with pytest.raises(ValueError, match="needs an output"):
         label_dataset("blocks", domains(), None, scheduler="local:2")
 

@@ -11,10 +11,10 @@ from math import radians
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from holes import SLIPS, try_collars
+from late import pd
 from wireframes import box
 
 import geodomain

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from late import pd
 from wireframes import box
 
 import geodomain
@@ -18,8 +19,13 @@ from geodomain import Domain, Drillholes, GeodomainWarning, TableError
 from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 
-HOLE = pd.DataFrame({"HOLE": ["A"], "X": [5.0], "Y": [5.0], "Z": [30.0], "DEPTH": [40.0],
-                     "AZIMUTH": [0.0], "DIP": [90.0]})  # fmt: skip
+
+@cache
+def hole() -> pd.DataFrame:
+    return pd.DataFrame({"HOLE": ["A"], "X": [5.0], "Y": [5.0], "Z": [30.0], "DEPTH": [40.0],
+                         "AZIMUTH": [0.0], "DIP": [90.0]})  # fmt: skip
+
+
 ORE = {"ORE": box((0, 0, 10), (10, 10, 20))}  # from 10 to 20 down the hole
 
 
@@ -29,7 +35,7 @@ def samples(*rows: tuple) -> pd.DataFrame:
 
 
 def made(*rows: tuple, domains=ORE, **options) -> pd.DataFrame:
-    found = geodomain.composite(samples(*rows), Drillholes(HOLE), domains, grade="AU", **options)
+    found = geodomain.composite(samples(*rows), Drillholes(hole()), domains, grade="AU", **options)
     return found.to_pandas()
 
 
@@ -75,7 +81,7 @@ def test_negative_grades_count_as_they_are_or_by_a_policy() -> None:
         found = made(*rows, length=10)
     assert found["AU"].tolist() == [0.75] and found["AU_missing"].tolist() == [0]
     for policy, value in {"half": 1.125, "limit": 1.25, "zero": 1.0, "missing": 2.0}.items():
-        holes = Drillholes(HOLE, below_detection=policy)
+        holes = Drillholes(hole(), below_detection=policy)
         with pytest.warns(GeodomainWarning, match="they count as"):
             by_policy = geodomain.composite(samples(*rows), holes, ORE, length=10, grade="AU")
         assert by_policy.grades["AU"].tolist() == [value]
@@ -101,7 +107,7 @@ def test_a_run_shorter_than_a_composite() -> None:
     thin = {"ORE": box((0, 0, 18.5), (10, 10, 20))}
     spanned = {}
     for short in SHORT:
-        found = geodomain.composite(samples((0, 40, 1.0)), Drillholes(HOLE), thin, length=4,
+        found = geodomain.composite(samples((0, 40, 1.0)), Drillholes(hole()), thin, length=4,
                                     short=short, background="W")  # fmt: skip
         spanned[short] = [(row[1], row[2]) for row in found.rows() if row[7] == "ORE"]
     assert spanned == {"keep": [("10", "11.5")], "merge": [("10", "11.5")], "drop": []}
@@ -162,7 +168,7 @@ def test_metal_is_kept(sampled: list[tuple[int, int]], length: int, short: str) 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    HOLE.to_csv("collar.csv", index=False)
+    hole().to_csv("collar.csv", index=False)
     Path("assay.csv").write_text("HOLE,FROM,TO,AU,CU\nA,8,12,3,1\nA,12,20,1,\nX,0,1,2,2\n")
     write_mesh(ORE["ORE"], Path("ore.ply"))
     return tmp_path
@@ -193,13 +199,15 @@ def test_the_command(folder: Path) -> None:
 
 
 def test_it_shows_itself() -> None:
-    found = geodomain.composite(samples((0, 40, 1.0)), Drillholes(HOLE), ORE, length=4, grade="AU")
+    found = geodomain.composite(
+        samples((0, 40, 1.0)), Drillholes(hole()), ORE, length=4, grade="AU"
+    )
     assert repr(found) == "<Composites: 11 of 4 in 2 domains>"
     assert "(background)" in str(found) and "<td" in found._repr_html_()
 
 
 def test_depths_that_cannot_be_are_refused() -> None:
-    far = HOLE.drop(columns="DEPTH")
+    far = hole().drop(columns="DEPTH")
     rows = samples((0, 1e20, 1.0))
     with pytest.raises(TableError, match="would be more than 100,000,000: correct the depths"):
         geodomain.composite(rows, Drillholes(far, intervals=rows), ORE, length=4, grade="AU")

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from late import pd
 from wireframes import box
 
 import geodomain

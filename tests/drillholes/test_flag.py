@@ -8,14 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from flagged_holes import ASSAY, COLLAR, ORE, folder
 from hypothesis import given
 from hypothesis import strategies as st
+from late import pa, pd, polars
 from wireframes import box
 
 import geodomain
@@ -207,15 +205,14 @@ def test_nothing_is_written_over_what_is_read(folder: Path) -> None:
         flagged(column="au")
 
 
-LIBRARIES = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "arrow": pa.table}
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_frames(library: str, folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(ASSAY)))
     columns = {"BHID": [row["BHID"] for row in rows]}
     columns |= {name: [float(row[name]) for row in rows] for name in ("FROM", "TO", "AU")}
-    frame = LIBRARIES[library](columns)
+    frame = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "arrow": pa.table}[library](
+        columns
+    )
     holes = Drillholes("collar.csv", "survey.csv")
     for by in ("middle", "majority"):
         found = geodomain.flag(frame, holes, ORE, by=by, background="W")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from flagged_holes import ASSAY, ORE, folder
-from pyarrow import parquet
+from late import pa, parquet, pd
 
 from geodomain import TableError, flag_file
 from geodomain.cli import main

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
+from late import pd
 
 from geodomain import Drillholes
 from geodomain.drillholes.findings import KINDS, Finding, note

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars
-import pyarrow as pa
 import pytest
+from late import pa, pd, polars
 
 from geodomain import Drillholes, TableError
 from geodomain.drillholes.tables import find_roles
@@ -81,12 +79,9 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         holes_of(tmp_path, survey="BHID,AT,DIP\nA,0,90\n")
 
 
-LIBRARIES = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "arrow": pa.table}
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_frames_are_as_files(library: str, tmp_path: Path) -> None:
-    make = LIBRARIES[library]
+    make = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "arrow": pa.table}[library]
     collar = make({"HOLE": [12, 7], "X": [0.0, 5], "Y": [1.0, 1], "Z": [9.0, 9]})
     survey = make({"HOLE": [7, 12, 12], "DEPTH": [0, 0, 30], "AZIMUTH": [0, 10, 20],
                    "DIP": [-60, -50, -45]})  # fmt: skip

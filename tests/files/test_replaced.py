@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from late import pv
 from wireframes import cube
 
 from geodomain import read_mesh
@@ -23,7 +24,6 @@ from geodomain.files.unchanged import Digest
 from geodomain.formats.wireframes import write_mesh
 from geodomain.query.raw_files import written_together
 
-pv = pytest.importorskip("pyvista")
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
 BLOCKS = "x,y,z\n1,1,1\n50,50,50\n"

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import omf_models
-import pandas as pd
 import pytest
-import pyvista
 from click.testing import CliRunner, Result
+from late import needs, pd, pyvista
 from wireframes import box, cube
 
 from geodomain import TableError, convert_blocks, inspect_file, label_file, read_mesh, write_mesh
 from geodomain.cli import main
 
-pytest.importorskip("pyarrow")
+pytestmark = needs("pyarrow")
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd, pyvista
 
 import geodomain
 from geodomain import Mesh
 from geodomain.formats.registry import FORMATS, mesh_outputs
 
-pyvista = pytest.importorskip("pyvista")
 TRIANGLES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
 # Sizes and places of models, from a laboratory's sample to a planet.
 MAGNITUDES = [

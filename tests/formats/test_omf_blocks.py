@@ -11,6 +11,7 @@ import numpy as np
 import omf_models
 import pytest
 from click.testing import CliRunner
+from late import needs
 from omf_models import MAKERS, STRAIGHT, TURNED, in_file_order, read
 from shapes import cube
 from wireframes import box
@@ -19,7 +20,7 @@ import geodomain
 from geodomain import TableError, inspect_file, label_file
 from geodomain.cli import main
 
-pytest.importorskip("pyarrow")
+pytestmark = needs("pyarrow")
 
 # A cube about the centres of the cells (0, 0) and (1, 0), of both layers, and no other.
 ORE = {"ORE é": cube(12, at=(1004.0, 1999.0, -50.5))}
@@ -182,34 +183,43 @@ def test_numbers_that_are_kept_stay_as_they_are(tmp_path, monkeypatch, version, 
     assert new == old
 
 
-def bad_files() -> dict[str, bytes]:
-    one, two = omf_models.omf1(), omf_models.omf2()
-    huge = [1.0] * 3000
-    regular = {"type": "Regular", "size": [1.0, 1.0, 1.0]}
-    wrong = omf_models.SUB_BLOCKS.copy()
-    wrong[1, 0] = 4
-    return {
-        "1, cut in its head": one[:40],
-        "1, cut in its index": one[:-9],
-        "1, an index beyond its end": one[:52] + b"\xff" * 8 + one[60:],
-        "1, cells without end": omf_models.omf1(tensor_u=huge, tensor_v=huge, tensor_w=huge),
-        "1, a size that is no number": omf_models.omf1(tensor_u=[1.0, float("nan"), 1.0, 1.0]),
-        "1, a size below zero": omf_models.omf1(tensor_u=[1.0, -1.0, 1.0, 1.0]),
-        "1, an origin that is no number": omf_models.omf1(origin=[float("nan"), 0, 0]),
-        "1, an axis too few": omf_models.omf1(axis_u=[1.0, 0.0]),
-        "2, cut in half": two[: len(two) // 2],
-        "2, cut at its end": two[:-40],
-        "2, cells without end": omf_models.omf2(**regular, count=[100000, 100000, 100000]),
-        "2, a count below zero": omf_models.omf2(**regular, count=[-1, 3, 2]),
-        "2, an endless axis": omf_models.omf2(**regular, count=[10**12, 1, 1]),
-        "2, a parent that is not there": omf_models.omf2(sub="Regular", rows=wrong),
-        "2, an axis that is no number": omf_models.omf2(axes=((float("nan"), 0, 0), *STRAIGHT[1:])),
-    }
+HUGE = [1.0] * 3000
+REGULAR = {"type": "Regular", "size": [1.0, 1.0, 1.0]}
 
 
-@pytest.mark.parametrize("case", bad_files())
+def orphans() -> np.ndarray:
+    """Return sub-blocks of which one names a parent that is not there."""
+    rows = omf_models.SUB_BLOCKS.copy()
+    rows[1, 0] = 4
+    return rows
+
+
+BAD_FILES = {
+    "1, cut in its head": lambda: omf_models.omf1()[:40],
+    "1, cut in its index": lambda: omf_models.omf1()[:-9],
+    "1, an index beyond its end": lambda: (
+        omf_models.omf1()[:52] + b"\xff" * 8 + omf_models.omf1()[60:]
+    ),
+    "1, cells without end": lambda: omf_models.omf1(tensor_u=HUGE, tensor_v=HUGE, tensor_w=HUGE),
+    "1, a size that is no number": lambda: omf_models.omf1(tensor_u=[1.0, float("nan"), 1.0, 1.0]),
+    "1, a size below zero": lambda: omf_models.omf1(tensor_u=[1.0, -1.0, 1.0, 1.0]),
+    "1, an origin that is no number": lambda: omf_models.omf1(origin=[float("nan"), 0, 0]),
+    "1, an axis too few": lambda: omf_models.omf1(axis_u=[1.0, 0.0]),
+    "2, cut in half": lambda: omf_models.omf2()[: len(omf_models.omf2()) // 2],
+    "2, cut at its end": lambda: omf_models.omf2()[:-40],
+    "2, cells without end": lambda: omf_models.omf2(**REGULAR, count=[100000, 100000, 100000]),
+    "2, a count below zero": lambda: omf_models.omf2(**REGULAR, count=[-1, 3, 2]),
+    "2, an endless axis": lambda: omf_models.omf2(**REGULAR, count=[10**12, 1, 1]),
+    "2, a parent that is not there": lambda: omf_models.omf2(sub="Regular", rows=orphans()),
+    "2, an axis that is no number": lambda: omf_models.omf2(
+        axes=((float("nan"), 0, 0), *STRAIGHT[1:])
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, case):
-    (tmp_path / "a.omf").write_bytes(bad_files()[case])
+    (tmp_path / "a.omf").write_bytes(BAD_FILES[case]())
     result = CliRunner().invoke(main, ["inspect", str(tmp_path / "a.omf")])
     assert result.exit_code == 3, result.output
     (error,) = [line for line in result.output.splitlines() if line.startswith("error: ")]

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from late import needs
 
 import geodomain
 from geodomain import Mesh
 
-pytest.importorskip("pyarrow")
+pytestmark = needs("pyarrow")
 
 # A few numbers to each thread are enough: Arrow starts them for the columns of a file.
 PROGRAM = """

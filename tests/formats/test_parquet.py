@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from late import pa, pd
+from late import parquet as pq
 from wireframes import box, cube
 
 from geodomain import Domain, Domains, label_file
@@ -31,15 +31,17 @@ def table(**others: object) -> pa.Table:
     return pa.table({**columns, "DZ": [5.0] * 6, **others})
 
 
-RICH = {
-    "AU": pa.array([2.70, None, float("nan"), -0.0, 1e-300, 5], pa.float32()),
-    "ROCK": pa.array(["a", None, "é", "", "b", "a"]).dictionary_encode(),
-    "BIG": pa.array(range(2**62, 2**62 + 6), pa.int64()),
-    "WHEN": pa.array([datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)] * 6),
-    "GRADE": pa.array([decimal.Decimal("1.10")] * 6, pa.decimal128(9, 2)),
-    "HOLES": pa.array([[1, 2], [], None, [3], [4], [5]], pa.list_(pa.int16())),
-    "BOX": pa.array([{"a": 1, "b": "x"}] * 6),
-}
+@cache
+def rich() -> dict[str, object]:
+    return {
+        "AU": pa.array([2.70, None, float("nan"), -0.0, 1e-300, 5], pa.float32()),
+        "ROCK": pa.array(["a", None, "é", "", "b", "a"]).dictionary_encode(),
+        "BIG": pa.array(range(2**62, 2**62 + 6), pa.int64()),
+        "WHEN": pa.array([datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)] * 6),
+        "GRADE": pa.array([decimal.Decimal("1.10")] * 6, pa.decimal128(9, 2)),
+        "HOLES": pa.array([[1, 2], [], None, [3], [4], [5]], pa.list_(pa.int16())),
+        "BOX": pa.array([{"a": 1, "b": "x"}] * 6),
+    }
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def read(name: str = "o.parquet") -> pa.Table:
 
 
 def test_a_column_more_and_the_rest_as_it_was(folder: Path) -> None:
-    before = table(**RICH).replace_schema_metadata({b"site": b"North pit", b"bytes": b"\xff\x00"})
+    before = table(**rich()).replace_schema_metadata({b"site": b"North pit", b"bytes": b"\xff\x00"})
     pq.write_table(before, "b.parquet", row_group_size=4, compression="zstd")
     result = run("--json")
     after = read()
@@ -87,11 +89,13 @@ def test_a_column_more_and_the_rest_as_it_was(folder: Path) -> None:
         {"compression": "brotli", "use_dictionary": ["X"], "version": "1.0"},
         {"use_dictionary": False, "column_encoding": {"X": "BYTE_STREAM_SPLIT", "Y": "PLAIN"}},
         {"write_statistics": ["X"], "store_schema": False},
-        {"sorting_columns": [pq.SortingColumn(2, descending=True)], "write_page_index": True},
+        {"sorting_columns": [2], "write_page_index": True},
     ],
     ids=lambda options: " ".join(options),
 )
 def test_written_as_it_was_written(folder: Path, options: dict) -> None:
+    if "sorting_columns" in options:
+        options["sorting_columns"] = [pq.SortingColumn(2, descending=True)]
     pq.write_table(table(), "b.parquet", row_group_size=4, **options)
     run()
     one, two = pq.ParquetFile("b.parquet"), pq.ParquetFile("o.parquet")

@@ -11,10 +11,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-import pyvista as pv
 from click.testing import CliRunner
+from late import pd, pv
 from rotated_model import WAYS, RotatedModel, of_text
 
 import geodomain

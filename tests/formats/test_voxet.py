@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-import pyvista
 from click.testing import CliRunner
+from late import pd, pyvista
 from wireframes import box
 
 from geodomain import GeodomainWarning, TableError, inspect_file, label_file, write_mesh

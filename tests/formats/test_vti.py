@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from late import pv
 from wireframes import box
 
 from geodomain import Domain, TableError, label_file
 from geodomain.formats import vti
 from geodomain.formats import vtk as vtk_blocks
 from geodomain.formats.wireframes import write_mesh
-
-pv = pytest.importorskip("pyvista")
 
 DOMAINS = [
     Domain("ORE", box((0, 0, 0), (22, 18, 31)), code=7),

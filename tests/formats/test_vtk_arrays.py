@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("vtkmodules")
-
 from geodomain.formats.vtk import category_array
 
 TEXTS = ["ORE", "HALÓ", "a b"]

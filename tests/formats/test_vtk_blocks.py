@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from late import pv
 from wireframes import box, cube
 
 from geodomain import Domain, label_file
@@ -18,8 +19,6 @@ from geodomain.formats.cells import cells_of
 from geodomain.formats.wireframes import write_mesh
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.new_columns import NewColumn
-
-pv = pytest.importorskip("pyvista")
 
 BOTH = ("--solid", "ORE=ore.obj", "--solid", "HALÓ=halo.obj")
 PAIR = (0.1, 6.6)
@@ -50,23 +49,27 @@ def image(shape: tuple = (4, 3, 2), spacing: float = 5.0) -> pv.ImageData:
     return grid
 
 
+KINDS = ("a.vti", "a.vtr", "a.vts", "voxels.vtu", "hexahedra.vtu", "image.vtk", "grid.vtk")
+
+
 def models() -> dict[str, pv.DataSet]:
     """Return the same 24 blocks as each kind of data set."""
     grid = image()
     voxels = grid.cast_to_unstructured_grid()
     hexahedra = grid.cast_to_structured_grid().cast_to_unstructured_grid()
-    return {
-        "a.vti": grid,
-        "a.vtr": grid.cast_to_rectilinear_grid(),
-        "a.vts": grid.cast_to_structured_grid(),
-        "voxels.vtu": voxels,
-        "hexahedra.vtu": hexahedra,
-        "image.vtk": grid,
-        "grid.vtk": voxels,
-    }
+    datasets = (
+        grid,
+        grid.cast_to_rectilinear_grid(),
+        grid.cast_to_structured_grid(),
+        voxels,
+        hexahedra,
+        grid,
+        voxels,
+    )
+    return dict(zip(KINDS, datasets, strict=True))
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", KINDS)
 def test_labels_are_an_array_of_the_cells(folder: Path, name: str) -> None:
     before = models()[name]
     before.save(name)
@@ -132,7 +135,7 @@ def test_a_centre_is_the_mean_of_two_faces() -> None:
         assert (same == found).all() and (lengths == sizes).all()
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", KINDS)
 def test_centres_are_those_of_pyvista(name: str) -> None:
     dataset = models()[name]
     found, sizes = centres(dataset)
@@ -200,16 +203,16 @@ def test_chunks_hold_whole_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 REFUSED = {
-    "surface.vtk": (pv.Cube(), "no blocks"),
-    "flat.vti": (pv.ImageData(dimensions=(3, 3, 1)), "flat: 2 x 2 x 0 cells"),
-    "tetra.vtu": (pv.Cube().triangulate().delaunay_3d(), "VTK types 10"),
+    "surface.vtk": (lambda: pv.Cube(), "no blocks"),
+    "flat.vti": (lambda: pv.ImageData(dimensions=(3, 3, 1)), "flat: 2 x 2 x 0 cells"),
+    "tetra.vtu": (lambda: pv.Cube().triangulate().delaunay_3d(), "VTK types 10"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_block_model(folder: Path, name: str) -> None:
-    dataset, sentence = REFUSED[name]
-    dataset.save(name)
+    make, sentence = REFUSED[name]
+    make().save(name)
     result = run(name, "out" + Path(name).suffix, code=3)
     assert name in result.stderr and sentence in result.stderr
     assert result.stderr.count("\n") == 1 and not list(folder.glob("out*"))

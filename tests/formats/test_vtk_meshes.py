@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from late import pyvista
 from shapes import cube
 from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
 from geodomain.formats.vtk import encode, vtk_errors
-
-pyvista = pytest.importorskip("pyvista")
 
 
 def test_a_cube_of_quads_is_closed() -> None:

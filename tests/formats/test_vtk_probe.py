@@ -12,10 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("pyvista")
-import pyvista
 import seeds
+from late import pyvista
 
 from geodomain import MeshError, read_mesh
 from geodomain.formats import vtk, vtk_probe
@@ -260,32 +258,43 @@ def furnished(data: pyvista.DataSet) -> pyvista.DataSet:
     return data
 
 
-IMAGE = pyvista.ImageData(dimensions=(3, 4, 5), spacing=(0.1, 0.2, 0.3), origin=(6771234.5, 0, -2))
-MIXED = pyvista.PolyData(
-    np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]]), lines=[2, 0, 1], faces=[3, 0, 1, 2]
-)
+def dataset(kind: str) -> pyvista.DataSet:
+    """Return a data set of a kind."""
+    image = pyvista.ImageData(
+        dimensions=(3, 4, 5), spacing=(0.1, 0.2, 0.3), origin=(6771234.5, 0, -2)
+    )
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]])
+    return {
+        "image": lambda: image,
+        "rectilinear": lambda: pyvista.RectilinearGrid([0.0, 1, 4], [0.0, 1], [0.0, 2, 3]),
+        "structured": image.cast_to_structured_grid,
+        "unstructured": image.cast_to_unstructured_grid,
+        "cube": pyvista.Cube,
+        "strips": lambda: pyvista.Sphere().strip(),
+        "mixed": lambda: pyvista.PolyData(corners, lines=[2, 0, 1], faces=[3, 0, 1, 2]),
+    }[kind]()
 
 
 @pytest.mark.parametrize("extension", ["own", ".vtk"])
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize(
-    ("data", "own"),
+    ("kind", "own"),
     [
-        (IMAGE, ".vti"),
-        (pyvista.RectilinearGrid([0.0, 1, 4], [0.0, 1], [0.0, 2, 3]), ".vtr"),
-        (IMAGE.cast_to_structured_grid(), ".vts"),
-        (IMAGE.cast_to_unstructured_grid(), ".vtu"),
-        (pyvista.Cube(), ".vtp"),
-        (pyvista.Sphere().strip(), ".vtp"),
-        (MIXED, ".vtp"),
+        ("image", ".vti"),
+        ("rectilinear", ".vtr"),
+        ("structured", ".vts"),
+        ("unstructured", ".vtu"),
+        ("cube", ".vtp"),
+        ("strips", ".vtp"),
+        ("mixed", ".vtp"),
     ],
 )
 def test_what_the_child_hands_over_has_the_bytes_of_what_vtk_reads(
-    data: pyvista.DataSet, own: str, binary: bool, extension: str, tmp_path: Path
+    kind: str, own: str, binary: bool, extension: str, tmp_path: Path
 ) -> None:
     extension = own if extension == "own" else extension
     path = tmp_path / f"a{extension}"
-    furnished(data.copy()).save(path, binary=binary)
+    furnished(dataset(kind)).save(path, binary=binary)
     with vtk.vtk_errors():
         expected = vtk.encoded(pyvista.get_reader(str(path)).read(), path.name)
     assert vtk.encoded(vtk.read_dataset(path, extension), path.name) == expected

@@ -19,8 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pandas
-import pyvista
+from late import pandas, pyvista
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 sys.path.insert(0, str(Path(__file__).parent))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-
-pyvista = pytest.importorskip("pyvista")
+from late import pyvista
 
 
 def image() -> pyvista.ImageData:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow.csv
-import pyarrow.parquet
-import pyvista as pv
 from click.testing import CliRunner
+from late import pd, pv, pyarrow
 from wireframes import box
 
 import geodomain

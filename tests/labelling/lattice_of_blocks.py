@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas
+from late import pandas
 from shapes import star
 
 from geodomain import proportions_blocks

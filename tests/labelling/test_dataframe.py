@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd
 from sheets import level
 from wireframes import box, cube
 
@@ -13,38 +15,42 @@ from geodomain import Domain, DomainError, Domains, TableError, label_blocks
 
 ORE = Domain("ORE", cube())
 HALO = Domain("HALO", box((5, 5, 5), (15, 15, 15)))
-BLOCKS = pd.DataFrame(
-    {
-        "IJK": range(5),
-        "XC": [2.0, 7, 12, 50, np.nan],
-        "YC": [2, 7, 12, 50, 1],
-        "ZC": np.float32([2, 7, 12, 50, 1]),
-        "ROCK": ["OX", "SU", None, "OX", "OX"],
-    },
-    index=[9, 8, 7, 6, 5],
-)
+
+
+@cache
+def blocks() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "IJK": range(5),
+            "XC": [2.0, 7, 12, 50, np.nan],
+            "YC": [2, 7, 12, 50, 1],
+            "ZC": np.float32([2, 7, 12, 50, 1]),
+            "ROCK": ["OX", "SU", None, "OX", "OX"],
+        },
+        index=[9, 8, 7, 6, 5],
+    )
 
 
 def test_a_categorical_with_the_index_of_the_frame() -> None:
-    found = label_blocks(BLOCKS, [ORE, HALO], background="WASTE", unassigned="LOST")
+    found = label_blocks(blocks(), [ORE, HALO], background="WASTE", unassigned="LOST")
     assert found.tolist() == ["ORE", "ORE", "HALO", "WASTE", "LOST"]
     assert found.name == "domain" and found.index.tolist() == [9, 8, 7, 6, 5]
     assert list(found.cat.categories) == ["ORE", "HALO", "WASTE", "LOST"]
-    assert BLOCKS.shape == (5, 5)
+    assert blocks().shape == (5, 5)
 
 
 def test_without_a_label_there_is_no_value() -> None:
-    found = label_blocks(BLOCKS, {"ORE": cube()})
+    found = label_blocks(blocks(), {"ORE": cube()})
     assert found.isna().tolist() == [False, False, True, True, True]
     assert list(found.cat.categories) == ["ORE"]
     ordered = Domains((ORE,), background="W")
-    assert label_blocks(BLOCKS, ordered)[6] == "W"
-    assert label_blocks(BLOCKS, ordered, background="V")[6] == "V"
+    assert label_blocks(blocks(), ordered)[6] == "W"
+    assert label_blocks(blocks(), ordered, background="V")[6] == "V"
 
 
 @pytest.mark.parametrize("kind", [object, "string", "category"])
 def test_conditions_on_columns_of_the_frame(kind) -> None:
-    frame = BLOCKS.assign(ROCK=BLOCKS["ROCK"].astype(kind))
+    frame = blocks().assign(ROCK=blocks()["ROCK"].astype(kind))
     oxide = Domain("OX", HALO.meshes, only_if={"rock": {"!=": "OX"}})
     assert label_blocks(frame, [oxide, ORE]).tolist()[:2] == ["ORE", "OX"]
     assert label_blocks(frame, [oxide]).isna().tolist() == [True, False, True, True, True]
@@ -52,21 +58,21 @@ def test_conditions_on_columns_of_the_frame(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["Int64", "int16", "float32"])
 def test_numbers_of_any_width(kind) -> None:
-    frame = BLOCKS.assign(CODE=pd.array([1, 2, 3, 4, 5], dtype=kind))
+    frame = blocks().assign(CODE=pd.array([1, 2, 3, 4, 5], dtype=kind))
     assert label_blocks(frame, [Domain("A", cube(), only_if={"code": {">": 1}})]).tolist()[1] == "A"
     assert pd.isna(label_blocks(frame, [Domain("A", cube(), only_if={"code": {">": 1}})])[9])
 
 
 def test_columns_that_are_not_found() -> None:
     with pytest.raises(TableError, match="the frame"):
-        label_blocks(BLOCKS.rename(columns={"ZC": "depth"}), [ORE])
+        label_blocks(blocks().rename(columns={"ZC": "depth"}), [ORE])
     with pytest.raises(TableError, match="frame"):
-        label_blocks(BLOCKS, [Domain("A", cube(), only_if={"zone": 1})])
+        label_blocks(blocks(), [Domain("A", cube(), only_if={"zone": 1})])
     with pytest.raises(TableError, match="'XC' holds"):
-        label_blocks(BLOCKS.assign(XC="two"), [ORE])
+        label_blocks(blocks().assign(XC="two"), [ORE])
     with pytest.raises(DomainError, match="holds numbers"):
-        label_blocks(BLOCKS, [Domain("A", cube(), only_if={"IJK": "3"})])
-    renamed = BLOCKS.rename(columns={"XC": "a", "YC": "b", "ZC": "c"})
+        label_blocks(blocks(), [Domain("A", cube(), only_if={"IJK": "3"})])
+    renamed = blocks().rename(columns={"XC": "a", "YC": "b", "ZC": "c"})
     assert label_blocks(renamed, [ORE], x="a", y="b", z="c").tolist()[0] == "ORE"
 
 
@@ -96,7 +102,7 @@ def test_local_centroids_are_turned_into_the_world_or_refused() -> None:
 
 
 def test_an_empty_frame() -> None:
-    found = label_blocks(BLOCKS[:0], [ORE, Domain("AIR", level(1.0), kind="above")])
+    found = label_blocks(blocks()[:0], [ORE, Domain("AIR", level(1.0), kind="above")])
     assert len(found) == 0 and list(found.cat.categories) == ["ORE", "AIR"]
 
 

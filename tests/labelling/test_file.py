@@ -7,11 +7,9 @@ import json
 import warnings
 from pathlib import Path
 
-import pandas
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from late import pandas, pyarrow
 from wireframes import box, cube, roofless
 
 import geodomain

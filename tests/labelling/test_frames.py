@@ -4,52 +4,57 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
-import narwhals.stable.v1
 import numpy as np
 import pytest
+from late import narwhals, pd
 from wireframes import box, cube
 
 import geodomain
 from geodomain import Domain, Domains, TableError, label_blocks
 
-pd = pytest.importorskip("pandas")
-
 FAR = box((90, 90, 90), (99, 99, 99))
 ORE = Domain("ORE", cube())
 HALO = Domain("HALO", box((5, 5, 5), (15, 15, 15)))
 RICH = Domain("RICH", cube(), only_if={"grade": {">=": 2}, "rock": ["OX"], "fresh": "True"})
-BLOCKS = pd.DataFrame(
-    {
-        "IJK": range(6),
-        "XC": [2.0, 7, 12, 50, np.nan, 3],
-        "YC": [2, 7, 12, 50, 1, 3],
-        "ZC": np.float32([2, 7, 12, 50, 1, 3]),
-        "ROCK": ["OX", "SU", None, "OX", "OX", "OX"],
-        "GRADE": pd.array([3, None, 1, 1, 1, 1], dtype="Int64"),
-        "FRESH": pd.array([True, None, False, True, True, True], dtype="boolean"),
-    },
-    index=[9, 8, 7, 6, 5, 4],
-)
+
+
+@cache
+def blocks() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "IJK": range(6),
+            "XC": [2.0, 7, 12, 50, np.nan, 3],
+            "YC": [2, 7, 12, 50, 1, 3],
+            "ZC": np.float32([2, 7, 12, 50, 1, 3]),
+            "ROCK": ["OX", "SU", None, "OX", "OX", "OX"],
+            "GRADE": pd.array([3, None, 1, 1, 1, 1], dtype="Int64"),
+            "FRESH": pd.array([True, None, False, True, True, True], dtype="boolean"),
+        },
+        index=[9, 8, 7, 6, 5, 4],
+    )
+
+
 DOMAINS = Domains((RICH, HALO, ORE), background="WASTE")
 LABELS = ["RICH", "HALO", "HALO", "WASTE", None, "ORE"]
 CATEGORIES = ["RICH", "HALO", "ORE", "WASTE"]
 
 
 def nullable():
-    return BLOCKS.convert_dtypes()
+    return blocks().convert_dtypes()
 
 
 def arrow_backed():
     pytest.importorskip("pyarrow")
-    return BLOCKS.convert_dtypes(dtype_backend="pyarrow")
+    return blocks().convert_dtypes(dtype_backend="pyarrow")
 
 
-@pytest.mark.parametrize("make", [lambda: BLOCKS, nullable, arrow_backed])
+@pytest.mark.parametrize("make", [lambda: blocks(), nullable, arrow_backed])
 def test_pandas_of_every_kind_of_column(make) -> None:
     found = label_blocks(make(), DOMAINS)
     assert isinstance(found, pd.Series) and found.name == "domain"
-    assert found.index.tolist() == BLOCKS.index.tolist()
+    assert found.index.tolist() == blocks().index.tolist()
     assert list(found.cat.categories) == CATEGORIES and not found.cat.ordered
     assert [None if label != label else label for label in found.tolist()] == LABELS
 
@@ -58,25 +63,25 @@ def test_pandas_of_every_kind_of_column(make) -> None:
 def test_polars() -> None:
     pl = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
-    found = label_blocks(pl.from_pandas(BLOCKS), DOMAINS)
+    found = label_blocks(pl.from_pandas(blocks()), DOMAINS)
     assert isinstance(found, pl.Series) and found.name == "domain"
     assert found.dtype == pl.Enum(CATEGORIES)
     assert found.to_list() == LABELS
     none = label_blocks(
-        pl.from_pandas(BLOCKS), Domains((Domain("FAR", box((90,) * 3, (99,) * 3)),))
+        pl.from_pandas(blocks()), Domains((Domain("FAR", box((90,) * 3, (99,) * 3)),))
     )
     assert none.to_list() == [None] * 6
     with pytest.raises(TypeError, match=r"a polars LazyFrame holds no rows.*with \.collect\(\)"):
-        label_blocks(pl.from_pandas(BLOCKS).lazy(), DOMAINS)
+        label_blocks(pl.from_pandas(blocks()).lazy(), DOMAINS)
 
 
 def test_arrow() -> None:
     pa = pytest.importorskip("pyarrow")
-    found = label_blocks(pa.Table.from_pandas(BLOCKS), DOMAINS)
+    found = label_blocks(pa.Table.from_pandas(blocks()), DOMAINS)
     assert isinstance(found, pa.DictionaryArray)
     assert found.dictionary.to_pylist() == CATEGORIES
     assert found.to_pylist() == LABELS
-    empty = label_blocks(pa.Table.from_pandas(BLOCKS)[:0], DOMAINS)
+    empty = label_blocks(pa.Table.from_pandas(blocks())[:0], DOMAINS)
     assert len(empty) == 0 and empty.dictionary.to_pylist() == CATEGORIES
 
 
@@ -85,12 +90,12 @@ def test_arrow() -> None:
 def test_dask_is_labelled_later(partitions) -> None:
     pytest.importorskip("dask")
     dd = pytest.importorskip("dask.dataframe")
-    frame = dd.from_pandas(BLOCKS.sort_index(), npartitions=partitions)
+    frame = dd.from_pandas(blocks().sort_index(), npartitions=partitions)
     found = label_blocks(frame, DOMAINS)
     assert isinstance(found, dd.Series) and found.name == "domain"
     assert found.cat.known and list(found.cat.categories) == CATEGORIES
     computed = found.compute(scheduler="synchronous")
-    expected = label_blocks(BLOCKS.sort_index(), DOMAINS)
+    expected = label_blocks(blocks().sort_index(), DOMAINS)
     pd.testing.assert_series_equal(computed, expected)
     with pytest.raises(TableError, match="no complete centroid columns"):  # at once
         label_blocks(frame.drop(columns="XC"), DOMAINS)
@@ -116,12 +121,12 @@ def test_labels_that_are_kept(library) -> None:
 
 
 def test_names_that_come_twice_or_are_no_text() -> None:
-    twice = pd.concat([BLOCKS, BLOCKS[["ROCK"]].rename(columns={"ROCK": "IJK"})], axis=1)
+    twice = pd.concat([blocks(), blocks()[["ROCK"]].rename(columns={"ROCK": "IJK"})], axis=1)
     assert label_blocks(twice, [ORE]).tolist()[0] == "ORE"
-    numbered = BLOCKS.assign(**{"0": 1}).rename(columns={"0": 0})
+    numbered = blocks().assign(**{"0": 1}).rename(columns={"0": 0})
     assert label_blocks(numbered, [ORE]).tolist()[0] == "ORE"
     with pytest.raises(TableError, match="2 columns called 'XC'"):
-        label_blocks(pd.concat([BLOCKS, BLOCKS[["XC"]]], axis=1), [ORE])
+        label_blocks(pd.concat([blocks(), blocks()[["XC"]]], axis=1), [ORE])
     pa = pytest.importorskip("pyarrow")
     table = pa.table([pa.array([1.0])] * 4, names=["x", "y", "z", "z"])
     with pytest.raises(TableError, match="2 columns called 'z'"):
@@ -154,7 +159,7 @@ def test_what_is_no_table_is_refused(thing) -> None:
 def test_what_is_nearly_a_table_is_refused_with_what_to_do() -> None:
     nearly = {
         r"not narwhals\.DataFrame: pass the result of its \.to_native": (
-            narwhals.stable.v1.from_native(BLOCKS)
+            narwhals.from_native(blocks())
         ),
         r"not str: use label_file for a file": "blocks.csv",
     }
@@ -181,5 +186,5 @@ def test_the_names_of_domains_may_stand_for_files(tmp_path) -> None:
     geodomain.write_mesh(cube(), tmp_path / "ore.ply")
     halo = HALO.meshes[0].to_pyvista()
     given = {"ORE": str(tmp_path / "ore.ply"), "HALO": halo}
-    labels = label_blocks(BLOCKS, given, background="-").tolist()
+    labels = label_blocks(blocks(), given, background="-").tolist()
     assert labels[:4] == ["ORE", "ORE", "HALO", "-"]

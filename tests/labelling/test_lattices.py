@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from grids import GRIDS, centres_of
+from late import pyvista
 from sheets import level
 from wireframes import box, cube, roofless
 
 import geodomain
 from geodomain import Domain, Domains, Stack, label_grid, label_lattice, label_points
-
-pyvista = pytest.importorskip("pyvista")
 
 NEAR = box((0, 0, 0), (9, 9, 9))
 HALO = box((5, 5, 5), (15, 15, 15))
@@ -71,8 +70,9 @@ def test_conditions_are_about_the_data_of_the_cells() -> None:
         label_grid(grid, [Domain("A", cube(), only_if={"zone": 1})])
 
 
-@pytest.mark.parametrize("thing", [None, np.zeros((2, 3)), pyvista.Sphere()])
-def test_what_is_no_grid_is_refused(thing) -> None:
+@pytest.mark.parametrize("kind", ["nothing", "array", "surface"])
+def test_what_is_no_grid_is_refused(kind: str) -> None:
+    thing = {"nothing": None, "array": np.zeros((2, 3)), "surface": pyvista.Sphere()}[kind]
     with pytest.raises(TypeError, match=r"a grid must be a pyvista ImageData.*not"):
         label_grid(thing, {"ORE": cube()})
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
-import pandas
 import pytest
+from late import pandas
 from lattice_of_blocks import corners, lattice, shares, three
 from sheets import level, sheet
 from surfaces import lidless
@@ -24,7 +25,10 @@ from geodomain import (
 )
 from geodomain.tables.frames import LocalFrame
 
-ONE = pandas.DataFrame({"X": [0.5], "Y": [0.5], "Z": [0.5], "DX": [1], "DY": [1], "DZ": [1]})
+
+@cache
+def one_block() -> pandas.DataFrame:
+    return pandas.DataFrame({"X": [0.5], "Y": [0.5], "Z": [0.5], "DX": [1], "DY": [1], "DZ": [1]})
 
 
 def test_the_largest_share_labels_a_block() -> None:
@@ -55,14 +59,14 @@ def test_the_largest_share_labels_a_block() -> None:
 def test_the_first_in_the_order_has_equal_shares(solids, order, wanted) -> None:
     units = tuple(Domain(n, box((a, 0, 0), (b, 1, 1))) for n, (a, b) in solids.items())
     domains = Domains(units, order=order, background="rest")
-    assert label_blocks(ONE, domains, by="majority").tolist() == [wanted]
+    assert label_blocks(one_block(), domains, by="majority").tolist() == [wanted]
     whole = Domains(units, order=order, background="rest", by="majority", lines=8)
-    assert label_blocks(ONE, whole).tolist() == [wanted]
+    assert label_blocks(one_block(), whole).tolist() == [wanted]
 
 
 def test_labels_that_are_kept_take_part() -> None:
     half = Domain("A", box((0, 0, 0), (0.4375, 1, 1)))
-    blocks = ONE.assign(zone="OLD")
+    blocks = one_block().assign(zone="OLD")
     labels = label_blocks(blocks, [half], by="majority", replace="zone")
     assert labels.isna().all()
     keeping = Domain("A", box((0, 0, 0), (0.75, 1, 1)), keep=True)
@@ -137,34 +141,38 @@ def test_beyond_a_footprint_there_is_no_share() -> None:
 def test_what_has_no_shares_is_said() -> None:
     ore = {"ORE": box((0, 0, 0), (1, 1, 0.5))}
     with pytest.raises(TableError, match="the frame has no block sizes"):
-        proportions_blocks(ONE[["X", "Y", "Z"]], ore)
+        proportions_blocks(one_block()[["X", "Y", "Z"]], ore)
     with pytest.raises(MeshError, match="not closed"):
-        proportions_blocks(ONE, {"ORE": lidless()})
+        proportions_blocks(one_block(), {"ORE": lidless()})
     opened = Domain("ORE", lidless(), rule="winding")  # by which an open solid has labels
     said = pytest.warns(GeodomainWarning, match="generalised winding number")
     with said, pytest.raises(MeshError, match=r"need closed solids: .* by='majority'"):
-        label_blocks(ONE, [opened], by="majority")
+        label_blocks(one_block(), [opened], by="majority")
     closed = "closed, and block proportions above and below need open"
     said = pytest.warns(GeodomainWarning, match="inside the mesh count as below")
     with said, pytest.raises(MeshError, match=closed):
-        proportions_blocks(ONE, [Domain("UP", ore["ORE"], kind="above")])
+        proportions_blocks(one_block(), [Domain("UP", ore["ORE"], kind="above")])
     with pytest.raises(TableError, match="has a column 'prop_ore' already"):
-        proportions_blocks(ONE.assign(prop_ore=1), ore)
+        proportions_blocks(one_block().assign(prop_ore=1), ore)
     for wrong in ({"proportions": "alone"}, {"lines": 1}, {"lines": 257}, {"lines": 4.0}):
         with pytest.raises(ValueError, match=r"(proportions|lines) is"):
-            proportions_blocks(ONE, ore, **wrong)
+            proportions_blocks(one_block(), ore, **wrong)
     with pytest.raises(ValueError, match="by is"):
-        label_blocks(ONE, ore, by="middle")
-    wrong = [ONE.assign(X=1.5, DX=0.0), ONE.assign(X=2.5, DZ=np.nan), ONE.assign(Y=np.nan)]
-    two = pandas.concat([ONE, *wrong])
+        label_blocks(one_block(), ore, by="middle")
+    wrong = [
+        one_block().assign(X=1.5, DX=0.0),
+        one_block().assign(X=2.5, DZ=np.nan),
+        one_block().assign(Y=np.nan),
+    ]
+    two = pandas.concat([one_block(), *wrong])
     assert proportions_blocks(two, ore)["prop_ore"].tolist()[0] == 0.5
     assert proportions_blocks(two, ore)["prop_ore"].isna().tolist() == [False, True, True, True]
 
 
 def test_no_blocks_have_no_shares() -> None:
     ore = {"ORE": box((0, 0, 0), (1, 1, 0.5))}
-    assert proportions_blocks(ONE[:0], ore)["prop_ore"].tolist() == []
-    assert label_blocks(ONE[:0], ore, by="majority").tolist() == []
+    assert proportions_blocks(one_block()[:0], ore)["prop_ore"].tolist() == []
+    assert label_blocks(one_block()[:0], ore, by="majority").tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -173,7 +181,7 @@ def test_no_blocks_have_no_shares() -> None:
 def test_tables_of_other_libraries(library: str) -> None:
     module = pytest.importorskip(library)
     ore = {"ORE": box((0.75, 0, 0), (1.75, 1, 1)), "W": box((0, 0, 0), (0.75, 1, 1))}
-    blocks = pandas.concat([ONE] * 3, ignore_index=True)
+    blocks = pandas.concat([one_block()] * 3, ignore_index=True)
     blocks["X"] = [0.5, 1.5, 2.5]
     if library == "dask.dataframe":
         lazy = module.from_pandas(blocks, npartitions=2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 from click.testing import CliRunner
+from late import pandas
 from wireframes import box
 
 import geodomain

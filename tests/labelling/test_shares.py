@@ -7,10 +7,10 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 from bodies import estimate
 from common_shares import exact_common, slab
+from late import pandas
 from lattice_of_blocks import corners, lattice, shares, three
 from line_shares import line_shares, places
 from shapes import cube, joined, odd_on_purpose, star

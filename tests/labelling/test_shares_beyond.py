@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-import pandas
 import pytest
+from late import pandas
 from line_shares import places
 from sheets import level
 
@@ -22,7 +24,11 @@ def shares(frame, domains, **options) -> np.ndarray:
 
 
 # One ends on the rim, two beyond it by less than lines are apart, in x and at a corner.
-NEAR = blocks((3.5, 2, 0), (3.51, 2, 0), (3.51, 3.51, 0), (3.51, 2, -5))
+
+
+@cache
+def near() -> pandas.DataFrame:
+    return blocks((3.5, 2, 0), (3.51, 2, 0), (3.51, 3.51, 0), (3.51, 2, -5))
 
 
 @pytest.mark.filterwarnings("ignore:1 block overlaps others")
@@ -30,7 +36,7 @@ NEAR = blocks((3.5, 2, 0), (3.51, 2, 0), (3.51, 3.51, 0), (3.51, 2, -5))
 def test_a_strip_that_no_line_meets_leaves_no_share(kind) -> None:
     domain = Domain("D", level(0.0, 4), kind=kind)
     with pytest.warns(GeodomainWarning, match="3 blocks lie partly or wholly outside"):
-        found = shares(NEAR, [domain])
+        found = shares(near(), [domain])
     assert np.array_equal(found[:, 0], [0.5, np.nan, np.nan, np.nan], equal_nan=True)
 
 
@@ -42,13 +48,13 @@ def test_what_is_extended_has_a_share(extend) -> None:
     x, y = np.array(places(16)).T
     within = [1.0, *(part.mean() for part in (x < 0.99, (x < 0.99) & (y < 0.99), x < 0.99))]
     wanted = np.ones(4) if extend == "nearest" else np.array(within)
-    np.testing.assert_allclose(shares(NEAR, [domain])[:, 0], wanted * [0.5, 0.5, 0.5, 1])
+    np.testing.assert_allclose(shares(near(), [domain])[:, 0], wanted * [0.5, 0.5, 0.5, 1])
 
 
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 def test_a_block_that_a_condition_leaves_out_is_not_asked() -> None:
     domain = Domain("D", level(0.0, 4), kind="below", only_if={"rock": "OX"})
-    frame = NEAR.assign(rock=["OX", "OX", "FR", "FR"])
+    frame = near().assign(rock=["OX", "OX", "FR", "FR"])
     assert np.array_equal(shares(frame, [domain])[:, 0], [0.5, np.nan, 0, 0], equal_nan=True)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import line_shares
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd
 from sheets import level
 
 import geodomain

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 from label_command import folder, run  # noqa: F401
+from late import pandas
 from mining_files import datamine_table
 from wireframes import box
 

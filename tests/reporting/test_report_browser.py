@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from late import playwright
 from report_page import CHROMIUM, SOFTWARE
 from wireframes import box
 
 from geodomain import label_file, report_file
 from geodomain.formats.wireframes import write_mesh
 
-api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytestmark = [
     pytest.mark.full,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
@@ -45,7 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with api.sync_playwright() as started:
+    with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
         yield opened
         opened.close()

@@ -13,13 +13,13 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from late import needs, playwright
 from report_page import CHROMIUM, SOFTWARE, labelled_model
 
-pytest.importorskip("jupyterlab", reason="JupyterLab is not installed")
-pytest.importorskip("anywidget", reason="anywidget is not installed")
-api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytestmark = [
     pytest.mark.full,
+    needs("jupyterlab"),
+    needs("anywidget"),
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
 ]
 
@@ -65,7 +65,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
 
 
 def test_the_widget_is_drawn(lab: str) -> None:
-    with api.sync_playwright() as started:
+    with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         # A build is recommended where other extensions are installed.

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from late import pd
 from report_page import Page, labelled_model, run
 
 from geodomain import Drillholes, report_file

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas
 import pytest
+from late import pandas
 from wireframes import box
 
 import geodomain

@@ -7,13 +7,11 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.image import imread
+from late import matplotlib, pv, pyarrow
 from wireframes import box, cube
 
 import geodomain
@@ -35,8 +33,6 @@ from geodomain.reporting.sections import (
 )
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.options import TableOptions
-
-pv = pytest.importorskip("pyvista")
 
 EYE = np.eye(3)
 POINTS = np.array([[5.0, 5, 5], [15, 5, 5], [2.5, 2.5, 12.5]])
@@ -211,7 +207,7 @@ ORE, W = (colours_of([name])[name][1:] for name in ("ORE", "W"))
 
 def shares(picture: bytes) -> dict[str, float]:
     """Give which part of the drawn area each of the first colours has."""
-    pixels = (imread(io.BytesIO(picture))[..., :3] * 255).round().astype(int)
+    pixels = (matplotlib.image.imread(io.BytesIO(picture))[..., :3] * 255).round().astype(int)
     code = pixels @ [65536, 256, 1]
     counts = {name: (code == int(name, 16)).sum() for name in (ORE, W, "e4e0d6")}
     return {name: count / sum(counts.values()) for name, count in counts.items()}

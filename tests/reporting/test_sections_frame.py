@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from late import needs
 from wireframes import box
 
 from geodomain import (
@@ -28,7 +29,7 @@ from geodomain.reporting.look import colours_of, ramp_of, round_length, usual_gr
 from geodomain.reporting.section_holes import lines_near
 from geodomain.reporting.sections import Section
 
-pytest.importorskip("matplotlib")
+pytestmark = needs("matplotlib")
 
 
 @pytest.fixture

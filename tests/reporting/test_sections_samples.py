@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from late import matplotlib, pd
 
 import geodomain
 from geodomain import Drillholes, plot_sections
@@ -16,8 +16,6 @@ from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.reporting.section_holes import samples_near, samples_of
 from geodomain.reporting.sections import Section
-
-matplotlib = pytest.importorskip("matplotlib")
 
 BLOCKS = ["X,Y,Z,DX,DY,DZ,domain,AU"] + [
     f"{5 + 10 * i},5,{5 + 10 * k},10,10,10,ORE,{i}" for k in range(10) for i in range(10)

@@ -10,6 +10,7 @@ import grades
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from late import pandas, pyvista
 from wireframes import box
 
 import geodomain
@@ -20,9 +21,6 @@ from geodomain.tables import text as stream
 from geodomain.tables.layout import read_layout
 from geodomain.tables.numbers import NegativeGrades, as_float64
 from geodomain.tables.options import TableOptions
-
-pandas = pytest.importorskip("pandas")
-pyvista = pytest.importorskip("pyvista")
 
 ALL = box((0, 0, 0), (100, 10, 10))
 RICH = Domains((Domain("RICH", ALL, only_if={"AU": {">=": 500}}),), background="POOR")

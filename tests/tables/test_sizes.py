@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas
 import pytest
 from click.testing import CliRunner
+from late import pandas
 from wireframes import box
 
 import geodomain

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import omf_models
-import pyarrow
-import pyarrow.parquet
 import pytest
-import pyvista
 from click.testing import CliRunner
 from distances import error_in_ulps, square_distance
+from late import pyarrow, pyvista
 from mining_files import datamine_table
 from wireframes import box, cube, roofless
 

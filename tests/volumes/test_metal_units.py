@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from late import pandas
 from wireframes import box
 
 import geodomain
 from geodomain.cli import main
-
-pandas = pytest.importorskip("pandas")
 
 # Of 100 m3 and 250 t each.
 MODEL = """X,Y,Z,DX,DY,DZ,domain,AU,CU

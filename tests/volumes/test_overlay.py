@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas
 import pytest
 from common_shares import convex_common, exact_common, slab
+from late import pandas
 from shapes import cube, cube_in_six, joined, odd_on_purpose, star
 from shares import exact_share
 from sheets import sheet

@@ -11,10 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from late import pandas, polars, pyarrow
 from wireframes import box
 
 import geodomain
@@ -22,9 +21,6 @@ from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.volumes.tonnage import exact_sums, nearest_float, split_by_bench
-
-pandas = pytest.importorskip("pandas")
-polars = pytest.importorskip("polars")
 
 # Four blocks of 10 x 10: two of 10 high, one of 5, and one of 20 from 5 to 25.
 MODEL = """X,Y,Z,DX,DY,DZ,domain,SG,AU,CU,ore
@@ -447,7 +443,6 @@ def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
 
 WRONG: dict[str, tuple[dict[str, object], str]] = {
     "limit": ({"detection_limit": 0.01}, "detection_limit is 0.01; it must name columns"),
-    "series": ({"density": pandas.Series([2.0])}, "density is of type Series; it must be a num"),
     "bool": ({"density": True}, "density is of type bool"),
     "domain": ({"domain": None}, "domain is None; give the name of the column"),
     "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be numbers"),
@@ -460,6 +455,8 @@ def test_a_slip_of_the_caller_is_one_sentence(given: dict[str, object], said: st
     frame = frame.assign(domain="ORE", AU=1.5)
     with pytest.raises((TypeError, ValueError), match=said):
         geodomain.tonnes(frame, **({"density": 2, "grade": "AU"} | given))
+    with pytest.raises(TypeError, match="density is of type Series; it must be a num"):
+        geodomain.tonnes(frame, density=pandas.Series([2.0]))
     wanted = geodomain.tonnes(frame, density=2, grade="AU", cutoff=[1, 2], missing=None)
     for cutoff in (np.array([1, 2]), pandas.Series([1, 2]), {1, 2}):
         found = geodomain.tonnes(frame, density=2, grade="AU", cutoff=cutoff)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from late import pandas
 from wireframes import box
 
 import geodomain
@@ -18,8 +19,6 @@ from geodomain import write_mesh
 from geodomain.checks.columns import DENSITY_UNITS, density_unit
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
-
-pandas = pytest.importorskip("pandas")
 
 HEAD = "XC,YC,ZC,DX,DY,DZ,domain,SG,AU"
 TWICE = (
