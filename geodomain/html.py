@@ -1,10 +1,30 @@
-"""Format a table of texts as lines, or as escaped HTML for a notebook."""
+"""Show tables: lines of text, escaped HTML for a notebook, a DataFrame of pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from geodomain.compute.data import TableColumn
 from geodomain.errors import visible
+
+if TYPE_CHECKING:
+    import pandas
+
+# Types of columns by the annotations of a field; None is what pandas has for texts. A count that
+# may be missing is NA in Int64, and a missing float is NaN.
+_KINDS = {
+    "bool": "bool",
+    "float": "float64",
+    "float | None": "float64",
+    "int": "int64",
+    "int | None": "Int64",
+    "str": None,
+    "str | None": None,
+}
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
@@ -81,3 +101,51 @@ def html_table(
         html_cells = "".join(f'<td style="text-align:{side}">{escape(cell)}</td>' for cell in cells)
         parts.append(f'<tr><th style="text-align:left">{escape(name)}</th>{html_cells}</tr>')
     return "\n".join([*parts, "</table>", *(f"<div>{escape(note)}</div>" for note in notes)])
+
+
+def data_frame(
+    columns: Mapping[str, TableColumn],
+    kinds: Mapping[str, str | None] | None = None,
+) -> pandas.DataFrame:
+    """Return columns as a DataFrame, whose types do not depend on the values.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence or array
+        Arrays keep their types; sequences without a type in `kinds` are texts.
+    kinds : mapping of str to str, optional
+        Types of columns, as pandas names them.
+    """
+    import pandas
+
+    text = pandas.Series([""]).dtype  # object, or str from pandas 3 on
+    series = {}
+    for name, values in columns.items():
+        kind = (kinds or {}).get(name)
+        if kind is None:
+            kind = str(values.dtype) if isinstance(values, np.ndarray) else str(text)
+        series[name] = pandas.Series(values, dtype=pandas.api.types.pandas_dtype(kind))
+    return pandas.DataFrame(series)
+
+
+def records_frame(
+    record: type,
+    records: Sequence[object],
+    columns: Mapping[str, TableColumn] | None = None,
+) -> pandas.DataFrame:
+    """Return records of a data class as rows: a column for each field that is a number or text.
+
+    Parameters
+    ----------
+    record : type
+        A data class.
+    records : sequence
+        Its objects.
+    columns : mapping of str to sequence or array, optional
+        More columns, after the others.
+    """
+    plain = {
+        field.name: _KINDS[str(field.type)] for field in fields(record) if field.type in _KINDS
+    }
+    values = {name: [getattr(each, name) for each in records] for name in plain}
+    return data_frame(values | dict(columns or {}), plain)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from geodomain.errors import counted, visible
 from geodomain.files.outputs import refuse_inputs, require_places
@@ -26,6 +26,9 @@ from geodomain.mesh.open_edges import collapse_text
 from geodomain.mesh.repair import FillResult, Hole, WeldResult, closing_weld, collapsing_weld
 from geodomain.mesh.repair import fill_holes as fill_mesh
 from geodomain.mesh.repair import weld as weld_mesh
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def check(mesh: MeshLike) -> MeshReport:
@@ -274,6 +277,10 @@ class MeshCheck:
         extra = {"weld": self.welded, "fill": filled, "weld_closes": closes, "solids": solids}
         verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
         return self.report.as_dict() | extra | verdict
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the row of the report; `fit` is for the `kind`."""
+        return self.report.to_pandas().assign(fit=self.fit, kind=self.kind)
 
     @property
     def _has_names(self) -> bool:

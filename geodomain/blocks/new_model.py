@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,16 @@ from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.formats.parquet import Sink
 from geodomain.formats.registry import split_name
 from geodomain.formats.vtk import encoded
-from geodomain.html import html_table
+from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshesLike, PathGiven, as_meshes
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.frames import LocalFrame, turned
 from geodomain.tables.options import read_turns
 from geodomain.tables.settings import Turns
+
+if TYPE_CHECKING:
+    import pandas
 
 Number = float | str | Decimal
 Numbers = str | Number | Sequence[Number]
@@ -232,6 +236,19 @@ class NewModel:
             "rotation": None if self.frame is None else self.frame.say(),
             "output": self.output,
         }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the axes as rows; floats are the nearest to the exact decimals."""
+        return data_frame(
+            {
+                "axis": list("xyz"),
+                "count": np.array(self.count),
+                **{
+                    name: np.array([float(getattr(axis, name)) for axis in self.axes])
+                    for name in ("size", "low", "high")
+                },
+            }
+        )
 
     def __str__(self) -> str:
         """Return the size and extent of the blocks, and how to label them, as lines of text."""

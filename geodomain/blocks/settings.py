@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import BlockFile, file_of, kind_of, require_same_kind
 from geodomain.formats.rewriting import SIZE_COLUMNS, BlockRows, NewRows, Rewriting, Space
+from geodomain.html import records_frame
 from geodomain.labelling.summary import Summary
 from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution, read_resolution
 from geodomain.tables.vendors import find_column, plain_name
+
+if TYPE_CHECKING:
+    import pandas
 
 # Usual names of columns that hold an amount of the whole block, such as volume or tonnes.
 _LIKELY = {
@@ -275,6 +279,10 @@ class SubblockSummary:
         """Return plain values, ready for JSON."""
         return asdict(self)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row; that of `labels` has the domains."""
+        return records_frame(SubblockSummary, [self])
+
     def __str__(self) -> str:
         """Return the result as lines of text."""
         lines = [
@@ -316,6 +324,10 @@ class MergeSummary:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row, to be joined with those of other models."""
+        return records_frame(MergeSummary, [self])
 
     def __str__(self) -> str:
         """Return the result as a line of text."""

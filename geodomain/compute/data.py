@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -84,6 +85,7 @@ Coordinates = NDArray[np.float32 | np.float64]
 Indices = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+TableColumn = Sequence[object] | NDArray[np.generic]
 Bytes = NDArray[np.uint8]
 Columns = tuple[Floats, Floats, Floats]  # x, y and z, with any strides
 Points = Columns | DevicePoints

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute.data import Floats
+from geodomain.compute.data import Floats, TableColumn
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
@@ -19,7 +19,7 @@ from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.settings import HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, in_lines, warn
-from geodomain.html import html_table, text_table
+from geodomain.html import data_frame, html_table, text_table
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
@@ -132,9 +132,7 @@ class Composites:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the composites as a DataFrame, numbers with all their digits."""
-        import pandas
-
-        columns: dict[str, object] = {
+        columns: dict[str, TableColumn] = {
             "hole": [self.names[hole] for hole in self.holes.tolist()],
             "from": self.begins,
             "to": self.ends,
@@ -144,7 +142,7 @@ class Composites:
         }
         for grade, values in self.grades.items():
             columns |= {grade: values, f"{grade}_missing": self.missing[grade]}
-        return pandas.DataFrame(columns)
+        return data_frame(columns)
 
     def as_dict(self) -> dict[str, object]:
         """Return the summary as plain values, ready for JSON."""

@@ -14,21 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute import choose
 from geodomain.compute.api import NearestIndex
-from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.compute.data import Bools, Floats, Ints, TableColumn
 from geodomain.compute.native import thread_count
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
 from geodomain.drillholes.curves import Curves, HolePaths
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import counted, in_lines, warn
-from geodomain.html import html_table, text_table
+from geodomain.html import data_frame, html_table, text_table
 from geodomain.mesh.fitness import require_balanced, require_fit
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, contains_by, locate
@@ -267,6 +267,7 @@ STAYS = (
     "starts_inside", "ends_inside",
 )  # fmt: skip
 PIERCES = ("hole", "domain", "depth", "x", "y", "z", "direction")
+_Columns: TypeAlias = tuple[TableColumn, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,39 +444,44 @@ class HoleCrossings:
 
     def stay_rows(self) -> Iterable[tuple[object, ...]]:
         """Return the stays as rows under the headings `STAYS`."""
+        return _rows_of(self._stay_columns())
+
+    def _stay_columns(self) -> _Columns:
         stays = self.stays
-        columns = (
+        return (
+            [self.names[hole] for hole in stays.holes.tolist()],
+            [self.solids[domain] for domain in stays.domains.tolist()],
             stays.begins, stays.ends, stays.ends - stays.begins, *stays.entries.T, *stays.exits.T,
+            stays.starts_inside.astype(np.int64), stays.ends_inside.astype(np.int64),
         )  # fmt: skip
-        return zip(
-            (self.names[hole] for hole in stays.holes.tolist()),
-            (self.solids[domain] for domain in stays.domains.tolist()),
-            *(column.tolist() for column in columns),
-            stays.starts_inside.astype(int).tolist(),
-            stays.ends_inside.astype(int).tolist(),
-            strict=True,
-        )
 
     def pierce_rows(self) -> Iterable[tuple[object, ...]]:
         """Return the pierce points as rows under the headings `PIERCES`."""
+        return _rows_of(self._pierce_columns())
+
+    def _pierce_columns(self) -> _Columns:
         points = self.pierces
-        return zip(
-            (self.names[hole] for hole in points.holes.tolist()),
-            (self.surfaces[domain] for domain in points.domains.tolist()),
-            points.depths.tolist(),
-            *(column.tolist() for column in points.points.T),
-            ("down" if down else "up" for down in points.down.tolist()),
-            strict=True,
+        return (
+            [self.names[hole] for hole in points.holes.tolist()],
+            [self.surfaces[domain] for domain in points.domains.tolist()],
+            points.depths,
+            *points.points.T,
+            ["down" if down else "up" for down in points.down.tolist()],
         )
 
     def to_pandas(self) -> tuple[pandas.DataFrame, pandas.DataFrame]:
         """Return the stays and the pierce points as tables."""
-        import pandas
-
         return (
-            pandas.DataFrame(list(self.stay_rows()), columns=list(STAYS)),
-            pandas.DataFrame(list(self.pierce_rows()), columns=list(PIERCES)),
+            data_frame(dict(zip(STAYS, self._stay_columns(), strict=True))),
+            data_frame(dict(zip(PIERCES, self._pierce_columns(), strict=True))),
         )
+
+
+def _rows_of(columns: _Columns) -> Iterable[tuple[object, ...]]:
+    """Return the rows of columns, as plain values."""
+    return zip(
+        *(each.tolist() if isinstance(each, np.ndarray) else each for each in columns), strict=True
+    )
 
 
 # --- Walk down holes to find stays in solids and pierce points of surfaces.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +36,13 @@ from geodomain.drillholes.tables import (
     several_tables,
 )
 from geodomain.errors import TableError, counted, warn
-from geodomain.html import html_table
+from geodomain.html import data_frame, html_table
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
 from geodomain.tables.settings import NumberKeywords, TableSettings
+
+if TYPE_CHECKING:
+    import pandas
 
 SHOWN = 10
 
@@ -165,6 +168,16 @@ class Drillholes:
         notes += [str(one) for one in self.report.findings]
         headings = ("hole", "x", "y", "z", "end")
         return html_table(repr(self)[1:-1], rows, headings=headings, notes=notes)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the holes as rows: the place of the collar, and the depth where it ends."""
+        return data_frame(
+            {
+                "hole": self.names,
+                **dict(zip("xyz", self.collars.T, strict=True)),
+                "end": self.ends,
+            }
+        )
 
     def rows_of(self, holes: ArrayLike) -> NDArray[np.intp]:
         """Return the index of each hole in `names`, or -1 if there is no such hole.

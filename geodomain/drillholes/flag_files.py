@@ -46,7 +46,7 @@ from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
 from geodomain.formats.blocks import require_same_kind
 from geodomain.formats.parquet_table import ParquetTable
-from geodomain.html import html_table, text_table
+from geodomain.html import html_table, records_frame, text_table
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
 from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
@@ -59,6 +59,7 @@ from geodomain.tables.settings import TableSettings
 from geodomain.tables.text import TextRows
 
 if TYPE_CHECKING:
+    import pandas
     from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
     from geodomain.tables.in_memory import ColumnT, TableOf
@@ -137,6 +138,10 @@ class FlagSummary:
         """Return the summary as plain values, ready for JSON."""
         values = asdict(replace(self, findings=()))
         return values | {"findings": [each.as_dict() for each in self.findings]}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the domains as rows."""
+        return records_frame(FlaggedPart, self.parts)
 
     def __repr__(self) -> str:
         """Return the number of samples of each domain."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.collars import Collars, check_collars, read_collars
 from geodomain.drillholes.curves import Curves, HolePaths, make_curves, sign_of_down
-from geodomain.drillholes.findings import Finding, accepted, id_proposals, note, require_codes
+from geodomain.drillholes.findings import Case, Finding, accepted, id_proposals, note, require_codes
 from geodomain.drillholes.ground import Ground, check_topography
 from geodomain.drillholes.intervals import match_intervals
 from geodomain.drillholes.settings import DipDown, HoleSettings
@@ -24,7 +24,10 @@ from geodomain.drillholes.stations import (
 )
 from geodomain.drillholes.tables import HoleTable, Reading, TableLike, read_table
 from geodomain.errors import TableError, counted, in_lines
-from geodomain.html import html_table
+from geodomain.html import data_frame, html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class TableFacts(TypedDict):
@@ -90,6 +93,14 @@ class HoleReport:
         """Return the report as plain values, ready for JSON."""
         values = asdict(replace(self, findings=()))
         return values | {"findings": [each.as_dict() for each in self.findings]}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the findings as rows: one for each hole, or row of a table, that has it."""
+        rows = [
+            (each.code, each.severity, *case) for each in self.findings for case in each.cases()
+        ]
+        names = ("code", "severity", *Case._fields)
+        return data_frame({name: [row[i] for row in rows] for i, name in enumerate(names)})
 
     @property
     def dips(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from geodomain.domains.order import DomainOrLayer
 from geodomain.domains.sources import Weld
 from geodomain.errors import counted, in_lines
 from geodomain.files.streams import STANDARD
-from geodomain.html import html_table, text_table
+from geodomain.html import html_table, records_frame, text_table
 from geodomain.labelling.counts import Tally
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_report import ShareSummary, ShareTally, share_notes, share_summary
 from geodomain.labelling.warnings import notes, tally_warnings
 from geodomain.mesh.mesh import Mesh
+
+if TYPE_CHECKING:
+    import pandas
 
 # Largest number of overlaps shown as text; JSON lists all.
 _MOST_PAIRS = 50
@@ -146,6 +149,10 @@ class Summary:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the parts of the printed table as rows, with all that is known of them."""
+        return records_frame(Part, _shown(self))
 
     def __str__(self) -> str:
         """Return the summary as lines of text."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import counted, in_lines
-from geodomain.html import html_table
+from geodomain.html import html_table, records_frame
 from geodomain.mesh.edges import EdgeTable, collinear, edge_table
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.open_edges import is_single, place, say_open, smallest_gap, t_junctions
@@ -23,6 +24,9 @@ from geodomain.mesh.shells import (
     measure_shells,
     relate,
 )
+
+if TYPE_CHECKING:
+    import pandas
 
 # The count's name, the text for one, the text for several, the meaning. The worst comes first.
 _WORDS = (
@@ -324,6 +328,10 @@ class MeshReport:
         plain["bounds"] = self.bounds.tolist() if self.triangles else None
         plain["places"] = {name: where.tolist() for name, where in self.places.items()}
         return plain | {"fit": self.fit, "faults": self.faults(), "warnings": self.warnings()}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row, to be joined with those of other meshes."""
+        return records_frame(MeshReport, [self], {"fit": np.array([self.fit])})
 
 
 def verdict_of(*, fit: bool) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import MeshError, counted
-from geodomain.html import html_table
+from geodomain.html import html_table, records_frame
 from geodomain.mesh.edges import (
     EdgeTable,
     collinear,
@@ -22,6 +23,9 @@ from geodomain.mesh.edges import (
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.polygons import triangulate
 from geodomain.mesh.shells import components
+
+if TYPE_CHECKING:
+    import pandas
 
 _PAIRS_AT_ONCE = 1 << 20
 _SWEEPS = 8
@@ -337,6 +341,11 @@ class FillResult:
     mesh: Mesh
     added: int
     holes: tuple[Hole, ...]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the holes as rows; ``x``, ``y`` and ``z`` are those of the first corner."""
+        corners = np.array([hole.corner for hole in self.holes], np.float64).reshape(-1, 3)
+        return records_frame(Hole, self.holes, dict(zip("xyz", corners.T, strict=True)))
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""

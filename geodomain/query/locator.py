@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from geodomain.compute import choose, layout
 from geodomain.compute.data import Bools, Columns, Floats, Points
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import look_up
-from geodomain.html import html_table
+from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.edges import signed_rim
@@ -30,6 +30,9 @@ from geodomain.query import lattice
 from geodomain.query.lattice import Axes, label_bits
 from geodomain.settings import BackendName
 from geodomain.settings import Rule as Rule
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def check_rule(rule: str) -> None:
@@ -50,6 +53,12 @@ class Winding(NamedTuple):
 
     number: NDArray[np.float64]
     bound: NDArray[np.float64]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a row for each point, with `inside` and `uncertain`."""
+        return data_frame(
+            {name: getattr(self, name) for name in ("number", "bound", "inside", "uncertain")}
+        )
 
     @property
     def inside(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from geodomain.files.pipeline import ByteSource
 from geodomain.files.streams import STANDARD, Target, open_source, open_target
 from geodomain.formats.blocks import require_text_name
 from geodomain.formats.registry import kind_of, other_formats_named
-from geodomain.html import html_table
+from geodomain.html import html_table, records_frame
 from geodomain.inputs import MeshLike, PathGiven, as_mesh
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
@@ -41,6 +41,9 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import Missing
 from geodomain.tables.text import Column, Splice, StreamSummary, lines_of, relabel
 from geodomain.tables.vendors import listed, plain_name
+
+if TYPE_CHECKING:
+    import pandas
 
 MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
@@ -143,6 +146,10 @@ class IntersectionSummary:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self) | {"outputs": list(self.outputs)}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row, to be joined with those of other files."""
+        return records_frame(IntersectionSummary, [self])
 
     def __str__(self) -> str:
         """Return the counts, the time and the backend as a few lines."""

@@ -18,13 +18,14 @@ from geodomain.compute.data import Coordinates, Floats, Held
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import scatter
 from geodomain.errors import PointError, counted
-from geodomain.html import html_table
+from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.mesh import Mesh
 from geodomain.settings import BackendName
 
 if TYPE_CHECKING:
+    import pandas
     import pyvista
 
 SHOWN = 10  # rows in a notebook
@@ -89,6 +90,17 @@ class Hits:
         headings = ("segment", "triangle", "t", "distance", "x", "y", "z")
         notes = [f"the first {SHOWN} of them"] if len(self) > SHOWN else []
         return html_table(title, rows, headings=headings, notes=notes)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the crossings as rows; ``x``, ``y`` and ``z`` are those of the point."""
+        return data_frame(
+            {
+                "segment": self.segment,
+                "triangle": self.triangle.astype(np.int64),
+                **{name: getattr(self, name) for name in ("t", "u", "v", "distance")},
+                **dict(zip("xyz", self.point.T, strict=True)),
+            }
+        )
 
     @property
     def offsets(self) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,15 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.formats.block_file import Relabelling
 from geodomain.formats.blocks import open_model
-from geodomain.html import html_table, text_table
+from geodomain.html import html_table, records_frame, text_table
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.conditions import Column
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column
+
+if TYPE_CHECKING:
+    import pandas
 
 _NO_LABEL = "(no label)"
 
@@ -73,6 +76,10 @@ class Comparison:
             if not move["unsized"]:
                 del move["unsized"]
         return {"rows": self.rows, "changed": self.changed, "moves": moves}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the moves as rows."""
+        return records_frame(Move, self.moves)
 
     def __str__(self) -> str:
         """Return the moves as a text table."""

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from geodomain.errors import MeshError, collect_warnings, counted, in_lines, war
 from geodomain.formats.blocks import BlockFile, Relabelling, open_model
 from geodomain.formats.cell_file import CellModel
 from geodomain.formats.wireframes import reading_once
-from geodomain.html import html_table
+from geodomain.html import html_table, records_frame
 from geodomain.inputs import MeshesLike, as_meshes, model_path
 from geodomain.labelling.evaluate import explain_apart, explain_better, meet, share_within
 from geodomain.lattice import even_lattice
@@ -44,6 +44,9 @@ from geodomain.tables.frames import shortest
 from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit
 from geodomain.tables.settings import TableKeywords
+
+if TYPE_CHECKING:
+    import pandas
 
 # Cost of labelling besides the timed pass, measured on two cores of a server.
 _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
@@ -126,6 +129,10 @@ class Inspection:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row, to be joined with those of other models."""
+        return records_frame(Inspection, [self])
 
     def __str__(self) -> str:
         """Return the description as lines of text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,16 @@ from geodomain.compute.api import NearestIndex
 from geodomain.compute.data import Floats
 from geodomain.compute.native import thread_count
 from geodomain.errors import MeshError, PointError
+from geodomain.html import data_frame
 from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
 from geodomain.settings import BackendName
+
+if TYPE_CHECKING:
+    import pandas
 
 _UNSIGNED = "use distances without a sign"  # the alternative for an open mesh
 
@@ -40,6 +44,17 @@ class Nearest(NamedTuple):
     point: NDArray[np.float64]
     triangle: NDArray[np.int32]
     distance: NDArray[np.float64]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a row for each query point; its triangle is NA where there is none."""
+        return data_frame(
+            dict(zip("xyz", self.point.T, strict=True))
+            | {
+                "triangle": [None if place < 0 else place for place in self.triangle.tolist()],
+                "distance": self.distance,
+            },
+            {"triangle": "Int64"},
+        )
 
 
 def nearest(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from geodomain.formats.blocks import (
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import reading_once
-from geodomain.html import html_table, text_table
+from geodomain.html import html_table, records_frame, text_table
 from geodomain.inputs import MeshLike, PathGiven, as_mesh, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.settings import BackendName
@@ -35,6 +35,9 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import require_constants
 from geodomain.tables.settings import TableKeywords
 from geodomain.volumes.distance import MeshDistance
+
+if TYPE_CHECKING:
+    import pandas
 
 _HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")
 
@@ -99,6 +102,10 @@ class DistanceSummary:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the columns that were written as rows."""
+        return records_frame(DistanceColumn, self.columns)
 
     def __str__(self) -> str:
         """Return the table as text."""

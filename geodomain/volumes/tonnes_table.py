@@ -7,13 +7,18 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.compute.data import TableColumn
 from geodomain.errors import TableError, counted, in_lines, shown
-from geodomain.html import html_table, text_table
+from geodomain.html import html_table, records_frame, text_table
 from geodomain.volumes.tonnage import ONE, Group, MetalUnit, Tonnage, Wanted, nearest_float
+
+if TYPE_CHECKING:
+    import pandas
 
 _NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
 
@@ -115,6 +120,10 @@ class Tonnes:
         """Return plain values, ready for JSON."""
         return asdict(self)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return `rows`, with columns of each grade, such as ``mean_AU`` and ``metal_AU_g``."""
+        return records_frame(TonnesRow, self.rows, self._grade_columns())
+
     def to_csv(self) -> str:
         r"""Return the rows as CSV: numbers in full, and empty cells for missing values.
 
@@ -124,15 +133,23 @@ class Tonnes:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        named: list[str] = []
-        for grade in self.totals[0].grades:
-            named += [
-                f"mean_{grade.name}",
-                f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit),
-            ]
+        named = [name for grade in self.totals[0].grades for name in (_mean(grade), _metal(grade))]
         writer.writerow(["domain", "bench", "cutoff", "blocks", "volume", "tonnes", *named])
         writer.writerows(map(_csv_cells, self.rows))
         return text.getvalue()
+
+    def _grade_columns(self) -> dict[str, TableColumn]:
+        """Return the columns of each grade."""
+        columns: dict[str, TableColumn] = {}
+        for place, first in enumerate(self.totals[0].grades):
+            grades = [row.grades[place] for row in self.rows]
+            columns |= {
+                _mean(first): np.array([grade.mean for grade in grades], np.float64),
+                _metal(first): np.array([grade.metal for grade in grades], np.float64),
+                f"tonnes_{first.name}": np.array([grade.tonnes for grade in grades], np.float64),
+                f"missing_{first.name}": np.array([grade.missing for grade in grades], np.int64),
+            }
+        return columns
 
     def __str__(self) -> str:
         """Return the table as text."""
@@ -164,6 +181,14 @@ class Tonnes:
         rows = [_cells(row, row.domain or _NO_DOMAIN, benched, cut) for row in self.rows]
         rows += [_cells(row, "total", benched, cut, whole=True) for row in self.totals]
         return headings, rows
+
+
+def _mean(grade: GradeTotal) -> str:
+    return f"mean_{grade.name}"
+
+
+def _metal(grade: GradeTotal) -> str:
+    return f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit)
 
 
 def _cells(

@@ -34,7 +34,7 @@ def label_frames(demo: Path) -> pd.DataFrame:
     labels: pd.Series = geodomain.label_blocks(blocks, domains, rule="parity", by="majority")
     blocks["domain"] = geodomain.label(blocks, domains, background="WASTE", threads=2)
     blocks = geodomain.proportions_blocks(blocks, {"ORE": str(demo / "ore_upper.ply")})
-    print(len(labels), geodomain.tonnes(blocks, density="DENSITY", grade="AU"))
+    print(len(labels), geodomain.tonnes(blocks, density="DENSITY", grade="AU").to_pandas())
     return blocks
 
 
@@ -53,7 +53,7 @@ def label_arrays(demo: Path, blocks: pd.DataFrame) -> None:
     winds = geodomain.PointLocator(ore, backend="auto").winding_numbers(points[:9])
     hits = geodomain.intersect(ore, points[:9], points[:9] + 5.0, mode="nearest")
     print(inside.sum(), bits.dtype, lattice[0], cells[0], winds.max(), hits.segment, domains.order)
-    print(geodomain.nearest(ore, points[:9]).distance, geodomain.check(ore).closed)
+    print(geodomain.nearest(ore, points[:9]).to_pandas().max(), geodomain.check(ore).closed)
 
 
 def flag_samples(demo: Path) -> pd.DataFrame:
