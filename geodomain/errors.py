@@ -1,4 +1,4 @@
-"""Errors and warnings that geodomain raises."""
+"""Errors and warnings that geodomain raises, and its log."""
 
 from __future__ import annotations
 
@@ -120,6 +120,21 @@ def warn(message: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, GeodomainWarning, stacklevel=level)
+
+
+def log(message: str, *values: object, detail: bool = False) -> None:
+    """Log to the channel ``geodomain``: at the level INFO, or DEBUG for detail.
+
+    Nobody listens in a process that has not imported `logging`, which takes a while: then nothing
+    is done. Values are made visible.
+    """
+    if "logging" in sys.modules:
+        import logging
+
+        level = logging.DEBUG if detail else logging.INFO
+        logger = logging.getLogger("geodomain")
+        if logger.isEnabledFor(level):
+            logger.log(level, message, *(visible(str(value)) for value in values), stacklevel=2)
 
 
 @contextmanager

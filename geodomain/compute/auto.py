@@ -31,7 +31,7 @@ from geodomain.compute.data import (
     Room,
     SegmentRows,
 )
-from geodomain.errors import DeviceError, warn
+from geodomain.errors import DeviceError, log, warn
 
 
 class Tally:
@@ -111,6 +111,7 @@ class Record:
             pays = saving > _WARM if self.started else self.saved > _COLD
             reason = "enough work for the GPU" if pays else "too little work for the GPU to pay"
             self.machine_used = "cuda" if pays else "cpu", f"{reason}: {count:,} at once"
+            log("%s: %s", *self.machine_used, detail=True)
             return pays
 
     def give_up(self, error: DeviceError, *, quiet: bool) -> None:
@@ -120,6 +121,7 @@ class Record:
             if not isinstance(error, OutOfDeviceMemory):
                 self.failed = str(error)
             self.machine_used = "cpu", str(error)
+        log("the CPU takes over: %s", error)
         if first and not quiet:
             message = f"{error}; the CPU takes over, with the same results"
             warn(message)

@@ -35,6 +35,7 @@ from geodomain.errors import (
     TableError,
     collect_warnings,
     counted,
+    log,
     warn,
 )
 from geodomain.files.outputs import refuse_inputs, require_places
@@ -438,6 +439,10 @@ def label_dataset(
             source, target, ready, table, overwrite=overwrite, take_over=take_over
         ) as states:
             missing = states.missing(source.parts)
+            log(
+                "%s: %s of %s are to be labelled",
+                dataset, f"{len(missing):,}", counted(len(source.parts), "part"),
+            )  # fmt: skip
             hashed = run.source is not None
             if scheduler is None:
                 labeller = PartLabeller(ready, options, states, hashed)

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted, log
 from geodomain.files.unchanged import own_change
 
 
@@ -82,6 +82,7 @@ class AtomicFile:
             _put_new(self._part, self._path) if self._new else self._part.replace(self._path)
         self._named = False
         _sync_folder(self._path.parent)
+        log("wrote %s: %s", self._path, counted(self._size, "byte"))
 
     def abandon(self) -> None:
         """Remove what was written; after `commit`, do nothing."""

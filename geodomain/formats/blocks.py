@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted, log
 from geodomain.files.streams import STANDARD
 from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import BlockFile, Destination, Relabelling
@@ -95,6 +95,7 @@ def open_model(
         form = format_of_blocks(path) if options.gslib_grid is None else _GSLIB
         try:
             with loaded(form.open_blocks)(path, options, digest) as opened:
+                log("opened %s: %s, %s", path, form.name, counted(len(opened.columns), "column"))
                 yield opened
         except NumberError as error:
             if path == STANDARD:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, log, warn
 from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
 from geodomain.files.streams import read_whole, replaced
 from geodomain.files.unchanged import Unchanged
@@ -148,7 +148,12 @@ def _read_solids(path: Path) -> Solids:
     if kept is not None and state in kept:
         return kept[state]
     with Unchanged(path):
-        solids = _parsed(path)
+        form, solids = _parsed(path)
+    faces = sum(len(solid.sizes) for solid in solids.values())
+    log(
+        "read %s: %s, %s in %s",
+        path, form.name, counted(faces, "face"), counted(len(solids), "solid"),
+    )  # fmt: skip
     if kept is not None and state is not None and len(solids) > 1:
         kept[state] = solids
     return solids
@@ -162,8 +167,8 @@ def _state(path: Path) -> _FileState | None:
     return path.resolve(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _parsed(path: Path) -> Solids:
-    """Return the polygons, read in the format recognised by content."""
+def _parsed(path: Path) -> tuple[Format, Solids]:
+    """Return the format, recognised by content, and the polygons."""
     data = read_whole(path)
     if not data:
         message = f"{path.name} is empty: export the wireframe again"
@@ -175,9 +180,9 @@ def _parsed(path: Path) -> Solids:
     _warn_of_extension(path.name, head.extension, form)
     if form.read_file:
         del data, head  # a library opens the file itself
-        return {path.stem: loaded(form.read_file)(path, form.extensions[0])}
+        return form, {path.stem: loaded(form.read_file)(path, form.extensions[0])}
     found = loaded(form.read_meshes)(data, path)
-    return {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
+    return form, {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
 
 
 def _unknown(path: Path, head: Head) -> MeshError:

@@ -10,7 +10,7 @@ import numpy as np
 
 from geodomain.domains.order import DomainOrLayer
 from geodomain.domains.sources import Weld
-from geodomain.errors import counted, in_lines
+from geodomain.errors import counted, in_lines, log
 from geodomain.files.streams import STANDARD
 from geodomain.html import html_table, records_frame, text_table
 from geodomain.labelling.counts import Tally
@@ -313,6 +313,11 @@ def summarise(
     solids = labeller.targets
     *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, settings)
     machine, reason = labeller.machine
+    log(
+        "labelled %s with %s in %s s, %s (%s)",
+        counted(tally.rows, "row"), counted(len(solids), "domain"), f"{seconds:.2f}",
+        machine, reason,
+    )  # fmt: skip
     return Summary(
         rows=tally.rows,
         domains=tuple(domains),
