@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Protocol, Unpack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 from geodomain.domains.sources import DomainsGiven
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.inputs import model_path
 from geodomain.progress import Progress
 from geodomain.reporting.grades import GradesAsked
 from geodomain.reporting.page import MadePage
 from geodomain.reporting.record import RecordGiven
-from geodomain.reporting.report_file import IN_MEMORY, gather_content
+from geodomain.reporting.report_file import gather_content
 from geodomain.reporting.sections import SectionGiven
+from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
 from geodomain.tables.settings import TableKeywords
+
+if TYPE_CHECKING:
+    from narwhals.stable.v1.typing import IntoDataFrame
+
+    from geodomain.tables.in_memory import ArrowStream, TableOf
+
+_TABLE = "table in memory"
 
 
 class ModelWidget(Protocol):
@@ -49,7 +59,7 @@ export default { render };
 
 
 def view(
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
     *,
     domains: DomainsGiven | None = None,
     record: RecordGiven | None = None,
@@ -70,8 +80,9 @@ def view(
 
     Parameters
     ----------
-    model : path
-        A block model with a label column, as for `report_file`.
+    model : path, DataFrame or pyarrow.Table
+        A block model with a label column: a file as for `report_file`, or a table as for
+        `label_blocks`.
     domains, record, sections, column, background, holes, grade
         As for `report_file`.
     height : int
@@ -95,23 +106,44 @@ def view(
         As for `report_file`.
     """
     make = _widget_type()
-    source = model_path(model, IN_MEMORY)
-    content, planes = gather_content(
-        source,
-        None,
-        domains=domains,
-        record=record,
-        compare=None,
-        sections=sections,
-        column=column,
-        background=background,
-        holes=holes,
-        grades=GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), None),
-        progress=progress,
-        table=table,
-    )
-    title = f"{Path(source).name} by domain"
-    return make(content.html(planes, title, None), title, height)
+    with _file_of(model) as (source, name):
+        content, planes = gather_content(
+            source,
+            None,
+            domains=domains,
+            record=record,
+            compare=None,
+            sections=sections,
+            column=column,
+            background=background,
+            holes=holes,
+            grades=GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), None),
+            progress=progress,
+            table=table,
+        )
+        title = f"{Path(name).name} by domain"
+        return make(replace(content, source=name).html(planes, title, None), title, height)
+
+
+@contextmanager
+def _file_of(
+    model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
+) -> Iterator[tuple[str, str]]:
+    """Yield the file of a model, temporary for a table, and what the page calls it."""
+    if isinstance(model, str | os.PathLike):
+        yield os.fspath(model), os.fspath(model)
+        return
+    refuse_lazy(model)
+    if not is_frame(model):
+        message = (
+            f"the model must be the path of a file or a table, not {type(model).__name__}; "
+            "wireframes alone are given with domains="
+        )
+        raise TypeError(message)
+    with TemporaryDirectory(prefix="geodomain-") as folder:
+        path = Path(folder, f"{_TABLE}.csv")
+        BlockFrame(cast("IntoDataFrame", model)).write_csv(path)
+        yield str(path), _TABLE
 
 
 @cache

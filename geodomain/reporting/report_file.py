@@ -34,7 +34,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
 # Advice for a model that is not a file.
-IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
+_IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def report_file(
     >>> done.blocks, done.drawn, len(done.sections)
     (2, 2, 4)
     """
-    source, place = model_path(model, IN_MEMORY), Path(output)
+    source, place = model_path(model, _IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
     require_page_name(str(place))
     names = (grade,) if isinstance(grade, str) else tuple(grade)

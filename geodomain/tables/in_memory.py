@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -320,6 +321,18 @@ class BlockFrame:
     def library(self) -> str:
         """The name of the table's library."""
         return str(self._frame.implementation.value)
+
+    def write_csv(self, path: Path) -> None:
+        """Write the columns that are numbers or texts; an empty cell stands for a missing value."""
+        import narwhals.stable.v1 as nw
+        import narwhals.stable.v1.selectors as ns
+
+        texts = (nw.String, nw.Categorical, nw.Enum)
+        plain = self._frame.select(ns.numeric() | ns.boolean() | ns.by_dtype(*texts))
+        if not plain.implementation.is_pandas_like():  # pandas writes categories itself
+            plain = plain.with_columns(ns.by_dtype(*texts).cast(nw.String))
+        names = dict(zip(self._frame.columns, self.names, strict=True))
+        plain.rename({name: names[name] for name in plain.columns}).write_csv(path)
 
     def find(self, name: str) -> int:
         """Return the index of a column; raise TableError if none or several have the name."""

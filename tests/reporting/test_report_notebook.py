@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from late import pa, pd, polars
 from report_page import Page, labelled_model
 from wireframes import box
 
@@ -36,6 +37,26 @@ def test_the_widget_holds_the_page_and_a_picture(labelled: Path) -> None:
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_table_in_memory_is_shown_as_its_file_is(library: str, labelled: Path) -> None:
+    pytest.importorskip("anywidget")
+    frame = pd.read_csv(labelled)
+    frame["domain"] = frame["domain"].astype("category")
+    frame.loc[3, ["domain", "AU"]] = None
+    frame.to_csv(labelled, index=False)
+    frame["odd"] = [[1, 2]] * len(frame)  # no text, so it is left out
+    makers = {"pandas": pd.DataFrame, "polars": polars.from_pandas, "arrow": pa.Table.from_pandas}
+    table = makers[library](frame)
+    options = {"grade": "AU", "domains": {"ORE": labelled.parent / "ore.stl"}, "background": "W"}
+    shown, wanted = geodomain.view(table, **options), geodomain.view(labelled, **options)
+    page, same = Page(shown.page), Page(wanted.page)
+    assert page.tables["domains"] == same.tables["domains"]
+    assert page.scene["wireframes"] == same.scene["wireframes"]
+    assert shown.title == "table in memory by domain"
+    named = [row[1] for row in page.tables["files"][1:]]
+    assert named == ["table in memory", str(labelled.parent / "ore.stl")]
+
+
 @pytest.mark.full
 def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     pytest.importorskip("anywidget")
@@ -47,9 +68,10 @@ def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
 @pytest.mark.parametrize("thing", [box((0, 0, 0), (1, 1, 1)), 5, None, [1, 2]])
 def test_what_is_no_file_is_one_clear_sentence(thing: object, tmp_path: Path) -> None:
     pytest.importorskip("anywidget")
-    said = f"must be the path of a file, not {type(thing).__name__}; write the labelled blocks"
+    said = f"must be the path of a file or a table, not {type(thing).__name__}; wireframes alone"
     with pytest.raises(TypeError, match=said):
         geodomain.view(thing)
+    said = f"must be the path of a file, not {type(thing).__name__}; write the labelled blocks"
     with pytest.raises(TypeError, match=said):
         geodomain.report_file(thing, tmp_path / "r.html")
 

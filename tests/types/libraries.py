@@ -27,6 +27,7 @@ def label_tables(blocks: pl.DataFrame, ore: trimesh.Trimesh, holes: geodomain.Dr
     assert_type(geodomain.label_blocks(blocks, domains), pl.Series)
     assert_type(geodomain.label(blocks, domains), pl.Series)
     assert_type(geodomain.proportions_blocks(blocks, domains), pl.DataFrame)
+    geodomain.view(blocks, grade="AU")
     assert_type(geodomain.flag(blocks, holes, domains), pl.Series)
     assert_type(geodomain.flag(blocks, holes, domains, by="split"), pl.DataFrame)
 
@@ -45,6 +46,7 @@ def label_whatever_is_held(
     domains = {"ORE": scene}
     geodomain.label_blocks(stream, "domains.toml")
     geodomain.label(stream, domains)
+    geodomain.view(stream, domains=domains)
     assert_type(geodomain.label_grid(grades, Path("domains.toml")), xr.DataArray)
     assert_type(geodomain.label_lattice(grades, domains), xr.DataArray)
     geodomain.label_grid(model, domains)
