@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, is_on_device
 from geodomain.compute.data import Floats
@@ -20,17 +20,37 @@ from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.pyvista import ghosts, is_dataset
 from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
+from geodomain.tables.vendors import CENTROIDS, matches, refuse_ambiguity, refuse_no_centroid
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
     import pyvista
+    import xarray
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
     from typing_extensions import TypeIs
 
     from geodomain.mesh.mesh import Mesh
+
+    # Structural types, so that type checkers also work without xarray.
+    class Dimensioned(Protocol):
+        """A DataArray or Dataset of xarray."""
+
+        @property
+        def dims(self) -> Iterable[Hashable]:
+            """Return the names of the dimensions."""
+
+    class DimensionedArray(Dimensioned, Protocol):
+        """A DataArray of xarray."""
+
+        @property
+        def dtype(self) -> object:
+            """Return the type of its values."""
+
+    CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
+    ModelT = TypeVar("ModelT", bound=DimensionedArray)
 
 
 class FacedSurface(Protocol):
@@ -360,3 +380,126 @@ def _centres(cells: Cells) -> Floats:
 
 def _is_array(thing: object) -> bool:
     return isinstance(thing, Sequence) or any(hasattr(thing, name) for name in _ARRAYS)
+
+
+# --- Grids that are lattices: axes of PyVista and xarray, and answers as arrays of xarray.
+
+
+def axes_of(
+    grid: object,
+) -> tuple[Sequence[Dimensioned | Floats], Dimensioned | None, dict[str, ArrayLike]]:
+    """Return the axes of a lattice, the grid if it has dimensions, and its columns."""
+    if not is_of_xarray(grid):
+        lattice = lattice_of(grid)
+        if lattice is None:
+            message = (
+                "a lattice must be a pyvista ImageData or RectilinearGrid that is not rotated, an "
+                f"xarray DataArray or Dataset, or x, y and z, not {type(grid).__name__}"
+                f"{'; label_grid labels other grids, and contains takes them' * is_grid(grid)}"
+            )
+            raise TypeError(message)
+        shape = tuple(map(len, lattice.axes[::-1]))
+        data = cast("pyvista.DataSet", grid).cell_data
+        cells = {name: np.asarray(data[name]) for name in data.keys()}  # noqa: SIM118
+        flat = {name: values for name, values in cells.items() if values.ndim == 1}
+        return lattice.axes, None, {name: flat[name].reshape(shape).T for name in flat}
+    model = cast("xarray.DataArray | xarray.Dataset", grid)
+    names = [name for name, values in model.coords.items() if values.ndim == 1]
+    texts = tuple(map(str, names))
+    found = matches(texts, CENTROIDS, (None, None, None))
+    if not found:
+        refuse_no_centroid(texts, "the grid")
+    refuse_ambiguity(texts, found, "the grid")
+    axes = [model.coords[names[place]] for place in next(iter(found))]
+    dims = {dim for axis in axes for dim in axis.dims}
+    variables = model.data_vars if hasattr(model, "data_vars") else {model.name: model}
+    columns = {str(name): v for name, v in variables.items() if set(v.dims) == dims}
+    return axes, cast("Dimensioned", model), cast("dict[str, ArrayLike]", columns)
+
+
+def _are_coordinates(
+    axes: Sequence[ArrayLike | Dimensioned],
+) -> TypeGuard[Sequence[xarray.DataArray]]:
+    """Return whether the axes are coordinates of xarray, or arrays; refuse a mixture."""
+    module = sys.modules.get("xarray")
+    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
+    if any(known) and not all(known):
+        message = "x, y and z must all be coordinates of xarray, or all be arrays"
+        raise TypeError(message)
+    return all(known)
+
+
+def dimensions(
+    axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
+) -> list[Hashable] | None:
+    """Return the dimensions of xarray coordinates, or None for arrays."""
+    if not _are_coordinates(axes):
+        if like is not None:
+            message = "like= needs x, y and z to be coordinates of that array, such as like.x"
+            raise TypeError(message)
+        return None
+    dims = [dim for axis in axes for dim in axis.dims]
+    if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
+        message = f"x, y and z must have one dimension each, all different, not {dims}"
+        raise ValueError(message)
+    if like is not None and not set(dims) <= set(like.dims):
+        message = (
+            f"like= has the dimensions {list(like.dims)}, but x, y and z have the dimensions {dims}"
+        )
+        raise ValueError(message)
+    return dims
+
+
+def as_data_array(
+    values: ArrayLike,
+    name: str,
+    axes: Sequence[xarray.DataArray],
+    dims: list[Hashable],
+    like: Dimensioned | None,
+) -> Dimensioned:
+    """Return values as a DataArray with coordinates, dimensions ordered as in `like`."""
+    import xarray
+
+    coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
+    found = xarray.DataArray(values, dims=dims, coords=coords, name=name)
+    if like is not None:
+        found = found.transpose(*(dim for dim in like.dims if dim in dims))
+    return cast("Dimensioned", found)
+
+
+def answer_on_lattice(
+    answer: Callable[[ArrayLike, ArrayLike, ArrayLike], NDArray[np.bool_] | NDArray[np.uint8]],
+    x: object,
+    y: ArrayLike | None,
+    z: ArrayLike | None,
+    *,
+    name: str,
+    whole: bool,
+) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
+    """Return the answer for a lattice; for a grid of xarray as an array of its dimensions.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes x, y and z, and returns an array of shape (nx, ny, nz).
+    x, y, z
+        The axes, or as x a grid that is a lattice.
+    name : str
+        Name of an array of xarray.
+    whole : bool
+        Whether the answer has that shape and is no array of the caller's.
+    """
+    if y is not None and z is not None:
+        return answer(cast("ArrayLike", x), y, z)
+    if y is not None or z is not None:
+        message = "a lattice takes x, y and z, or a grid in their place"
+        raise TypeError(message)
+    axes, like, _ = axes_of(x)
+    dims = dimensions(axes, like)
+    if dims is not None and not whole:
+        message = "packed= and out= need x, y and z, or a grid of PyVista"
+        raise ValueError(message)
+    values = answer(*cast("Sequence[ArrayLike]", axes))
+    if dims is None:
+        return values
+    return as_data_array(values, name, cast("Sequence[xarray.DataArray]", axes), dims, like)

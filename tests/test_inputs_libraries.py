@@ -208,3 +208,49 @@ def test_a_grid_of_pyvista_is_a_lattice_with_its_cell_data() -> None:
         geodomain.label_lattice(grid.cast_to_unstructured_grid(), rich)
     with pytest.raises(TypeError, match="or a grid and domains"):
         geodomain.label_lattice([1], [1], [1])
+
+
+def grid_of(library: str) -> tuple[object, list[np.ndarray], tuple]:
+    """Return a lattice as a grid, its axes, and the order of the grid's dimensions."""
+    axes = [np.array([1.0, 5, 11]), np.array([2.0, 12]), np.array([3.0, 9, 10, 14])]
+    if library == "xarray":
+        xarray = pytest.importorskip("xarray")
+        named = {"z": axes[2], "x": axes[0], "y": axes[1]}
+        return xarray.DataArray(np.zeros((4, 3, 2)), named, [*named], name="AU"), axes, (2, 0, 1)
+    pyvista = pytest.importorskip("pyvista")
+    grid = pyvista.ImageData(dimensions=(4, 3, 5), spacing=(4, 5, 3), origin=(-1, 0, 1))
+    return grid, [np.array([1.0, 5, 9]), np.array([2.5, 7.5]), np.array([2.5, 5.5, 8.5, 11.5])], ()
+
+
+@pytest.mark.parametrize("library", ["pyvista", "xarray"])
+def test_what_of_a_grid_is_inside(library: str) -> None:
+    grid, axes, order = grid_of(library)
+    wanted = geodomain.contains_lattice(cube(), *axes)
+    assert 0 < wanted.sum() < wanted.size
+    for ask in (
+        lambda *grid, **more: geodomain.contains_lattice(cube(), *grid, **more),
+        geodomain.PointLocator(cube()).contains_lattice,
+    ):
+        for rule in ("parity", "winding"):
+            found = ask(grid, rule=rule)
+            assert found.dtype == bool
+            if library == "xarray":
+                assert found.name == "inside" and found.dims == grid.dims
+                assert (found.coords["z"] == grid.z).all()
+                assert (found.to_numpy() == wanted.transpose(order)).all()
+            else:
+                assert (found == wanted).all()
+        if library == "pyvista":
+            packed = geodomain.contains_lattice(cube(), *axes, packed=True)
+            assert (ask(grid, packed=True) == packed).all()
+            room = np.empty(wanted.shape, bool)
+            assert ask(grid, out=room) is room and (room == wanted).all()
+            with pytest.raises(TypeError, match=r"label_grid|contains"):
+                ask(grid.cast_to_unstructured_grid())
+        else:
+            with pytest.raises(ValueError, match=r"packed= and out= need x, y and z"):
+                ask(grid, packed=True)
+        with pytest.raises(TypeError, match="takes x, y and z, or a grid in their place"):
+            ask(axes[0], axes[1])
+        with pytest.raises(TypeError, match=r"a lattice must be a pyvista ImageData"):
+            ask(axes[0])

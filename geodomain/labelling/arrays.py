@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,9 @@ from geodomain.inputs import (
     MeshesLike,
     MeshLike,
     PointsLike,
+    as_data_array,
+    axes_of,
+    dimensions,
     is_grid,
     is_of_xarray,
     lattice_of,
@@ -41,37 +43,15 @@ from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import NumberKeywords
 from geodomain.tables.vendors import (
-    CENTROIDS,
-    matches,
     plain_name,
-    refuse_ambiguity,
-    refuse_no_centroid,
 )
 
 if TYPE_CHECKING:
     import pyvista
     import xarray
 
-    from geodomain.compute.data import Floats
     from geodomain.compute.device_arrays import DeviceArray
-
-    # Structural types, so that type checkers also work without xarray.
-    class Dimensioned(Protocol):
-        """A DataArray or Dataset of xarray."""
-
-        @property
-        def dims(self) -> Iterable[Hashable]:
-            """Return the names of the dimensions."""
-
-    class DimensionedArray(Dimensioned, Protocol):
-        """A DataArray of xarray."""
-
-        @property
-        def dtype(self) -> object:
-            """Return the type of its values."""
-
-    CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
-    ModelT = TypeVar("ModelT", bound=DimensionedArray)
+    from geodomain.inputs import CoordinateT, Dimensioned, ModelT
 
 # Points labelled at a time, because labelling needs several arrays of that length.
 _PART = 1 << 18
@@ -493,12 +473,12 @@ def label_lattice(
             message = "label_lattice takes x, y, z and domains, or a grid and domains"
             raise TypeError(message)
         domains = y if isinstance(y, Mapping) else as_domains(cast("DomainsLike", y))
-        (x, y, z), own, variables = _axes_of(x)
+        (x, y, z), own, variables = axes_of(x)
         like = own if like is None else like
         if columns is None and not isinstance(domains, Mapping):
             columns = variables  # a mapping has no conditions
     along = cast("Sequence[ArrayLike | Dimensioned]", (x, y, z))
-    dims = _dimensions(along, like)
+    dims = dimensions(along, like)
     axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", along, strict=True)]
     lattice = LatticePoints((axes[0], axes[1], axes[2]))
     labels = label_points(
@@ -511,72 +491,9 @@ def label_lattice(
     shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))
     if dims is None:
         return shaped
-    return _as_data_array(shaped, cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like)
-
-
-def _axes_of(
-    grid: object,
-) -> tuple[Sequence[Dimensioned | Floats], Dimensioned | None, dict[str, ArrayLike]]:
-    """Return the axes of a lattice, the grid if it has dimensions, and its columns."""
-    if not is_of_xarray(grid):
-        lattice = lattice_of(grid)
-        if lattice is None:
-            message = (
-                "a lattice must be a pyvista ImageData or RectilinearGrid that is not rotated, an "
-                f"xarray DataArray or Dataset, or x, y and z, not {type(grid).__name__}"
-                f"{'; label_grid labels other grids' * is_grid(grid)}"
-            )
-            raise TypeError(message)
-        shape = tuple(map(len, lattice.axes[::-1]))
-        data = cast("pyvista.DataSet", grid).cell_data
-        cells = {name: np.asarray(data[name]) for name in data.keys()}  # noqa: SIM118
-        flat = {name: values for name, values in cells.items() if values.ndim == 1}
-        return lattice.axes, None, {name: flat[name].reshape(shape).T for name in flat}
-    model = cast("xarray.DataArray | xarray.Dataset", grid)
-    names = [name for name, values in model.coords.items() if values.ndim == 1]
-    texts = tuple(map(str, names))
-    found = matches(texts, CENTROIDS, (None, None, None))
-    if not found:
-        refuse_no_centroid(texts, "the grid")
-    refuse_ambiguity(texts, found, "the grid")
-    axes = [model.coords[names[place]] for place in next(iter(found))]
-    dims = {dim for axis in axes for dim in axis.dims}
-    variables = model.data_vars if hasattr(model, "data_vars") else {model.name: model}
-    columns = {str(name): v for name, v in variables.items() if set(v.dims) == dims}
-    return axes, cast("Dimensioned", model), cast("dict[str, ArrayLike]", columns)
-
-
-def _are_coordinates(
-    axes: Sequence[ArrayLike | Dimensioned],
-) -> TypeGuard[Sequence[xarray.DataArray]]:
-    """Return whether the axes are coordinates of xarray, or arrays; refuse a mixture."""
-    module = sys.modules.get("xarray")
-    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
-    if any(known) and not all(known):
-        message = "x, y and z must all be coordinates of xarray, or all be arrays"
-        raise TypeError(message)
-    return all(known)
-
-
-def _dimensions(
-    axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
-) -> list[Hashable] | None:
-    """Return the dimensions of xarray coordinates, or None for arrays."""
-    if not _are_coordinates(axes):
-        if like is not None:
-            message = "like= needs x, y and z to be coordinates of that array, such as like.x"
-            raise TypeError(message)
-        return None
-    dims = [dim for axis in axes for dim in axis.dims]
-    if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
-        message = f"x, y and z must have one dimension each, all different, not {dims}"
-        raise ValueError(message)
-    if like is not None and not set(dims) <= set(like.dims):
-        message = (
-            f"like= has the dimensions {list(like.dims)}, but x, y and z have the dimensions {dims}"
-        )
-        raise ValueError(message)
-    return dims
+    return as_data_array(
+        shaped, "domain", cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like
+    )
 
 
 def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:
@@ -588,19 +505,3 @@ def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:
         message = f"a column of a lattice must have shape (nx, ny, nz), not {array.shape}"
         raise ValueError(message)
     return array.transpose(2, 1, 0).reshape(-1)
-
-
-def _as_data_array(
-    labels: NDArray[np.str_],
-    axes: Sequence[xarray.DataArray],
-    dims: list[Hashable],
-    like: Dimensioned | None,
-) -> Dimensioned:
-    """Return labels as a DataArray with coordinates, dimensions ordered as in `like`."""
-    import xarray
-
-    coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
-    found = xarray.DataArray(labels, dims=dims, coords=coords, name="domain")
-    if like is not None:
-        found = found.transpose(*(dim for dim in like.dims if dim in dims))
-    return cast("Dimensioned", found)

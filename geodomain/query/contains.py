@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,14 @@ from geodomain.arrays import as_columns, host_room, is_on_device, refuse_row
 from geodomain.compute import choose, layout
 from geodomain.compute.data import Columns
 from geodomain.compute.native import thread_count
-from geodomain.inputs import MeshLike, PointsLike, as_mesh, lattice_of, point_rows
+from geodomain.inputs import (
+    MeshLike,
+    PointsLike,
+    answer_on_lattice,
+    as_mesh,
+    lattice_of,
+    point_rows,
+)
 from geodomain.mesh.fitness import require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import lattice
@@ -27,6 +34,11 @@ from geodomain.query.locator import (
 )
 from geodomain.query.segments import SegmentIntersector
 from geodomain.settings import BackendName
+
+if TYPE_CHECKING:
+    import pyvista
+
+    from geodomain.inputs import Dimensioned, ModelT
 
 
 def contains(
@@ -137,6 +149,67 @@ def contains(
 @overload
 def contains_lattice(
     mesh: MeshLike,
+    grid: pyvista.DataSet,
+    /,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: Literal[False] = ...,
+    out: object = ...,
+) -> NDArray[np.bool_]: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    grid: pyvista.DataSet,
+    /,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: Literal[True],
+    out: object = ...,
+) -> NDArray[np.uint8]: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    grid: pyvista.DataSet,
+    /,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+    packed: bool,
+    out: object = ...,
+) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    grid: ModelT,
+    /,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> ModelT: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
+    grid: Dimensioned,
+    /,
+    *,
+    rule: Rule = ...,
+    backend: BackendName = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> Dimensioned: ...
+@overload
+def contains_lattice(
+    mesh: MeshLike,
     x: ArrayLike,
     y: ArrayLike,
     z: ArrayLike,
@@ -178,9 +251,9 @@ def contains_lattice(
 ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
 def contains_lattice(
     mesh: MeshLike,
-    x: ArrayLike,
-    y: ArrayLike,
-    z: ArrayLike,
+    x: ArrayLike | pyvista.DataSet | Dimensioned,
+    y: ArrayLike | None = None,
+    z: ArrayLike | None = None,
     *,
     rule: Rule = "parity",
     backend: BackendName = "auto",
@@ -188,7 +261,7 @@ def contains_lattice(
     allow_open: bool = False,
     packed: bool = False,
     out: object = None,
-) -> NDArray[np.bool_] | NDArray[np.uint8]:
+) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
     """Return which blocks of a lattice lie inside a closed mesh, exactly.
 
     Parameters
@@ -197,7 +270,9 @@ def contains_lattice(
         The solid.
     x, y, z : array_like of shape (nx,), (ny,), (nz,)
         The centroids' coordinates along each axis, in the mesh's unit, in any order;
-        duplicates are allowed, and the spacing may vary.
+        duplicates are allowed, and the spacing may vary. In their place a grid:
+        ``contains_lattice(mesh, grid)``, with a pyvista.ImageData or RectilinearGrid that is not
+        turned, or an xarray.DataArray or Dataset, as for `label_lattice`.
     rule, backend, threads, allow_open
         As in `contains`.
     packed : bool
@@ -212,11 +287,18 @@ def contains_lattice(
     numpy.ndarray of bool, shape (nx, ny, nz)
         In the caller's order, z fastest; or, packed, of uint8 and shape
         (nx, ny, ceil(nz / 8)), the lowest z in the lowest bit.
+    xarray.DataArray of bool
+        For a grid of xarray: an array named ``inside``, with the dimensions in the grid's order.
 
     Raises
     ------
+    TypeError
+        For a grid that is no lattice.
+    TableError
+        For a grid of xarray whose coordinates are not recognised.
     ValueError
-        If ``out`` does not fit, or is on a GPU and the axes, the rule or ``backend`` exclude that.
+        If ``out`` does not fit, or is on a GPU and the axes, the rule or ``backend`` exclude that;
+        for bits or ``out`` with a grid of xarray.
     MeshError, PointError, DeviceError
         As in `contains`.
 
@@ -230,12 +312,17 @@ def contains_lattice(
     """
     check_rule(rule)
     mesh = as_mesh(mesh)
-    axes = lattice.Axes(x, y, z)
-    if rule == "winding":
-        locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
-        return contains_lattice_winding(locator, axes, packed=packed, out=out)
-    require_fit(mesh, allow_open=allow_open)
-    return axes.answer(mesh, out, choose(backend), thread_count(threads), packed=packed)
+
+    def inside(x: ArrayLike, y: ArrayLike, z: ArrayLike) -> NDArray[np.bool_] | NDArray[np.uint8]:
+        axes = lattice.Axes(x, y, z)
+        if rule == "winding":
+            locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
+            return contains_lattice_winding(locator, axes, packed=packed, out=out)
+        require_fit(mesh, allow_open=allow_open)
+        return axes.answer(mesh, out, choose(backend), thread_count(threads), packed=packed)
+
+    whole = not packed and out is None
+    return answer_on_lattice(inside, x, y, z, name="inside", whole=whole)
 
 
 def contains_fit(

@@ -22,7 +22,7 @@ from geodomain.compute.data import Bools, Columns, Floats, Points
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import look_up
 from geodomain.html import data_frame, html_table
-from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
+from geodomain.inputs import MeshLike, PointsLike, answer_on_lattice, as_mesh, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.edges import signed_rim
 from geodomain.mesh.mesh import Mesh
@@ -33,6 +33,9 @@ from geodomain.settings import Rule as Rule
 
 if TYPE_CHECKING:
     import pandas
+    import pyvista
+
+    from geodomain.inputs import Dimensioned, ModelT
 
 
 def check_rule(rule: str) -> None:
@@ -189,6 +192,52 @@ class PointLocator:
     @overload
     def contains_lattice(
         self,
+        grid: pyvista.DataSet,
+        /,
+        *,
+        rule: Rule = ...,
+        packed: Literal[False] = ...,
+        out: object = ...,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def contains_lattice(
+        self,
+        grid: pyvista.DataSet,
+        /,
+        *,
+        rule: Rule = ...,
+        packed: Literal[True],
+        out: object = ...,
+    ) -> NDArray[np.uint8]: ...
+    @overload
+    def contains_lattice(
+        self,
+        grid: pyvista.DataSet,
+        /,
+        *,
+        rule: Rule = ...,
+        packed: bool,
+        out: object = ...,
+    ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
+    @overload
+    def contains_lattice(
+        self,
+        grid: ModelT,
+        /,
+        *,
+        rule: Rule = ...,
+    ) -> ModelT: ...
+    @overload
+    def contains_lattice(
+        self,
+        grid: Dimensioned,
+        /,
+        *,
+        rule: Rule = ...,
+    ) -> Dimensioned: ...
+    @overload
+    def contains_lattice(
+        self,
         x: ArrayLike,
         y: ArrayLike,
         z: ArrayLike,
@@ -221,23 +270,30 @@ class PointLocator:
     ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
     def contains_lattice(
         self,
-        x: ArrayLike,
-        y: ArrayLike,
-        z: ArrayLike,
+        x: ArrayLike | pyvista.DataSet | Dimensioned,
+        y: ArrayLike | None = None,
+        z: ArrayLike | None = None,
         *,
         rule: Rule = "parity",
         packed: bool = False,
         out: object = None,
-    ) -> NDArray[np.bool_] | NDArray[np.uint8]:
+    ) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
         """Return which blocks of a lattice are inside; see `geodomain.contains_lattice`."""
         check_rule(rule)
-        axes = lattice.Axes(x, y, z)
-        if rule == "winding":
-            return contains_lattice_winding(self, axes, packed=packed, out=out)
-        fitness.require_inside(self.mesh, rule)
-        return axes.answer(
-            self.mesh, out, self.backend, self._threads, packed=packed, index=self.index
-        )
+
+        def inside(
+            x: ArrayLike, y: ArrayLike, z: ArrayLike
+        ) -> NDArray[np.bool_] | NDArray[np.uint8]:
+            axes = lattice.Axes(x, y, z)
+            if rule == "winding":
+                return contains_lattice_winding(self, axes, packed=packed, out=out)
+            fitness.require_inside(self.mesh, rule)
+            return axes.answer(
+                self.mesh, out, self.backend, self._threads, packed=packed, index=self.index
+            )
+
+        whole = not packed and out is None
+        return answer_on_lattice(inside, x, y, z, name="inside", whole=whole)
 
     @cached_property
     def _rim(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

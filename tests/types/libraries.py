@@ -50,6 +50,8 @@ def label_whatever_is_held(
     assert_type(geodomain.label_grid(grades, Path("domains.toml")), xr.DataArray)
     assert_type(geodomain.label_lattice(grades, domains), xr.DataArray)
     geodomain.label_grid(model, domains)
+    assert_type(geodomain.contains_lattice(scene, grades), xr.DataArray)
+    assert_type(geodomain.PointLocator(scene).contains_lattice(grades), xr.DataArray)
     assert_type(geodomain.contains(scene, [1.0, 2.0, 3.0]), NDArray[np.bool_])
     assert_type(geodomain.label_codes([1.0, 2.0, 3.0], {"ORE": scene}), NDArray[np.int32])
     assert_type(geodomain.label_points([1.0, 2.0, 3.0], "domains.toml"), NDArray[np.str_])

@@ -49,10 +49,11 @@ def label_arrays(demo: Path, blocks: pd.DataFrame) -> None:
     bits = geodomain.contains_lattice(ore, x, y, z, packed=True, rule="winding")
     lattice = geodomain.label_lattice(x, y, z, {"ORE": ore}).reshape(-1)
     grid = pv.ImageData(dimensions=(9, 9, 9), spacing=(10, 10, 5), origin=points[0])
+    full = geodomain.contains_lattice(ore, grid).sum() + bits.sum()
     cells = geodomain.label_grid(grid, {"ORE": ore, "DYKE": pv.read(demo / "dyke.ply")})
     winds = geodomain.PointLocator(ore, backend="auto").winding_numbers(points[:9])
     hits = geodomain.intersect(ore, points[:9], points[:9] + 5.0, mode="nearest")
-    print(inside.sum(), bits.dtype, lattice[0], cells[0], winds.max(), hits.segment, domains.order)
+    print(inside.sum(), full, lattice[0], cells[0], winds.max(), hits.segment, domains.order)
     print(geodomain.nearest(ore, points[:9]).to_pandas().max(), geodomain.check(ore).closed)
 
 
