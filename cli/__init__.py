@@ -37,6 +37,15 @@ _COMMANDS = {
     "help": ("help", "Explain a command or a topic."),
 }
 
+# New names of options by the old ones, which go on working for as long as
+# docs/reference/compatibility.md says.
+RENAMED = {
+    "composite": {"--weight": "--grade"},
+    "plot": {"--grade": "--sample-grade"},
+    "subblock": {"--min": "--minimum"},
+    "tonnes": {"--domain": "--column"},
+}
+
 # The key of a context: what the user typed after `geodomain`.
 _WORDS = "geodomain.words"
 
@@ -77,6 +86,7 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Note whether the command writes JSON, because errors are then written as JSON too."""
+        args = _with_new_names(args)
         ctx.meta[WANTED] = wants_json(args)
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
@@ -91,6 +101,18 @@ class Commands(click.Group):
         with exit_codes(), warnings_last():
             refuse_own_input(ctx.meta.get(_WORDS, ()))
             return super().invoke(ctx)
+
+
+def _with_new_names(args: list[str]) -> list[str]:
+    """Return what was typed with the new names of options, with a warning for each old one."""
+    names = RENAMED.get(args[0], {}) if args else {}
+    found = []
+    for word in args:
+        option, equals, value = word.partition("=")
+        if option in names and not {"-q", "--quiet"} & {*args}:
+            click.secho(f"warning: {option} is now called {names[option]}", fg="yellow", err=True)
+        found.append(f"{names.get(option, option)}{equals}{value}")
+    return found
 
 
 _EXAMPLE = """\b

@@ -75,12 +75,12 @@ KEYWORDS = (
                 for entry in fields(kind)
             ),
             *("start", "end", "vertex_type", "ray_type"),
-            *("domain", "bench", "output", "overwrite", "take_over", "devices"),
+            *("bench", "output", "overwrite", "take_over", "devices"),
             *("count", "fit", "margin", "fill", "size"),
             *("collar", "survey", "intervals", "min_length"),
             *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
             *("density", "density_unit", "proportion"),
-            *("resolution", "extensive", "parent", "scheme"),
+            *("resolution", "extensive", "parent", "scheme", "minimum"),
         )
     }
     | {
@@ -91,7 +91,6 @@ KEYWORDS = (
     | {
         "domains": "--solid",
         "replace": "--replace-column",
-        "minimum": "--min",
         "holes": "--collar",
         "samples": "--intervals",
     }

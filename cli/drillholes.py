@@ -12,7 +12,7 @@ from geodomain.cli import hole_options, options
 from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import domains_of, run_labelling
+from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
 from geodomain.labelling.settings import LabelSettings
 
@@ -125,7 +125,7 @@ def _flag_intervals(given: dict[str, Any]) -> None:
 _COMPOSITE_EXAMPLE = """\b
 Example:
   geodomain composite assay.csv --collar collar.csv --survey survey.csv --solid ORE=ore.stl \\
-      --length 2 --weight AU --weight CU -o composites.csv
+      --length 2 --grade AU --grade CU -o composites.csv
 """
 
 
@@ -142,13 +142,7 @@ Example:
     metavar="LENGTH",
     help="Length of a composite.",
 )
-@click.option(
-    "--weight",
-    "grade",
-    multiple=True,
-    metavar="GRADE",
-    help="A column to average, weighted by length; may be repeated.",
-)
+@grade_option("A column to average, weighted by length; may be repeated.")
 @click.option(
     "--short",
     type=click.Choice(["keep", "merge", "drop"]),

@@ -42,13 +42,20 @@ within_option = click.option(
 )
 
 
-def samples_of(given: dict[str, Any], grade: str, option: str | None = None) -> str | None:
+def sample_grade_option(condition: str) -> options.Decorator:
+    """Make the option that names the grade of samples."""
+    what = f"{condition}: colour the samples along the holes by this column of the first file."
+    return click.option("--sample-grade", metavar="COLUMN", help=what)
+
+
+def samples_of(given: dict[str, Any]) -> str | None:
     """Return the table of samples to draw, None without a grade; refuse a grade alone."""
-    if given[grade] is None:
+    if given["sample_grade"] is None:
         return None
     if not given["collar"] or not given["intervals"]:
-        said = (option or grade).replace("_", "-")
-        message = f"--{said} colours samples along drillholes: also give --collar and --intervals"
+        message = (
+            "--sample-grade colours samples along drillholes: also give --collar and --intervals"
+        )
         raise click.UsageError(message)
     table: str = given["intervals"][0]
     return table

@@ -48,9 +48,9 @@ def density_unit_option() -> Decorator:
     )
 
 
-def grade_option(what: str, name: str = "grade", *, multiple: bool = True) -> Decorator:
-    """Make the option that names grades, or a single grade under another option name."""
-    return click.option("--grade", name, multiple=multiple, metavar="COLUMN", help=what)
+def grade_option(what: str) -> Decorator:
+    """Make the option that names grades."""
+    return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
 
 
 def _density(value: str) -> str | float:
@@ -182,7 +182,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
 
 
 def require_sense(
-    domain: str | None,
+    column: str | None,
     proportion: Sequence[tuple[str, str]],
     grades: Sequence[str],
     cutoff: object,
@@ -190,8 +190,8 @@ def require_sense(
 ) -> None:
     """Refuse options that contradict each other."""
     message = ""
-    if domain and proportion:
-        message = "--domain and --proportion both assign blocks to domains: give only one of them"
+    if column and proportion:
+        message = "--column and --proportion both assign blocks to domains: give only one of them"
     elif len(dict(proportion)) < len(proportion):
         message = "--proportion names a domain twice"
     elif isinstance(cutoff, dict) and not cutoff.keys() <= set(grades):
@@ -340,7 +340,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
     try:
         return tonnes_file(
             output,
-            domain=asked["column"],
+            column=asked["column"],
             threads=asked["threads"],
             background=(background or None) if proportion else None,
             **(amounts | {"proportion": proportion} | table),

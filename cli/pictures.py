@@ -64,16 +64,12 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=_colour_map,
     default="viridis",
     show_default=True,
-    help="Colours for --colour-by and --grade: a matplotlib colour map, such as viridis.",
+    help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
 @hole_options.within_option
-@grade_option(
-    "With --intervals: colour the samples along the holes by this column of the first file.",
-    "sampled",
-    multiple=False,
-)
+@hole_options.sample_grade_option("With --intervals")
 @title_option("Title of each page.")
 @click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
 @options.output_option(
@@ -120,7 +116,7 @@ def plot(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_table(given)
-    samples = hole_options.samples_of(given, "sampled", "grade")
+    samples = hole_options.samples_of(given)
     within, output = given.pop("within"), given["output"]
     if bool(given["collar"]) != (within is not None):
         message = "give --collar and --within together: the drillholes, and how near to a section"
@@ -134,7 +130,6 @@ def plot(
             holes=holes,
             within=within,
             samples=samples,
-            grade=given.pop("sampled"),
             progress=console.on_terminal,
             **given,
         )
@@ -184,12 +179,7 @@ Example:
 @hole_options.optional_holes
 @hole_options.intervals_option
 @hole_options.within_option
-@click.option(
-    "--sample-grade",
-    metavar="COLUMN",
-    help="With --within and --intervals: colour the samples along these holes by this column of "
-    "the first file.",
-)
+@hole_options.sample_grade_option("With --within and --intervals")
 @density_option("Add up tonnes: the column of densities, or one number for all blocks.")
 @density_unit_option()
 @grade_option(
@@ -236,7 +226,7 @@ def report(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_table(given)
-    samples = hole_options.samples_of(given, "sample_grade")
+    samples = hole_options.samples_of(given)
     if given["within"] is not None and not given["collar"]:
         message = "--within is about drillholes, and needs --collar FILE"
         raise click.UsageError(message)

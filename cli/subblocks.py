@@ -32,8 +32,7 @@ scheme_options = options.together(
         "plan, and each cell in z where a wireframe crosses it.",
     ),
     click.option(
-        "--min",
-        "minimum",
+        "--minimum",
         required=True,
         metavar="DX,DY,DZ",
         help="Smallest size of a sub-block; one number means the same size in x, y and z.",
@@ -64,7 +63,7 @@ def parent_option(what: str) -> options.Decorator:
 
 _EXAMPLE = """\b
 Example:
-  geodomain subblock blocks.csv --solid ORE=ore.stl --scheme octree --min 2.5,2.5,1.25 -o sub.csv
+  geodomain subblock blocks.csv --solid ORE=ore.stl --scheme octree --minimum 2.5 -o sub.csv
 """
 
 
@@ -88,7 +87,7 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
-    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --min.
+    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --minimum.
     Sub-blocks keep the other columns byte for byte. They get their own coordinates and sizes and
     two new columns: the row of their parent, from 0, and their domain. The summary goes to stderr.
 

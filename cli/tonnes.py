@@ -18,7 +18,7 @@ Example:
 
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
-@click.option("--domain", metavar="COLUMN", help="Label column.  [default: domain]")
+@options.column_option("Label column.  [default: domain]")
 @amounts_options(required=True)
 @options.background_option("With --proportion: domain for the rest of each block.  [default: rest]")
 @options.output_option("OUT.csv", "Table to write; - is stdout.")
@@ -29,7 +29,7 @@ Example:
 @options.report_options
 def tonnes(
     labelled: str,
-    domain: str | None,
+    column: str | None,
     proportion: tuple[tuple[str, str], ...],
     as_json: bool,
     quiet: bool,
@@ -46,7 +46,7 @@ def tonnes(
     from geodomain.volumes.tonnes import tonnes_file
 
     options.require_table(given)
-    require_sense(domain, proportion, given["grade"], given["cutoff"], given["grade_unit"])
+    require_sense(column, proportion, given["grade"], given["cutoff"], given["grade_unit"])
     if given["background"] is not None and not (proportion and given["background"]):
         message = "--background names the rest of each block that --proportion leaves"
         raise click.UsageError(message)
@@ -55,7 +55,7 @@ def tonnes(
     with console.listening():
         result = tonnes_file(
             labelled,
-            domain=domain or "domain",
+            column=column or "domain",
             proportion=dict(proportion),
             progress=console.on_terminal,
             **given,

@@ -8,15 +8,16 @@ the hash of a dataset's job follow from the fields. This module does not import 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from difflib import get_close_matches
-from functools import cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from geodomain.errors import DomainError, shown
 
@@ -202,7 +203,7 @@ def require_values(thing: object) -> None:
             require_fits("", name, value, values)
 
 
-@cache
+@functools.cache
 def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
     """Return the checked fields of a class, their keys, and whether they may be None."""
     declared = fields(kind)  # type: ignore[arg-type]
@@ -240,7 +241,7 @@ def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], off
     return make(**{name: value for name, value in keywords.items() if name in own})
 
 
-@cache
+@functools.cache
 def _names(kind: Callable[..., object]) -> frozenset[str]:
     """Return the fields of a data class, or the keys of a TypedDict."""
     typed = getattr(kind, "__dataclass_fields__", None) or inspect.get_annotations(kind)
@@ -326,3 +327,30 @@ def _filled(help: str, note: str) -> str:
     text = " ".join(f"{what} {note} {bracket}{default}".split())
     said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
     return textwrap.fill(said, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"
+
+
+def renamed(**names: str) -> Callable[[Function], Function]:
+    """Return a decorator that takes old names of keywords, too, and warns of them.
+
+    `names` are the new names by the old ones. docs/reference/compatibility.md lists them, and says
+    how long they stay.
+    """
+
+    def complete(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*args: object, **keywords: object) -> object:
+            for old in names.keys() & keywords.keys():
+                new = names[old]
+                if new in keywords:
+                    message = f"{old}= and {new}= are one keyword: give {new}="
+                    raise TypeError(message)
+                called = function.__name__
+                message = f"{called}({old}=...) is now called {called}({new}=...)"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                keywords[new] = keywords.pop(old)
+            return function(*args, **keywords)
+
+        vars(call)["renamed"] = names
+        return cast("Function", call)
+
+    return complete

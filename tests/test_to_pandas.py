@@ -132,7 +132,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "Tonnes": (
         lambda folder: geodomain.tonnes_file(
-            "model.csv", domain="rock", density="DENSITY", grade="AU", cutoff=[1], missing=None
+            "model.csv", column="rock", density="DENSITY", grade="AU", cutoff=[1], missing=None
         ),
         TONNES,
     ),
@@ -222,7 +222,7 @@ def test_values(folder: Path) -> None:
     frame = hits.to_pandas()
     assert frame["segment"].tolist() == hits.segment.tolist()
     assert (frame[["x", "y", "z"]].to_numpy() == hits.point).all()
-    tonnes = geodomain.tonnes_file("model.csv", domain="rock", density="DENSITY", grade="AU",
+    tonnes = geodomain.tonnes_file("model.csv", column="rock", density="DENSITY", grade="AU",
                                    cutoff=[1], grade_unit="g/t", missing=None)  # fmt: skip
     frame = tonnes.to_pandas()
     assert frame["cutoff"].isna().tolist() == [True, False, True, False]

@@ -199,7 +199,7 @@ def near_holes(
     `below` is the policy for values below detection; it applies if the holes have none.
     """
     if (samples is None) != (grade is None):
-        message = "samples= and grade= need each other: give the samples and their grade column"
+        message = "samples= and sample_grade= need each other: give samples and their grade column"
         raise ValueError(message)
     if holes is None:
         if samples is not None:

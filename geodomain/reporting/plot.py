@@ -60,6 +60,7 @@ from geodomain.reporting.sections import (
     require_labels,
     wireframes_of,
 )
+from geodomain.settings import renamed
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
@@ -576,6 +577,7 @@ def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
 # Draw sections of a model file as a picture.
 
 
+@renamed(grade="sample_grade")
 def plot_sections(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -592,7 +594,7 @@ def plot_sections(
     holes: Drillholes | None = None,
     within: float | None = None,
     samples: TableLike | None = None,
-    grade: str | None = None,
+    sample_grade: str | None = None,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
@@ -641,7 +643,7 @@ def plot_sections(
         Samples (hole, FROM, TO, grades), drawn along the holes in the colours of `cmap`.
         Samples without a value are not drawn. Negative values follow the policy for values below
         detection of `holes`, with a warning.
-    grade : str, optional
+    sample_grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
     overwrite : bool
@@ -697,7 +699,7 @@ def plot_sections(
         raise ValueError(message)
     look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
-    near = near_holes(holes, within, samples, grade, table["below_detection"])
+    near = near_holes(holes, within, samples, sample_grade, table["below_detection"])
     require_cmap(cmap)
     options, planes = table_options(**table), as_sections(sections)
     kind = require_kind(place)

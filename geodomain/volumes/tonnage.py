@@ -440,7 +440,7 @@ class Tonnage:
             if len(self._labels) > _MOST_LABELS:
                 message = (
                     f"{self.wanted.domain} has more than {_MOST_LABELS:,} different values: "
-                    "name the column of domains with domain="
+                    "name the column of domains with column="
                 )
                 raise TableError(message)
             yield codes, np.ones(len(codes))

@@ -21,6 +21,7 @@ from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_target
 from geodomain.formats.blocks import BlockFile, Relabelling, file_of, open_model, require_text_name
 from geodomain.progress import Progress, show_progress
+from geodomain.settings import renamed
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -39,12 +40,13 @@ CutoffValues = float | str | Sequence[float | str]
 Cutoffs = CutoffValues | Mapping[str, CutoffValues]
 
 
+@renamed(domain="column")
 def tonnes(
     frame: IntoDataFrame,
     *,
     density: str | float,
     grade: str | Sequence[str] = (),
-    domain: str = "domain",
+    column: str = "domain",
     bench: float | None = None,
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
@@ -63,7 +65,7 @@ def tonnes(
         The column of densities, or one density for all blocks. Tonnes are volume times density.
     grade : str or sequence of str
         Columns of grades. Means are weighted by tonnes; metal is grade times tonnes.
-    domain : str
+    column : str
         The column of labels, texts or codes. It is not read with ``proportion``.
     bench : float, optional
         The height of benches, whose bases are at multiples of it. A block that spans several
@@ -128,7 +130,7 @@ def tonnes(
     """
     options = table_options(**table)
     wanted = _wanted(
-        domain, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
+        column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background,
     )  # fmt: skip
     with collect_warnings() as warned:
@@ -144,20 +146,21 @@ def tonnes(
             points,
             sizes,
             lambda name: columns[name].numbers(),
-            lambda texts: tonnage.spelled.distinct(columns[domain], texts),
+            lambda texts: tonnage.spelled.distinct(columns[column], texts),
         )
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
     return report(tonnage, warned)
 
 
+@renamed(domain="column")
 def tonnes_file(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
     density: str | float,
     grade: str | Sequence[str] = (),
-    domain: str = "domain",
+    column: str = "domain",
     bench: float | None = None,
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
@@ -177,7 +180,7 @@ def tonnes_file(
         A block model in any format; "-" is text on stdin. It is read once, chunk by chunk.
     output : path, optional
         File for `Tonnes.to_csv`; "-" is stdout. After an error there is no partial file.
-    density, grade, domain, bench, cutoff, proportion, grade_unit, density_unit, background
+    density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background
         As for `tonnes`.
     overwrite : bool
         Whether an existing output may be replaced.
@@ -207,7 +210,7 @@ def tonnes_file(
     """
     options = table_options(**table)
     wanted = _wanted(
-        domain, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
+        column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background,
     )  # fmt: skip
     path = os.fspath(model)
@@ -301,7 +304,7 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
 
 
 def _wanted(
-    domain: str,
+    column: str,
     density: str | float,
     grade: str | Sequence[str],
     bench: float | None,
@@ -314,8 +317,8 @@ def _wanted(
 ) -> Wanted:
     """Check the arguments of `tonnes`, and return them as settings."""
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade or ()))
-    if not isinstance(domain, str):
-        message = f"domain is {domain!r}; give the name of the column of labels"
+    if not isinstance(column, str):
+        message = f"column is {column!r}; give the name of the column of labels"
         raise TypeError(message)
     if isinstance(density, bool) or not isinstance(density, str | Real):
         message = (
@@ -343,7 +346,7 @@ def _wanted(
         )
         raise ValueError(message)
     return Wanted(
-        domain, density, grades, bench, cut, cutoffs, shares, below_detection, units,
+        column, density, grades, bench, cut, cutoffs, shares, below_detection, units,
         unit_of(density_unit), background or REST, spelled,
     )  # fmt: skip
 

@@ -36,7 +36,7 @@ def test_nothing_is_left(command: str, tmp_path: Path) -> None:
     folder.mkdir()
     options = [command, "-", "-o", str(folder / "o.csv")]
     if command == "subblock":
-        options += ["--solid", f"ORE={tmp_path / 'ore.ply'}", "--scheme", "grid", "--min", "2"]
+        options += ["--solid", f"ORE={tmp_path / 'ore.ply'}", "--scheme", "grid", "--minimum", "2"]
     name = "row" if command == "subblock" else "parent"
     rows = "".join(f"{4 * i + 2},2,2,4,4,4,{i}\n" for i in range(ROWS))
     with subprocess.Popen(

@@ -13,7 +13,16 @@ from geodomain import write_mesh
 from geodomain.cli import main
 
 _BLOCKS = "X,Y,Z,DX,DY,DZ,T\n5,5,5,10,10,10,8\n15,5,5,10,10,10,8\n"
-_SPLIT = ("subblock", "blocks.csv", "--solid", "ORE=ore.ply", "--scheme", "octree", "--min", "5")
+_SPLIT = (
+    "subblock",
+    "blocks.csv",
+    "--solid",
+    "ORE=ore.ply",
+    "--scheme",
+    "octree",
+    "--minimum",
+    "5",
+)
 
 
 @pytest.fixture
@@ -61,8 +70,8 @@ def test_pipes_and_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min", "0"), "--min is '0'; give one size, or three"),
-        (("--min", "1,2"), "give one size, or three, DX,DY,DZ"),
+        (("--minimum", "0"), "--minimum is '0'; give one size, or three"),
+        (("--minimum", "1,2"), "give one size, or three, DX,DY,DZ"),
         (("--resolution", "4"), "--resolution is 4, but the smallest size is 5"),
         (("--resolution", "x"), "--resolution is 'x'; it must be above zero"),
         (("--leaky", "L"), "--leaky needs --allow-open"),

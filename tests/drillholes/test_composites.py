@@ -182,7 +182,7 @@ def run(*options: str, code: int = 0) -> Result:
 
 
 def test_the_command(folder: Path) -> None:
-    asked = ("--length", "5", "--weight", "AU", "--weight", "CU", "--background", "W")
+    asked = ("--length", "5", "--grade", "AU", "--grade", "CU", "--background", "W")
     result = run(*asked, "-o", "out.csv")
     with Path("out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -48,7 +48,7 @@ WRITERS: dict[str, list[str]] = {
     "page.html": ["report", "in/blocks.csv", "--solid", "ORE=in/ore.ply"],
     "sub.csv": [
         *("subblock", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"),
-        *("--scheme", "octree", "--min", "0.5"),
+        *("--scheme", "octree", "--minimum", "0.5"),
     ],
     "merged.csv": ["merge", "in/blocks.csv", "--parent", "AU"],
 }

@@ -68,7 +68,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], list[str]]] = {
             "b.csv",
             "--domains",
             "ore.toml",
-            "--min",
+            "--minimum",
             "1",
             "--scheme",
             "octree",

@@ -120,7 +120,7 @@ def test_tonnes_by_domain_are_those_of_the_model(shared_data: Path) -> None:
         metal = math.fsum(row.grades[0].metal for row in rows)
         assert metal == pytest.approx(math.fsum(table["Au_OK"].dropna()) * 337.5, rel=1e-12)
     bunny = pd.read_csv(shared_data / "bunny/bunny_blocks.csv", engine="pyarrow")
-    split = geodomain.tonnes(bunny, density=2, domain="Bunny")
+    split = geodomain.tonnes(bunny, density=2, column="Bunny")
     volume = (bunny["dX"] * bunny["dY"] * bunny["dZ"]).groupby(bunny["Bunny"].fillna("")).sum()
     assert {row.domain: row.volume for row in split.domains} == pytest.approx(volume.to_dict())
     assert sum(row.blocks for row in split.domains) == len(bunny) == split.totals[0].blocks

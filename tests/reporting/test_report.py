@@ -305,7 +305,7 @@ def test_notes_of_the_page_are_printed_too(labelled: Path, monkeypatch: pytest.M
     words = ["label", str(labelled), "--solid", "ORE=long.stl", "--column", "new", "-o", "new.csv"]
     assert CliRunner().invoke(main, [*words, "--record", "new.json"]).exit_code == 0
     record = json.loads((folder / "new.json").read_text())
-    notes = [*tonnes_file("new.csv", density="SG", domain="new").notes]
+    notes = [*tonnes_file("new.csv", density="SG", column="new").notes]
     notes += record["summary"]["warnings"] + record["summary"]["notes"]
     assert any("density 0" in note for note in notes) and len(notes) > 1
     words = ["new.csv", "--column", "new", "--density", "SG", "--record", "new.json"]

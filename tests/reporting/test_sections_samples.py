@@ -84,7 +84,7 @@ def test_a_sample_is_cut_where_it_leaves() -> None:
 
 
 def test_colours_are_those_of_the_ramp(folder: Path) -> None:
-    plot(*NEAR, "--grade", "AU", "--cmap", "magma")
+    plot(*NEAR, "--sample-grade", "AU", "--cmap", "magma")
     picture = (folder / "s.svg").read_text()
     colours = matplotlib.colormaps["magma"]
     high = np.quantile([0, 2, -1, 4], 0.98)  # the ramp ends where 98% of the values do
@@ -96,7 +96,7 @@ def test_colours_are_those_of_the_ramp(folder: Path) -> None:
 
 
 def test_blocks_and_samples_of_one_grade_have_one_ramp(folder: Path) -> None:
-    plot(*NEAR, "--grade", "AU", "--colour-by", "AU")
+    plot(*NEAR, "--sample-grade", "AU", "--colour-by", "AU")
     picture = (folder / "s.svg").read_text()
     assert "AU, of blocks and samples" in picture and "AU, of samples" not in picture
     # Of -1 to 9: a sample of 2 has the colour of a block of 2.
@@ -107,16 +107,16 @@ def test_blocks_and_samples_of_one_grade_have_one_ramp(folder: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_one_sentence(folder: Path) -> None:
-    said = plot(*NEAR, "--grade", "CU", code=3).stderr
+    said = plot(*NEAR, "--sample-grade", "CU", code=3).stderr
     assert said.count("\n") == 1 and "CU" in said and "a.csv" in said
     (folder / "a.csv").write_text("HOLE,FROM,TO,AU\nV,0,10,\nW,0,10,\n")
     assert "no sample of these holes has a number in the column 'AU'" in plot(
-        *NEAR, "--grade", "AU", code=3
+        *NEAR, "--sample-grade", "AU", code=3
     ).stderr.replace("\n", " ")
-    assert "--intervals" in plot("--grade", "AU", "-o", "s.svg", code=2).stderr
+    assert "--intervals" in plot("--sample-grade", "AU", "-o", "s.svg", code=2).stderr
     with pytest.raises(ValueError, match="need each other"):
         plot_sections("b.csv", "s.svg", samples="a.csv")
     with pytest.raises(ValueError, match="holes="):
-        plot_sections("b.csv", "s.svg", samples="a.csv", grade="AU")
+        plot_sections("b.csv", "s.svg", samples="a.csv", sample_grade="AU")
     with pytest.raises(TableError, match="domain is not a number in 100 of the rows"):
         plot_sections("b.csv", "t.svg", "y=5", colour_by="domain")

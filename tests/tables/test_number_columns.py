@@ -371,7 +371,7 @@ def test_an_amount_that_parts_share_is_a_number_by_the_same_rule(text: str, tmp_
     frame = table([text, "1e3"])
     geodomain.write_mesh(box((1, 1, 1), (6, 6, 6)), tmp_path / "o.ply")
     words = ["subblock", str(written(frame, "csv", tmp_path)), "--solid", f"O={tmp_path / 'o.ply'}"]
-    words += ["--min", "5", "--scheme", "octree", "--extensive", "AU", "--column", "new"]
+    words += ["--minimum", "5", "--scheme", "octree", "--extensive", "AU", "--column", "new"]
     done = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "s.csv")])
     assert done.exit_code == 3 and "which is not a number that can" in done.output, done.output
 

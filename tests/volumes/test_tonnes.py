@@ -86,10 +86,10 @@ def test_a_labelling_adds_up_what_it_wrote(model: Path) -> None:
 
     done = label(*wanted, "-o", "out.csv")
     assert done.exit_code == 0, done.output
-    said = run("out.csv", "--domain", "new", *wanted).stdout
+    said = run("out.csv", "--column", "new", *wanted).stdout
     assert said and said in done.stderr and "wireframe volume" in done.stderr
     found = json.loads(label(*wanted, "-o", "again.csv", "--json").stdout)
-    alone = json.loads(run("out.csv", "--domain", "new", *wanted, "--json").stdout)
+    alone = json.loads(run("out.csv", "--column", "new", *wanted, "--json").stdout)
     assert found["tonnes"] == alone and found["rows"] == alone["blocks"] == 4
     shares = ["--proportions", "--proportion", "IN=prop_ore", "--json"]
     found = json.loads(label(*wanted, *shares, "-o", "shares.csv").stdout)
@@ -133,7 +133,7 @@ def test_parts_of_blocks_in_benches() -> None:
 def test_shares_of_blocks(model: Path) -> None:
     with pytest.warns(GeodomainWarning, match="no SG"):
         found = geodomain.tonnes_file(
-            model, density="SG", grade="AU", proportion={"IN": "ore"}, domain="not read"
+            model, density="SG", grade="AU", proportion={"IN": "ore"}, column="not read"
         )
     row, rest = found.rows
     assert (row.domain, row.blocks, row.volume, row.tonnes) == ("IN", 3, 2250, 2750)
@@ -361,7 +361,7 @@ MISUSED = {
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=1", "--cutoff", "2"): "AU, no grade",
     ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs for AU, CU",
     ("--density", "2", "--proportion", "ore"): "is not NAME=COLUMN",
-    ("--density", "2", "--proportion", "A=ore", "--domain", "b"): "give only one of them",
+    ("--density", "2", "--proportion", "A=ore", "--column", "b"): "give only one of them",
     ("--density", "2", "--proportion", "A=ore", "--proportion", "A=AU"): "a domain twice",
 }
 
@@ -380,7 +380,7 @@ def test_cutoffs_of_an_option_that_is_repeated_are_joined(name: str, model: Path
 
 
 REFUSED = {
-    ("--density", "2", "--domain", "rock"): "no column 'rock'",
+    ("--density", "2", "--column", "rock"): "no column 'rock'",
     ("--density", "2", "--dx", "rock"): "no column 'rock'",
     ("--density", "2", "-o", "model.csv", "--overwrite"): "model.csv",
     ("--density", "2", "--bench", "5", "--rotation", "x=30", "--origin", "0,0,0"): "is tilted",
@@ -398,7 +398,7 @@ def test_models_without_sizes_and_values_that_cannot_be(model: Path) -> None:
     with pytest.raises(TableError, match="no block sizes"):
         geodomain.tonnes(frame.drop(columns=["DX"]), density=2)
     with pytest.raises(TableError, match="more than 1,000 different values"):
-        geodomain.tonnes(many(1100), density=2, domain="X")
+        geodomain.tonnes(many(1100), density=2, column="X")
     for wrong in ({"density": -1}, {"bench": 0}, {"cutoff": 1}, {"cutoff": {"AU": 1}}):
         with pytest.raises(ValueError, match=str(*wrong)):
             geodomain.tonnes(frame, **{"density": 2, **wrong})
@@ -444,7 +444,7 @@ def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
 WRONG: dict[str, tuple[dict[str, object], str]] = {
     "limit": ({"detection_limit": 0.01}, "detection_limit is 0.01; it must name columns"),
     "bool": ({"density": True}, "density is of type bool"),
-    "domain": ({"domain": None}, "domain is None; give the name of the column"),
+    "column": ({"column": None}, "column is None; give the name of the column"),
     "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be numbers"),
 }
 
@@ -490,7 +490,7 @@ def test_a_column_of_ids_is_refused_whatever_its_length(model: Path) -> None:
     said = run("model.csv", "--density", "2", code=3).stderr
     assert said == (
         "error: domain has more than 1,000 different values: name the column of domains with "
-        "--domain\n"
+        "--column\n"
     )
 
 
