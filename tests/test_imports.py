@@ -82,6 +82,14 @@ def test_an_import_the_other_way_is_found(package: Path, name: str, line: str) -
     assert "1 broken" in said or "2 broken" in said
 
 
+@pytest.mark.full
+def test_a_module_in_no_layer_is_found(package: Path) -> None:
+    (package / "geodomain/modelling.py").write_text('"""A module that nobody listed."""\n')
+    code, said = lint(package)
+    assert code == 1, said
+    assert "1 broken" in said and "modelling" in said
+
+
 def test_the_package_is_not_imported_as_a_part_of_itself() -> None:
     """In a checkout the folder above the package is on the package's path."""
     with pytest.raises(ModuleNotFoundError, match=r"import geodomain|No module"):
