@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import counted, in_lines
 from geodomain.html import html_table, records_frame
+from geodomain.mesh.components import measure_shells
+from geodomain.mesh.duplicates import encloses_nothing, find_duplicates
 from geodomain.mesh.edges import EdgeTable, collinear, edge_table
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.open_edges import is_single, place, say_open, smallest_gap, t_junctions
-from geodomain.mesh.shells import (
-    Relations,
-    cancelling,
-    count_shells,
-    encloses_nothing,
-    find_doubles,
-    measure_shells,
-    relate,
-)
+from geodomain.mesh.relations import Relations, cancelling, count_shells, relate
 
 if TYPE_CHECKING:
     import pandas
@@ -349,7 +343,7 @@ def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
     table = edge_table(mesh)
     whole = table.triangles[~table.degenerate]
     solidity = measure_shells(table, whole)
-    doubles = find_doubles(table.triangles, len(table.vertices))
+    duplicates = find_duplicates(table.triangles, len(table.vertices))
     flat = table.degenerate | collinear(*table.vertices[table.triangles.T])
     junctions = t_junctions(table)
     gap = smallest_gap(table, junctions)
@@ -364,7 +358,7 @@ def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
     triangles = {
         "degenerate": np.flatnonzero(table.degenerate),
         "zero_area": np.flatnonzero(flat),
-        "dup_faces": doubles.faces,
+        "dup_faces": duplicates.faces,
     }
     return MeshReport(
         name=mesh.name,
@@ -379,7 +373,7 @@ def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
         smallest_gap=gap,
         closed=closed,
         balanced=not len(table.unbalanced),
-        duplicate_shells=max(doubles.shells, cancelling(relations)),
+        duplicate_shells=max(duplicates.shells, cancelling(relations)),
         inward=solidity.inward,
         inside_out=solidity.inside_out,
         cancelled=closed and encloses_nothing(table.vertices, table.triangles, winding=False),

@@ -9,20 +9,14 @@ import numpy as np
 from geodomain.compute.meshes import merge_equal
 from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.check import NOTHING_INSIDE, mesh_warnings, report_on
+from geodomain.mesh.duplicates import encloses_nothing, star_cancels, whole_places
 from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.open_edges import open_edges_sentence, place
-from geodomain.mesh.shells import (
-    cancelling,
-    count_shells,
-    encloses_nothing,
-    relate,
-    star_cancels,
-    whole_places,
-)
+from geodomain.mesh.relations import cancelling, count_shells, relate
 
 if TYPE_CHECKING:
-    from geodomain.mesh.shells import Relations
+    from geodomain.mesh.relations import Relations
 
 # Pairs of triangles that are compared, at most, before points are labelled: a second or two.
 _IN_PASSING = 10_000_000

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.errors import counted
+from geodomain.mesh.components import connected_components
 from geodomain.mesh.edges import EdgeTable, collinear, edge_table
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.repair import (
@@ -19,7 +20,6 @@ from geodomain.mesh.repair import (
     could_close,
     is_gentle,
 )
-from geodomain.mesh.shells import components
 
 # Parallel directions differ by a few roundings of 1e-16; an exact test decides afterwards.
 _PARALLEL = 1e-12
@@ -93,7 +93,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
         on_line = collinear(a, b, c)
         pairs.append(np.stack([owner[first[on_line]], owner[second[on_line]]], axis=1))
     linked = np.concatenate(pairs)
-    return components(linked[:, 0], linked[:, 1], len(edges))
+    return connected_components(linked[:, 0], linked[:, 1], len(edges))
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:

@@ -13,6 +13,7 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import MeshError, counted
 from geodomain.html import html_table, records_frame
+from geodomain.mesh.components import connected_components
 from geodomain.mesh.edges import (
     EdgeTable,
     collinear,
@@ -22,7 +23,6 @@ from geodomain.mesh.edges import (
 )
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.polygons import triangulate
-from geodomain.mesh.shells import components
 
 if TYPE_CHECKING:
     import pandas
@@ -222,7 +222,7 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
     rank[order] = np.arange(len(order))
     target = np.arange(len(vertices))
     # Components are labelled by their smallest node: here, by the first in that order.
-    target[order] = order[components(rank[first], rank[second], len(order))]
+    target[order] = order[connected_components(rank[first], rank[second], len(order))]
     return target
 
 
@@ -385,7 +385,7 @@ def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
     edges = table.odd
     used, ends = np.unique(table.ends[edges], return_inverse=True)
     ends = ends.reshape(-1, 2)
-    label = components(ends[:, 0], ends[:, 1], len(used))[ends[:, 0]]
+    label = connected_components(ends[:, 0], ends[:, 1], len(used))[ends[:, 0]]
     order = np.argsort(label, kind="stable")
     starts = np.flatnonzero(np.diff(label[order], prepend=-1))
     for begin, end in pairwise([*starts.tolist(), len(order)]):

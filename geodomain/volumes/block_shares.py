@@ -20,9 +20,10 @@ from geodomain.compute.volumes import EdgeReach, FootprintEnd, common_shares
 from geodomain.errors import counted, warn
 from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
 from geodomain.mesh import fitness
+from geodomain.mesh.components import connected_components, facing
 from geodomain.mesh.edges import edge_table, folds, rim
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.shells import Relations, components, facing, relate
+from geodomain.mesh.relations import Relations, relate
 from geodomain.query.locator import PointLocator, Rule, check_rule
 from geodomain.query.surfaces import BELOW, OFF, sides_of
 from geodomain.settings import BackendName
@@ -97,7 +98,7 @@ def _crossed(
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
         if len(pairs) or mixed.any():
-            shells = components(pairs[:, 0].copy(), pairs[:, 1].copy(), len(mixed))
+            shells = connected_components(pairs[:, 0].copy(), pairs[:, 1].copy(), len(mixed))
             groups = np.append(np.where(mixed, -1, shells), -1)[component].astype(np.int32)
         return crossed_triangles(
             mesh.vertices, mesh.triangles, mesh.bounds, groups, parted, thread_count(None)
@@ -186,7 +187,7 @@ def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
     pairs = starts[np.diff(starts, append=len(key)) == 2]
     first, second = owner[pairs], owner[pairs + 1]
     linked = ~apart[first] & ~apart[second]
-    patch = np.where(apart, -1, components(first[linked], second[linked], count))
+    patch = np.where(apart, -1, connected_components(first[linked], second[linked], count))
     by_patch = np.argsort(patch, kind="stable")
     numbers, begin, sizes = np.unique(patch[by_patch], return_index=True, return_counts=True)
     largest = np.argsort(-sizes, kind="stable")[: _MOST + 1]

@@ -9,7 +9,7 @@ from shapes import joined
 
 from geodomain import Mesh, synthetic
 from geodomain.compute.meshes import VertexFans, are_distinct, vertex_fans, volume_sign
-from geodomain.mesh.shells import facing
+from geodomain.mesh.components import facing
 
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], np.int32)
 CORNERS = np.array([[1.0, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1]])

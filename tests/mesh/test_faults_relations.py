@@ -24,8 +24,8 @@ from surfaces import MINE, lidless, reversed_mesh, shuffled, soup, torus
 from geodomain import Mesh
 from geodomain.compute import meshes as mesh_checks
 from geodomain.compute.meshes import Components
-from geodomain.mesh import shells as relations
-from geodomain.mesh.shells import relate
+from geodomain.mesh import relations
+from geodomain.mesh.relations import relate
 
 KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 

@@ -1,0 +1,467 @@
+"""Relations of a mesh's components: apart, nested, touching, overlapping or equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import as_columns, refuse_row
+from geodomain.compute import choose
+from geodomain.compute.api import PointIndex
+from geodomain.compute.data import Bools, Columns, Floats, Ints
+from geodomain.compute.meshes import Components, Seen
+from geodomain.compute.native import thread_count
+from geodomain.mesh.components import (
+    ComponentTriangles,
+    connected_components,
+    find_components,
+    outward_signs,
+)
+from geodomain.mesh.mesh import Mesh
+
+Pairs = NDArray[np.int32]
+Indices = NDArray[np.integer]
+
+# Pairs of meeting boxes for each component, above which triangles are compared instead.
+_FEW = 16
+# Pairs of triangles that are compared for one pair of components, at most: ten seconds.
+_LIMIT = 64_000_000
+_FEWEST = 1_000
+_WIDE = ~int(Seen.TOUCH | Seen.TOO_MANY)
+_SHARED = Seen.FIRST_IN | Seen.SECOND_IN | Seen.SAME
+_FIRST_ALONE = Seen.FIRST_OUT | Seen.SECOND_IN | Seen.BACK
+_SECOND_ALONE = Seen.SECOND_OUT | Seen.FIRST_IN | Seen.BACK
+
+
+class Relations(NamedTuple):
+    """How the components of a mesh, numbered from 0, relate to each other.
+
+    A component is edge-connected. Where more than two triangles meet at an edge, two triangles
+    are connected if they bound the same wedge of solid: bodies that share an edge, a wall, or every
+    triangle are separate components.
+
+    Attributes
+    ----------
+    components : int
+        Number of components.
+    closed, balanced, plain : bool
+        Whether every edge has an even number of triangles, whether every edge is used equally in
+        both directions, and whether every edge has at most two triangles.
+    boxes : (components, 2, 3) float64
+        The box of each component.
+    outward : (components,) int8
+        1 for components that face outwards, -1 inwards, 0 for components that enclose no signed
+        volume; all 0 if no two components were compared.
+    nested : (n, 2) int64
+        The innermost component around a component, whose walls it may touch, and that component.
+    depth, winding : (components,) int64
+        The number of components around each component, and the sum of their `outward`.
+    near : (n, 2) int64
+        Pairs whose surfaces may meet.
+    touching : (n, 2) int64
+        Pairs that share points of their surfaces but no volume.
+    overlapping : (n, 2) int64
+        Pairs that share part of their volumes, neither containing the other.
+    equal : (n, 2) int64
+        Pairs that enclose the same space.
+    undetermined : (n, 2) int64
+        Pairs whose boxes meet and whose relation could not be determined.
+
+    Components that are folded flat, face on face, enclose nothing and are in no pair.
+    """
+
+    components: int
+    closed: bool
+    balanced: bool
+    plain: bool
+    boxes: Floats
+    outward: NDArray[np.int8]
+    nested: Ints
+    depth: Ints
+    winding: Ints
+    near: Ints
+    touching: Ints
+    overlapping: Ints
+    equal: Ints
+    undetermined: Ints
+
+
+def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Relations:
+    """Find the components of a mesh and their relations.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        For an open mesh, only the components are counted.
+    limit : int
+        Most pairs of triangles to compare for one pair of components.
+    total : int, optional
+        Most pairs of triangles to compare altogether. If that leaves fewer than a thousand for
+        each pair of components, none is compared and the pairs are undetermined.
+
+    Returns
+    -------
+    Relations
+        Of all fields, only the numbering of components depends on the order of the triangles.
+
+    Examples
+    --------
+    >>> from geodomain import Mesh
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> inner = [[1, 1, 1], [3, 1, 1], [1, 3, 1], [1, 1, 3]]
+    >>> two = Mesh(corners + inner, faces + [[i + 4 for i in face] for face in faces])
+    >>> relate(two).nested.tolist()
+    [[0, 1]]
+    """
+    components, parts = find_components(mesh)
+    outward = np.zeros(components.count, np.int8)
+    pairs = dict.fromkeys(_KINDS, np.zeros((0, 2), np.int64))
+    none = np.zeros(components.count, np.int64)
+    tree = Nesting(none - 1, none, none)
+    most = total // _FEWEST if total else None
+    near, all_near = (
+        _near(components, most) if components.closed else (np.zeros((0, 2), np.int32), True)
+    )
+    if most and len(near) > most:
+        pairs["undetermined"] = near[: most + 1].astype(np.int64)
+    elif len(near) or not all_near:
+        outward = outward_signs(parts)
+        folded = parts.folded(np.flatnonzero(outward == 0))
+        near = near[~folded[near].any(axis=1)]
+        each = min(limit, total // max(len(near), 1)) if total else limit
+        cluster, count = _clusters(near, folded)
+        within = near if all_near else components.near(cluster=cluster)
+        seen = np.zeros(len(within), np.int32)
+        first, second = within.T.astype(np.int64) * [[components.count], [1]]
+        low, high = near.T.astype(np.int64) * [[components.count], [1]]
+        seen[np.searchsorted(first + second, low + high)] = components.relate(near, outward, each)
+        pairs = _classify_pairs(components, parts, within, seen)
+        tree = _nesting_tree(
+            components, outward, pairs["nested"], cluster, 0 if all_near else count
+        )
+        inner = np.flatnonzero(tree.around >= 0)
+        pairs["nested"] = _sorted_rows(np.stack([tree.around[inner], inner], axis=1))
+    return Relations(
+        components.count,
+        components.closed,
+        components.balanced,
+        components.plain,
+        components.boxes,
+        outward,
+        depth=tree.depth,
+        winding=tree.winding,
+        near=near.astype(np.int64),
+        **pairs,
+    )
+
+
+def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
+    """Return the pairs whose surfaces may meet, and whether they are all pairs whose boxes meet.
+
+    If there are more than ``most`` pairs, only some are returned, but always more than ``most``.
+
+    The boxes of every two nested shells meet. So where boxes of many components meet, boxes of
+    triangles are compared instead, which leaves thousands of pairs rather than millions.
+    """
+    few = _FEW * components.count
+    near = components.near(few)
+    return (near, True) if len(near) <= few else (components.contacts(most), False)
+
+
+def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:
+    """Return the cluster of each component, -1 if it is folded flat, and the number of clusters."""
+    root = connected_components(
+        near[:, 0].astype(np.int64), near[:, 1].astype(np.int64), len(folded)
+    )
+    cluster = np.full(len(folded), -1, np.int32)
+    solid = np.flatnonzero(~folded)
+    names, cluster[solid] = np.unique(root[solid], return_inverse=True)
+    return cluster, len(names)
+
+
+_KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
+
+
+def _classify_pairs(
+    components: Components, parts: ComponentTriangles, near: Pairs, seen: Pairs
+) -> dict[str, Ints]:
+    """Classify each pair by the flags of its components' contacts."""
+    shared, first_alone, second_alone, wide = (
+        (seen & int(bits)) != 0 for bits in (_SHARED, _FIRST_ALONE, _SECOND_ALONE, _WIDE)
+    )
+    overlapping = (seen & int(Seen.CROSS)) != 0
+    undetermined = ~overlapping & ((seen & int(Seen.UNDETERMINED | Seen.TOO_MANY)) != 0)
+    clear = ~overlapping & ~undetermined & wide
+    loose = ~overlapping & ~undetermined & ~wide
+    nested, undetermined_loose, touching_loose = _nest(
+        components, parts, near[loose], (seen[loose] & int(Seen.TOUCH)) != 0
+    )
+    pairs = {
+        "nested": (
+            near[clear & shared & first_alone],
+            near[clear & shared & second_alone][:, ::-1],
+            nested,
+        ),
+        "touching": (near[clear & ~shared], touching_loose),
+        "overlapping": (near[overlapping],),
+        "equal": (near[clear & shared & ~first_alone & ~second_alone],),
+        "undetermined": (near[undetermined], undetermined_loose),
+    }
+    return {kind: _sorted_rows(np.concatenate(parts)) for kind, parts in pairs.items()}
+
+
+def _sorted_rows(pairs: NDArray[np.integer]) -> Ints:
+    """Return pairs in ascending order."""
+    return pairs[np.lexsort(pairs.T[::-1])].astype(np.int64)
+
+
+# Nesting of components that share at most points.
+
+# A pair's state is 1 if the second component is inside the first, -1 if the first is inside the
+# second, 0 if neither is, and this value if that is not known.
+_UNDETERMINED = 2
+
+
+class Nesting(NamedTuple):
+    """The tree of components inside others.
+
+    Attributes
+    ----------
+    around : (components,) int64
+        The innermost component around each component, or -1.
+    depth : (components,) int64
+        How many components are around each component.
+    winding : (components,) int64
+        How many of the components around it face outwards, minus how many face inwards.
+    """
+
+    around: Ints
+    depth: Ints
+    winding: Ints
+
+
+def _nest(
+    components: Components, parts: ComponentTriangles, pairs: Pairs, touch: Bools
+) -> tuple[Pairs, Pairs, Pairs]:
+    """Classify pairs that meet in points at most, so one is wholly inside the other or outside.
+
+    Returns
+    -------
+    tuple of (n, 2) int32
+        Pairs that are nested, the outer component first; undetermined pairs; pairs that touch.
+    """
+    state = np.zeros(len(pairs), np.int8)
+    for way in (1, -1):
+        outer, inner = pairs[:, ::way].T
+        boxed = _holds(components.boxes[outer], components.boxes[inner]).all(axis=1) & (state == 0)
+        apart = np.flatnonzero(boxed & ~touch)
+        apart = apart[np.argsort(outer[apart], kind="stable")]
+        inside = components.inside(np.stack([outer[apart], inner[apart]], axis=1))
+        state[apart] = np.where(inside, way, 0)
+        touching = np.flatnonzero(boxed & touch)
+        touching = touching[np.argsort(outer[touching], kind="stable")]
+        for rows in np.split(touching, np.flatnonzero(np.diff(outer[touching])) + 1):
+            if len(rows):
+                within = _inside(parts, outer[rows[0]], inner[rows])
+                state[rows] = np.where(within == 1, way, within)
+    nested = np.concatenate([pairs[state == 1], pairs[state == -1][:, ::-1]])
+    return nested, pairs[state == _UNDETERMINED], pairs[(state == 0) & touch]
+
+
+def _nesting_tree(
+    components: Components,
+    outward: NDArray[np.int8],
+    nested: Ints,
+    cluster: NDArray[np.int32],
+    count: int,
+) -> Nesting:
+    """Build the nesting tree of all components from the nested pairs within clusters.
+
+    Boxes of triangles of different clusters never meet, so a component contains all of another
+    cluster or none of it. The highest vertex of a cluster shows which: the next surface above the
+    vertex belongs to some cluster X, and the component around the vertex is part of X or around X.
+
+    Parameters
+    ----------
+    components : Components
+        The components of the mesh.
+    outward : (components,) int8
+        How they face; see `Relations`.
+    nested : (n, 2) int64
+        Pairs within a cluster; the second component is inside the first.
+    cluster : (components,) int32
+        The cluster of each component, or -1 if it encloses nothing.
+    count : int
+        How many clusters there are.
+    """
+    outer, inner = nested.T
+    depth = np.bincount(inner, minlength=components.count)
+    winding = np.zeros(components.count, np.int64)
+    np.add.at(winding, inner, outward[outer].astype(np.int64))
+    own = np.full(components.count, -1)
+    order = np.lexsort([outer, depth[outer]])
+    own[inner[order]] = outer[order]  # of repeated indices, the last assignment counts
+    if count < 2:
+        return Nesting(own, depth, winding)
+
+    next_above, highest = components.above(cluster, count)
+    candidates = _candidates(components, cluster, next_above, highest)
+    enclosing = candidates[components.inside(candidates)] if len(candidates) else candidates
+    holders = _grouped(cluster[enclosing[:, 1]], enclosing[:, 0], count)
+    above = np.where(next_above < 0, -1, cluster[next_above]).tolist()
+    around, levels, turns = [-1] * count, [0] * count, [0] * count
+    tops = _tops(components, cluster, count)
+    for k in np.argsort(-tops, kind="stable").tolist():
+        if (other := above[k]) < 0:
+            continue
+        mine = holders[k]
+        levels[k] = levels[other] + len(mine)
+        turns[k] = turns[other] + int(outward[mine].sum())
+        around[k] = max(mine.tolist(), key=lambda n: (depth[n], n)) if len(mine) else around[other]
+    clustered = cluster >= 0
+    at = cluster[clustered]
+    own[clustered] = np.where(own[clustered] >= 0, own[clustered], np.array(around)[at])
+    depth[clustered] += np.array(levels)[at]
+    winding[clustered] += np.array(turns)[at]
+    return Nesting(own, depth, winding)
+
+
+def _candidates(
+    components: Components,
+    cluster: NDArray[np.int32],
+    next_above: NDArray[np.int32],
+    highest: NDArray[np.int32],
+) -> Pairs:
+    """Pair each cluster's highest component with components of the next cluster above.
+
+    Only components whose box contains the highest component's box are candidates.
+    """
+    members = _grouped(cluster[cluster >= 0], np.flatnonzero(cluster >= 0), len(next_above))
+    pairs = []
+    for k in np.flatnonzero(next_above >= 0).tolist():
+        outer = members[cluster[next_above[k]]]
+        boxes = components.boxes[outer]
+        outer = outer[_holds(boxes, components.boxes[highest[k]][None]).all(axis=1)]
+        pairs.append(np.stack([outer, np.full(len(outer), highest[k])], axis=1))
+    table = np.concatenate([np.zeros((0, 2), np.int64), *pairs]).astype(np.int32)
+    return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
+
+
+def _grouped(group: Indices, values: Indices, count: int) -> list[Indices]:
+    """Return the values of each group, 0 to count - 1."""
+    order = np.argsort(group, kind="stable")
+    return np.split(values[order], np.searchsorted(group[order], np.arange(1, count)))
+
+
+def _tops(components: Components, cluster: NDArray[np.int32], count: int) -> Floats:
+    """Return the highest z of each cluster."""
+    tops = np.full(count, -np.inf)
+    np.maximum.at(tops, cluster[cluster >= 0], components.boxes[cluster >= 0, 1, 2])
+    return tops
+
+
+def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> NDArray[np.int8]:
+    """Return whether each inner component, which touches the outer one in points, is inside it.
+
+    The result is 1, 0 or _UNDETERMINED.
+    """
+    threads = thread_count(None)
+    index = choose("cpu").point_index(_alone(parts, outer), threads=threads)
+    points = np.array([_free_point(parts, index, threads, component) for component in inner])
+    undetermined = np.isnan(points[:, 0])
+    inside = _answer(index.contains, points, threads)
+    return np.where(undetermined, _UNDETERMINED, inside).astype(np.int8)
+
+
+def _free_point(
+    parts: ComponentTriangles, index: PointIndex, threads: int, component: int
+) -> Floats:
+    """Return a point of a component that is not on the indexed surface, or NaN."""
+    corners = parts.mesh.vertices[parts.triangles(component)]
+    half, next_half = corners / 2, corners[:, [1, 2, 0]] / 2
+    middles = half + next_half
+    # A middle that rounding has moved off its edge is not a point of the surface.
+    exact = ((middles - half == next_half) & (middles - next_half == half)).all(axis=2)
+    points = np.concatenate([corners.reshape(-1, 3), middles[exact]])
+    free = np.flatnonzero(~_answer(index.on_surface, points, threads))
+    return points[free[0]] if len(free) else np.full(3, np.nan)
+
+
+def _alone(parts: ComponentTriangles, component: int) -> Mesh:
+    """Return one component as a mesh of its own."""
+    used, triangles = np.unique(parts.triangles(component), return_inverse=True)
+    return Mesh(parts.mesh.vertices[used], triangles.reshape(-1, 3))
+
+
+def _answer(
+    query: Callable[[Columns, NDArray[np.bool_], int], int], points: Floats, threads: int
+) -> Bools:
+    """Return the results of an index's query for points, (n, 3)."""
+    columns, out = as_columns(points), np.empty(len(points), np.bool_)
+    refuse_row(columns, query(columns, out, threads))
+    return out
+
+
+def _holds(outer: Floats, inner: Floats) -> Bools:
+    """Return, axis by axis, whether each outer box contains the inner box, (n, 3)."""
+    contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
+    return contained
+
+
+# Counts and locations of shell relations.
+
+
+def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
+    """Count and locate the relations of shells for a report.
+
+    Parameters
+    ----------
+    relations : Relations
+        The relations of the mesh's components.
+
+    Returns
+    -------
+    counts : dict of str to int
+        By field of MeshReport.
+    places : dict of str to (n, 2, 3) float64
+        Boxes (lowest and highest corner) in ascending order: the box of a shell that is inside
+        another, and the intersection of both boxes for a pair.
+    """
+    around, inner = relations.nested.T
+    alike = inner[relations.outward[inner] == relations.outward[around]]
+    pairs = {
+        "overlapping_shells": relations.overlapping,
+        "touching_shells": relations.touching,
+        "equal_shells": relations.equal,
+        "undetermined_shells": relations.undetermined,
+    }
+    places = {name: _common(relations.boxes[of]) for name, of in pairs.items()}
+    places |= {"nested_shells": relations.boxes[inner], "nested_alike": relations.boxes[alike]}
+    counts = {name: len(where) for name, where in places.items()}
+    return counts | {"components": relations.components}, {
+        name: _ascending(at) for name, at in places.items()
+    }
+
+
+def cancelling(relations: Relations) -> int:
+    """Count the groups of equal shells with an even number of shells: nothing is inside them."""
+    if not len(relations.equal):
+        return 0
+    copies = np.bincount(
+        connected_components(relations.equal[:, 0], relations.equal[:, 1], relations.components)
+    )
+    return int(((copies > 0) & (copies % 2 == 0)).sum())
+
+
+def _common(boxes: Floats) -> Floats:
+    """Return the intersection of each pair of boxes, (n, 2, 2, 3)."""
+    return np.stack([boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)], axis=1)
+
+
+def _ascending(boxes: Floats) -> Floats:
+    """Return boxes sorted by coordinates, independently of the order of triangles."""
+    return boxes[np.lexsort(boxes.reshape(-1, 6).T[::-1])]
