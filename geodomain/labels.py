@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 import geodomain
 from geodomain.datasets.parts import is_dataset
 from geodomain.domains.order import DomainsLike
-from geodomain.domains.sources import DomainsGiven
 from geodomain.inputs import PathGiven, is_grid, is_of_xarray
 from geodomain.labelling.summary import Summary
 from geodomain.tables.in_memory import is_frame, is_lazy
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 # In NumPy's types a text is an array too, and most tables and data sets stream to Arrow.
 @overload
 def label(  # type: ignore[overload-overlap]
-    what: PathGiven, domains: DomainsGiven, output: PathGiven | None, **keywords: object
+    what: PathGiven, domains: DomainsLike, output: PathGiven | None, **keywords: object
 ) -> Summary: ...
 @overload
 def label(what: TableOf[ColumnT], domains: DomainsLike, **keywords: object) -> ColumnT: ...
@@ -42,7 +41,7 @@ def label(
 def label(what: ArrowStream, domains: DomainsLike, **keywords: object) -> ArrowColumn: ...
 def label(
     what: object,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: object = ...,
     **keywords: object,
 ) -> object:

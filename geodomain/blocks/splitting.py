@@ -26,8 +26,8 @@ from geodomain.blocks.settings import (
     unshared_warnings,
 )
 from geodomain.compute.data import Bools, Floats, Ints
-from geodomain.domains.order import ConditionCounts, allowed_rows, condition_columns
-from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.domains.order import ConditionCounts, DomainsLike, allowed_rows, condition_columns
+from geodomain.domains.sources import domains_to_label
 from geodomain.errors import PointError, collect_warnings, counted, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.formats.blocks import Destination, open_model
@@ -228,7 +228,7 @@ def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
 @with_keywords(LabelSettings, SubblockKeywords, table=TableKeywords)
 def subblock_file(
     model: PathGiven,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: PathGiven,
     *,
     scheme: Scheme,

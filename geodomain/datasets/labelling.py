@@ -26,8 +26,7 @@ from geodomain.datasets.jobs import (
 )
 from geodomain.datasets.parts import Dataset, PartFile, blaming, find_parts, require_one_schema
 from geodomain.datasets.stores import LocalStore, Store, store_of
-from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven
+from geodomain.domains.order import Domains, DomainsLike
 from geodomain.errors import (
     DomainError,
     GeodomainError,
@@ -326,7 +325,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
 @with_keywords(LabelSettings, DatasetKeywords, table=TableKeywords)
 def label_dataset(
     dataset: PathGiven,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: PathGiven | None,
     *,
     overwrite: bool = False,

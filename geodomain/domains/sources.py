@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
@@ -24,8 +24,6 @@ from geodomain.mesh.fitness import list_warnings, mark_warned
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.tables.numbers import BelowDetection
-
-DomainsGiven: TypeAlias = DomainsLike
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def as_domains(domains: DomainsLike) -> Domains:
     )
 
 
-def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> DomainSource:
+def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> DomainSource:
     """Return domains for labelling; each mesh is read and welded once.
 
     Parameters
@@ -148,25 +146,25 @@ def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
     raise MeshError(message)
 
 
-def policy_of(domains: DomainsGiven | None) -> BelowDetection | None:
+def policy_of(domains: DomainsLike | None) -> BelowDetection | None:
     """Return `below_detection` of the domains, without reading their meshes."""
     if isinstance(domains, Domains):
         return domains.below_detection
     return read_policy(domains) if isinstance(domains, str | os.PathLike) else None
 
 
-def domains_to_draw(domains: DomainsGiven) -> Domains:
+def domains_to_draw(domains: DomainsLike) -> Domains:
     """Return domains with any kind of mesh, to draw or compare; see `domains_to_label`."""
     return drawn_source(domains)[0]
 
 
-def drawn_source(domains: DomainsGiven | None) -> tuple[Domains, tuple[Path, ...]]:
+def drawn_source(domains: DomainsLike | None) -> tuple[Domains, tuple[Path, ...]]:
     """Return domains to draw and the files read for them; nothing for None."""
     return (Domains(), ()) if domains is None else _gather(domains, read_mesh, lambda mesh: mesh)
 
 
 def _gather(
-    source: DomainsGiven, read: Callable[[Path], Mesh], prepare: Callable[[Mesh], Mesh]
+    source: DomainsLike, read: Callable[[Path], Mesh], prepare: Callable[[Mesh], Mesh]
 ) -> tuple[Domains, tuple[Path, ...]]:
     """Return domains and the files read; `prepare` is applied to each mesh in memory."""
     meshes: dict[Path, Mesh] = {}

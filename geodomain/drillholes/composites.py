@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, TableColumn
-from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.domains.order import DomainsLike
+from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.drillholes.flagging import Parts, cut_at, flag_parts, label_gaps, without_domain
@@ -334,7 +335,7 @@ def _stretch_at(stretches: Stretches, holes: NDArray[np.intp], depths: Floats) -
 def composite(
     intervals: TableLike,
     holes: Drillholes,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     *,
     length: float,
     grade: str | Sequence[str] = (),

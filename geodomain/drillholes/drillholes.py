@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.domains.order import Domains, DomainsLike
+from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.crossings import HoleCrossings, find_crossings
 from geodomain.drillholes.curves import Curves, HolePaths
 from geodomain.drillholes.findings import Finding, accepted, refuse_bad, require_codes, sentences
@@ -256,7 +256,7 @@ class Drillholes:
 
     def crossings(
         self,
-        domains: DomainsGiven,
+        domains: DomainsLike,
         *,
         rule: Rule = "parity",
         backend: BackendName = "auto",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Unpack
 
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label, drawn_source
+from geodomain.domains.order import Domains, DomainsLike
+from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
 from geodomain.drillholes.composites import Composites, Short, composite
 from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_crossings
 from geodomain.drillholes.drillholes import Drillholes
@@ -46,7 +46,7 @@ def crossings_file(
     *,
     solids: Mapping[str, MeshesLike] | None = None,
     surfaces: Mapping[str, MeshesLike] | None = None,
-    domains: DomainsGiven | None = None,
+    domains: DomainsLike | None = None,
     output: PathGiven | None = None,
     pierce: PathGiven | None = None,
     overwrite: bool = False,
@@ -136,7 +136,7 @@ def crossings_file(
 def _crossing_targets(
     solids: Mapping[str, MeshesLike],
     surfaces: Mapping[str, MeshesLike],
-    domains: DomainsGiven | None,
+    domains: DomainsLike | None,
     weld: float | None,
 ) -> tuple[Domains, tuple[Path, ...]]:
     """Return all solids and surfaces to cross, and the files read for them."""
@@ -155,7 +155,7 @@ def _crossing_targets(
 @with_keywords((HoleSettings, TableSettings), HoleKeywords)
 def composite_file(
     intervals: PathGiven,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: PathGiven | None,
     *,
     collar: TableLike,

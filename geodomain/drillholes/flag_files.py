@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from geodomain.checks.blocks import say_box
 from geodomain.compute.data import Floats
 from geodomain.domains.order import DomainsLike
-from geodomain.domains.sources import DomainsGiven, as_domains, domains_to_label
+from geodomain.domains.sources import as_domains, domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.drillholes.flagging import (
@@ -374,7 +374,7 @@ class FlagKeywords(WriteKeywords, HoleKeywords, total=False):
 @with_keywords((LabelSettings, HoleSettings, TableSettings), FlagKeywords)
 def flag_file(
     intervals: PathGiven,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: PathGiven | None,
     *,
     collar: TableLike,

@@ -24,8 +24,13 @@ from geodomain.checks.blocks import (
 )
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import ConditionCounts, Domains, allowed_rows, condition_columns
-from geodomain.domains.sources import DomainsGiven
+from geodomain.domains.order import (
+    ConditionCounts,
+    Domains,
+    DomainsLike,
+    allowed_rows,
+    condition_columns,
+)
 from geodomain.errors import PointError, TableError, collect_warnings, warn
 from geodomain.files.outputs import refuse_inputs, require_places, same_place
 from geodomain.files.streams import STANDARD, replaced
@@ -463,7 +468,7 @@ _IN_MEMORY = (
 @with_keywords(LabelSettings, FileKeywords, table=TableKeywords)
 def label_file(
     model: PathGiven,
-    domains: DomainsGiven,
+    domains: DomainsLike,
     output: PathGiven | None,
     *,
     overwrite: bool = False,

@@ -17,7 +17,7 @@ from geodomain.domains.order import (
     DomainOrLayer,
     DomainsLike,
 )
-from geodomain.domains.sources import DomainsGiven, DomainSource, as_domains, domains_to_label
+from geodomain.domains.sources import DomainSource, as_domains, domains_to_label
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, MeshError, warn
 from geodomain.labelling.evaluate import (
@@ -418,7 +418,7 @@ class Prepared(NamedTuple):
         return [each.name for each in new_columns(self.settings, self.labeller.targets)]
 
 
-def prepare(domains: DomainsGiven, asked: LabelSettings) -> Prepared:
+def prepare(domains: DomainsLike, asked: LabelSettings) -> Prepared:
     """Read domains and build their index.
 
     Raises

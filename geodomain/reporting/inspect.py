@@ -22,11 +22,12 @@ from geodomain.compute.data import Floats
 from geodomain.domains.order import (
     ConditionCounts,
     Domains,
+    DomainsLike,
     allowed_rows,
     condition_columns,
     unmet,
 )
-from geodomain.domains.sources import DomainsGiven, domains_to_draw
+from geodomain.domains.sources import domains_to_draw
 from geodomain.errors import MeshError, collect_warnings, counted, in_lines, warn
 from geodomain.formats.blocks import BlockFile, Relabelling, open_model
 from geodomain.formats.cell_file import CellModel
@@ -401,7 +402,7 @@ def _by(numbers: Sequence[float]) -> str:
 def inspect_file(
     model: str | os.PathLike[str],
     meshes: MeshesLike = (),
-    domains: DomainsGiven | None = None,
+    domains: DomainsLike | None = None,
     *,
     threads: int | None = None,
     progress: Progress | bool = False,

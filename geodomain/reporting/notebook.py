@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
-from geodomain.domains.sources import DomainsGiven
+from geodomain.domains.order import DomainsLike
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.progress import Progress
 from geodomain.reporting.grades import GradesAsked
@@ -61,7 +61,7 @@ export default { render };
 def view(
     model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
     *,
-    domains: DomainsGiven | None = None,
+    domains: DomainsLike | None = None,
     record: RecordGiven | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
     column: str = "domain",

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import numpy as np
 
 from geodomain.compute.data import Floats
-from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
+from geodomain.domains.order import Domains, DomainsLike
+from geodomain.domains.sources import drawn_source, policy_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
@@ -583,7 +583,7 @@ def plot_sections(
     output: str | os.PathLike[str],
     sections: SectionGiven | Sequence[SectionGiven] = (),
     *,
-    domains: DomainsGiven | None = None,
+    domains: DomainsLike | None = None,
     column: str = "domain",
     background: str | Iterable[str] = (),
     exaggerate: float = 1.0,

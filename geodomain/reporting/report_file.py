@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Unpack
 
 from geodomain.checks.columns import density_unit as unit_of
-from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
+from geodomain.domains.order import DomainsLike
+from geodomain.domains.sources import drawn_source, policy_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.findings import Finding, notes_of, sentences
 from geodomain.drillholes.tables import TableLike, files_of
@@ -94,7 +95,7 @@ def report_file(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
-    domains: DomainsGiven | None = None,
+    domains: DomainsLike | None = None,
     record: RecordGiven | None = None,
     compare: str | os.PathLike[str] | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
@@ -243,7 +244,7 @@ def gather_content(
     source: str,
     place: Path | None,
     *,
-    domains: DomainsGiven | None,
+    domains: DomainsLike | None,
     record: RecordGiven | None,
     compare: str | os.PathLike[str] | None,
     sections: SectionGiven | Sequence[SectionGiven],
