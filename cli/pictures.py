@@ -109,12 +109,7 @@ def plot(
     from geodomain.drillholes.findings import notes_of
     from geodomain.reporting.plot import plot_sections
 
-    if labelled == "-":
-        message = "the model may have to be read twice: give a file, not -"
-        raise click.UsageError(message)
-    if solids and domains:
-        message = "--solid and --domains both list wireframes: give one of them"
-        raise click.UsageError(message)
+    _refuse_pipe_and_two_lists("the model may have to be read twice", labelled, solids, domains)
     options.require_table(given)
     samples = hole_options.samples_of(given)
     within, output = given.pop("within"), given["output"]
@@ -219,12 +214,7 @@ def report(
     """
     from geodomain.reporting.report_file import report_file
 
-    if labelled == "-":
-        message = "a report needs the SHA-256 of its model: give a file, not -"
-        raise click.UsageError(message)
-    if solids and domains:
-        message = "--solid and --domains both list wireframes: give one of them"
-        raise click.UsageError(message)
+    _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
     options.require_table(given)
     samples = hole_options.samples_of(given)
     if given["within"] is not None and not given["collar"]:
@@ -249,3 +239,15 @@ def report(
         )
     if not quiet:
         print_text(done, err=True)
+
+
+def _refuse_pipe_and_two_lists(
+    reason: str, labelled: str, solids: tuple[tuple[str, str], ...], domains: Path | None
+) -> None:
+    """Refuse a model from a pipe, for a reason, and wireframes by --solid and --domains both."""
+    if labelled == "-":
+        message = f"{reason}: give a file, not -"
+        raise click.UsageError(message)
+    if solids and domains:
+        message = "--solid and --domains both list wireframes: give one of them"
+        raise click.UsageError(message)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from common_shares import convex_common, exact_common, slab
 from late import pandas
+from lattice_of_blocks import lattice
 from shapes import cube, cube_in_six, joined, odd_on_purpose, star
 from shares import exact_share
 from sheets import sheet
@@ -25,14 +26,6 @@ def common(meshes, lows, highs, kinds=(), rule="parity", threads=1) -> np.ndarra
         Shares(mesh, kind, rule, "cpu", threads) for mesh, kind in zip(meshes, kinds, strict=True)
     )
     return first.common(others, np.asarray(lows, float), np.asarray(highs, float))
-
-
-def lattice(low, high, counts) -> pandas.DataFrame:
-    edges = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, counts, strict=True)]
-    middles = np.meshgrid(*[(e[1:] + e[:-1]) / 2 for e in edges], indexing="ij")
-    sizes = np.meshgrid(*[np.diff(e) for e in edges], indexing="ij")
-    names = ("X", "Y", "Z", "DX", "DY", "DZ")
-    return pandas.DataFrame({n: v.ravel() for n, v in zip(names, [*middles, *sizes], strict=True)})
 
 
 @pytest.mark.full
