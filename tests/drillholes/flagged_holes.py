@@ -1,12 +1,17 @@
-"""Two holes, their assays and an orebody, for the tests of flags."""
+"""Two holes, their assays and an orebody; the findings that a test is meant to warn of."""
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from wireframes import box
 
+from geodomain import GeodomainWarning
 from geodomain.formats.wireframes import write_mesh
 
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR,ENDDEPTH\nA,5,5,30,40\nB,50,5,30,40\n"
@@ -32,3 +37,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("assay.csv").write_text(ASSAY)
     write_mesh(ORE["ORE"], Path("ore.ply"))
     return tmp_path
+
+
+@contextmanager
+def warned_of(*always: str, maybe: tuple[str, ...] = ()) -> Iterator[None]:
+    """Require warnings of these kinds of finding, and fail at any other warning.
+
+    Decorates a test. Some of its cases, and not all, warn of the kinds in `maybe`.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", GeodomainWarning)
+        yield
+    sentences = [str(warning.message) for warning in told]
+    kinds = {re.sub(r".*\[([a-z-]+)\].*", r"\1", sentence) for sentence in sentences}
+    assert set(always) <= kinds <= {*always, *maybe}

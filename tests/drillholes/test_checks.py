@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from flagged_holes import warned_of
 from holes import SLIPS, try_collars
 from late import pd
 from wireframes import box
@@ -25,7 +26,6 @@ from geodomain.drillholes.findings import KINDS, Finding
 from geodomain.formats.wireframes import write_mesh
 
 # Findings are read from reports; whether they are warned of has tests of its own.
-pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 GROUND = 380.0
 NAMES = [f"DH{number:03}" for number in range(1, 13)]
@@ -104,6 +104,7 @@ PLANTED_COLLARS = {
 
 
 @pytest.mark.parametrize("code", PLANTED_COLLARS)
+@warned_of(maybe=("collar-far", "collar-mark", "collar-zero"))
 def test_a_collar_out_of_place_is_named(code: str) -> None:
     column, value = PLANTED_COLLARS[code]
     holes = Drillholes(*tables(changed(collars(), "DH005", column, value)))
@@ -113,6 +114,7 @@ def test_a_collar_out_of_place_is_named(code: str) -> None:
 
 
 @pytest.mark.parametrize(("value", "count"), [(0, 12), (-99, 12)])
+@warned_of(maybe=("collar-mark", "collar-zero"))
 def test_elevations_that_are_all_missing(value: float, count: int) -> None:
     rows = [[*row[:3], value, row[4]] for row in collars()]
     (found,) = (each for each in Drillholes(*tables(rows)).report.findings if each.bad)
@@ -196,6 +198,7 @@ NEAR_COLLARS = {
 
 
 @pytest.mark.parametrize("case", NEAR_COLLARS)
+@warned_of(maybe=("collar-far", "collar-zero", "interval-no-collar", "survey-no-collar"))
 def test_a_collar_is_compared_with_its_neighbours(case: str) -> None:
     rows, name = NEAR_COLLARS[case]
     holes = Drillholes(*tables([list(row) for row in rows]), vertical=True)
@@ -215,6 +218,7 @@ def in_order() -> Rows:
     ("column", "change"),
     [(1, 1000.0), (1, 2000.0), (1, -3000.0), (1, 10_000.0), (2, -1000.0), (2, -5000.0)],
 )
+@warned_of("collar-far")
 def test_a_changed_digit_out_of_the_order_of_the_table(column: int, change: float) -> None:
     rows = in_order()
     rows[21][column] += change
@@ -268,6 +272,7 @@ HONEST_NEIGHBOURS = {
 
 
 @pytest.mark.parametrize("case", HONEST_NEIGHBOURS)
+@warned_of(maybe=("interval-no-collar", "survey-no-collar"))
 def test_honest_neighbours_pass(case: str) -> None:
     rows = [list(row) for row in HONEST_NEIGHBOURS[case]]
     assert not [code for code in warnings_of(Drillholes(*tables(rows), vertical=True))
@@ -301,6 +306,16 @@ PLANTED_STATIONS = {
 
 
 @pytest.mark.parametrize("code", PLANTED_STATIONS)
+@warned_of(
+    maybe=(
+        "azimuth-beyond",
+        "azimuth-mark",
+        "dip-beyond",
+        "hole-bend",
+        "interval-left-out",
+        "station-incomplete",
+    )
+)
 def test_a_wrong_station_is_named(code: str) -> None:
     column, value, said = PLANTED_STATIONS[code]
     rows = changed(stations(), "DH005", column, value, at=60)
@@ -310,6 +325,7 @@ def test_a_wrong_station_is_named(code: str) -> None:
 
 
 @pytest.mark.parametrize("value", [1e30, -1e30, 1e300])
+@warned_of("hole-bend", maybe=("azimuth-beyond", "azimuth-mark"))
 def test_an_azimuth_without_an_end_is_named(value: float) -> None:
     rows = changed(stations(), "DH005", 2, value, at=60)
     holes = Drillholes(*tables(survey=rows))
@@ -317,6 +333,7 @@ def test_an_azimuth_without_an_end_is_named(value: float) -> None:
     assert np.isfinite(holes.positions("DH005", [0, 60, 150])).all()
 
 
+@warned_of("dip-sign")
 def test_one_hole_with_the_other_sign() -> None:
     rows = [[*row[:3], -row[3]] if row[0] == "DH002" else row for row in stations()]
     found = Drillholes(*tables(survey=rows)).report.findings
@@ -324,6 +341,7 @@ def test_one_hole_with_the_other_sign() -> None:
     assert str(one) == "1 hole that goes up, unlike the others (DH002) [dip-sign]"
 
 
+@warned_of("dip-sign")
 def test_a_long_hole_with_the_other_sign_does_not_turn_the_others() -> None:
     short = [[name, 0, 90, -60] for name in NAMES]
     long = [[NAMES[4], depth, 90, 60] for depth in range(2, 60, 2)]
@@ -339,6 +357,7 @@ def test_a_fan_of_holes_that_go_up_passes() -> None:
     assert warnings_of(holes) == {} and holes.report.upward == tuple(NAMES[:3])
 
 
+@warned_of("angles-radians")
 def test_radians() -> None:
     rows = [[name, depth, np.deg2rad(azimuth + 7 * float(name[2:])), np.deg2rad(dip)]
             for name, depth, azimuth, dip in stations()]  # fmt: skip
@@ -347,6 +366,7 @@ def test_radians() -> None:
 
 
 @pytest.mark.parametrize("digits", range(2, 8))
+@warned_of("angles-radians", "interval-left-out", "station-none")
 def test_one_azimuth_in_radians_for_all_holes(digits: int) -> None:
     azimuth = round(radians(270), digits)
     rows = [(f"DH{n:03}", depth, azimuth, -66.5) for n in range(1, 9) for depth in (0, 30, 60)]
@@ -355,6 +375,7 @@ def test_one_azimuth_in_radians_for_all_holes(digits: int) -> None:
 
 
 @pytest.mark.parametrize("azimuths", [(4.71,), (3.84, 5.41), (4.71, 1.57)])
+@warned_of("angles-radians")
 def test_azimuths_in_radians_with_two_decimals(azimuths: tuple[float, ...]) -> None:
     rows = [[name, depth, azimuths[number % len(azimuths)], dip]
             for number, (name, depth, _, dip) in enumerate(stations())]  # fmt: skip
@@ -370,6 +391,7 @@ def test_honest_azimuths_near_north_pass(azimuths: tuple[float, ...]) -> None:
     assert "angles-radians" not in [each.code for each in found if each.bad]
 
 
+@warned_of("collar-zero")
 def test_a_collar_without_two_coordinates_is_one_collar() -> None:
     rows = moved(4, 1, 0.0, moved(4, 2, 0.0, collars()))
     (one,) = (
@@ -378,6 +400,7 @@ def test_a_collar_without_two_coordinates_is_one_collar() -> None:
     assert one.count == 1 and "x 0, others" in one.first[0] and "y 0, others" in one.first[0]
 
 
+@warned_of("collar-zero")
 def test_accepting_a_hole_that_is_not_there_is_told() -> None:
     with pytest.warns(
         GeodomainWarning, match="no hole 'dh005' to accept collar-zero of: is it 'DH005'"
@@ -387,6 +410,7 @@ def test_accepting_a_hole_that_is_not_there_is_told() -> None:
 
 @pytest.mark.parametrize("digits", [2, 4, 8])
 @pytest.mark.parametrize("wander", [0.0, 1.0])
+@warned_of("angles-radians")
 def test_dips_alone_in_radians(digits: int, wander: float) -> None:
     rows = [[name, depth, azimuth, round(np.deg2rad(dip + wander * np.sin(depth + 7.0)), digits)]
             for name, depth, azimuth, dip in stations()]  # fmt: skip
@@ -411,6 +435,7 @@ def test_honest_dips_near_level_pass(case: str) -> None:
     assert "angles-radians" not in warnings_of(Drillholes(*tables(survey=rows)))
 
 
+@warned_of("interval-far-past")
 def test_a_sample_far_beyond_the_end_of_its_hole() -> None:
     log = samples()
     log[14][2] = 1500.0
@@ -438,6 +463,7 @@ def test_coordinates_and_angles_are_not_below_detection(kind: str, table: str, c
     assert "below" not in str(refused.value)
 
 
+@warned_of("angles-radians")
 def test_azimuths_alone_in_radians() -> None:
     rows = [[name, depth, round(np.deg2rad(270.0), 5), dip] for name, depth, _, dip in stations()]
     assert list(warnings_of(Drillholes(*tables(survey=rows)))) == ["angles-radians"]
@@ -463,6 +489,7 @@ def test_exchanged_columns_are_said_to_be() -> None:
     assert warnings_of(Drillholes(*tables_there, columns=named)) == {}
 
 
+@warned_of("angles-exchanged", "interval-left-out")
 def test_an_exchanged_row_is_said_to_be() -> None:
     rows = stations()
     rows[1][2:] = [-56.0, 272.0]
@@ -471,6 +498,7 @@ def test_an_exchanged_row_is_said_to_be() -> None:
     assert holes.report.left_out == {"DH001": "its azimuth and dip seem to be exchanged"}
 
 
+@warned_of("hole-bend")
 def test_bends_are_angles_within_a_span_and_no_rates() -> None:
     def found(*legs: tuple[float, float], **options) -> bool:
         rows = [["DH001", depth, 270.0, -dip] for depth, dip in ((0.0, 60.0), *legs)]
@@ -485,6 +513,7 @@ def test_bends_are_angles_within_a_span_and_no_rates() -> None:
     assert not found((60.0, 20.0), bend=(45, 30)) and found((6.1, 68.4), bend=(5, 30))
 
 
+@warned_of("interval-no-collar", "station-none", "survey-no-collar")
 def test_ids_that_nearly_match_are_proposed() -> None:
     collar = changed(collars(), "DH005", 0, "dh5")
     log = changed(samples(), "DH006", 0, "DH-06 ")
@@ -501,6 +530,7 @@ def test_ids_that_never_match_are_proposed_in_the_error() -> None:
         Drillholes(*tables(survey=survey))
 
 
+@warned_of("collar-off-topography")
 def test_a_collar_away_from_the_topography() -> None:
     rows = changed(collars(), "DH005", 3, 341.0)
     assert warnings_of(Drillholes(*tables(rows))) == {}
@@ -520,6 +550,7 @@ def hillside() -> Mesh:
 
 
 @pytest.mark.parametrize(("dip", "suspected"), [(-12.0, True), (-40.0, False), (-90.0, False)])
+@warned_of(maybe=("dip-from-vertical", "end-above-topography"))
 def test_dips_from_the_vertical_are_suspected_by_evidence(dip: float, suspected: bool) -> None:
     rows = [[*row[:3], GROUND + 0.7 * (row[1] - 5030), 150] for row in collars()]
     survey = from_vertical(dip)
@@ -594,6 +625,7 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     run(verb, "--strict", "--accept", "azimuth-beyond:DH003", "--accept", "collar-mark", code=3)
 
 
+@warned_of("collar-mark")
 def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
     survey = [row for row in stations() if row[1] < 120]
@@ -635,6 +667,7 @@ def test_a_surface_of_the_domains_is_the_topography() -> None:
     assert Drillholes("collar.csv", "survey.csv").tell(domains) == ()
 
 
+@warned_of("azimuth-beyond", "collar-mark")
 def test_positions_do_not_depend_on_what_is_accepted() -> None:
     files = tables(changed(collars(), "DH005", 3, -99), changed(stations(), "DH002", 2, 400.0))
     plain = Drillholes(*files)
@@ -740,7 +773,8 @@ def test_samples_of_frames_are_refused_and_passed_as_by_commands() -> None:
     ):
         with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; correct them"):
             verb(strict=True)
-        verb(strict=True, accept="interval-no-collar:DHX")
+        with pytest.warns(GeodomainWarning, match="there is no hole 'DHX' to accept"):
+            verb(strict=True, accept="interval-no-collar:DHX")
         with pytest.raises(ValueError, match="there is no finding 'no' to accept"):
             verb(accept="no")
 
@@ -787,6 +821,7 @@ def test_real_tables_have_no_warning(name: str, shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "code"), [(0, "collar-zero"), (-99, "collar-mark")])
+@warned_of(maybe=("collar-mark", "collar-zero"))
 def test_a_missing_elevation_in_a_real_field(value: float, code: str, shared_data: Path) -> None:
     """A score of 13.9 median deviations is no test: an honest northing there has 19."""
     folder = shared_data / "formats" / "drillholes"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flagged_holes import warned_of
 from hypothesis import given
 from hypothesis import strategies as st
 from late import pd
@@ -18,7 +19,6 @@ from geodomain import Domain, Drillholes, Mesh, Stack
 from geodomain.drillholes.crossings import SAGITTA, cross_walls
 
 # Holes of a few straight lines bend and begin at 0, which is warned of.
-pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 
 def holes_of(*holes: tuple, end: float = 100.0, **options) -> Drillholes:
@@ -88,6 +88,7 @@ def test_holes_that_begin_and_end_inside() -> None:
     assert row[2:5] == (0, 10, 10) and row[11:] == (1, 0)
 
 
+@warned_of("hole-bend")
 def test_a_crossing_at_a_station_counts_once() -> None:
     stations = [(0, 0, 90), (5, 0, 90), (10, 0, 80), (20, 0, 70)]
     for collar in ((5.0, 5.0, 20.0), (0.0, 0.0, 20.0), (10.0, 5.0, 20.0)):
@@ -100,6 +101,7 @@ def test_a_crossing_at_a_station_counts_once() -> None:
         assert (len(found.stays) > 0) == bool(inside)
 
 
+@warned_of("hole-bend")
 def test_adjacent_solids_share_a_hole_without_gap() -> None:
     hole = ((5.0, 5.0, 30.0), [(0, 90, 85), (30, 100, 60), (60, 120, 40)])
     holes = holes_of(hole, end=60)
@@ -140,6 +142,7 @@ def test_the_winding_rule_and_inverted_domains() -> None:
 GROUND = Mesh([[-99, -99, 5], [99, -99, 5], [0, 99, 5]], [[0, 1, 2]], name="ground")
 
 
+@warned_of(maybe=("hole-bend",))
 def test_pierce_points_say_which_way(backend: str) -> None:
     """Down through the ground and up again, whatever way its triangles face."""
     hole = ((0.0, 0.0, 10.0), [(0, 90, 60), (30, 90, -60)])
@@ -174,6 +177,7 @@ bends = st.lists(st.tuples(st.integers(0, 359), st.integers(-30, 90)), min_size=
 
 @pytest.mark.full
 @given(bends, st.integers(0, 2**32 - 1), st.sampled_from(["minimum curvature", "balanced"]))
+@warned_of(maybe=("hole-bend",))
 def test_parity_holds_and_middles_are_inside(stations, seed: int, method: str) -> None:
     """In a random body, on lattice coordinates where edges and corners are met."""
     random = np.random.default_rng(seed)
@@ -194,6 +198,7 @@ def test_parity_holds_and_middles_are_inside(stations, seed: int, method: str) -
     assert (geodomain.distances(body, on_wall) < 1e-6).all()
 
 
+@warned_of("collar-zero")
 def test_the_answer_is_the_same_for_any_number_of_threads() -> None:
     holes = holes_of(*[((float(i), 0.0, 0.0), quarter()[1]) for i in range(200)], end=140)
     body = box((-10, -10, -90), (300, 15, -5))
@@ -215,7 +220,7 @@ def test_it_shows_itself() -> None:
     assert SAGITTA == 1e-7
 
 
-@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.filterwarnings("ignore:domain.stl stores single:geodomain.GeodomainWarning")
 def test_crossings_of_babbitt(shared_data: Path) -> None:
     ours, theirs = shared_data / "babbitt", shared_data / "formats" / "drillholes"
     survey = theirs / "babbitt_survey.csv"

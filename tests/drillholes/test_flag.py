@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from flagged_holes import ASSAY, COLLAR, ORE, folder
+from flagged_holes import ASSAY, COLLAR, ORE, folder, warned_of
 from hypothesis import given
 from hypothesis import strategies as st
 from late import pa, pd, polars
@@ -127,7 +127,7 @@ def test_lengths_add_up_exactly(steps: list[int], labels: list[int], least: int)
         assert (np.diff(cuts.codes) != 0).all()
 
 
-@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@warned_of("interval-below", "interval-no-collar", "interval-no-depth", "interval-reversed")
 def test_rows_without_a_place_are_unassigned_and_counted(folder: Path) -> None:
     assay = "BHID,FROM,TO\nA,11,12\nX,11,12\nA,12,12\nA,13,12\nA,,12\nA,41,42\nA,39,41\n"
     found = []
@@ -264,7 +264,7 @@ def test_options_of_holes_need_holes(option: str, folder: Path) -> None:
     assert result.exit_code == 2 and "needs --collar FILE" in result.stderr
 
 
-@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.filterwarnings("ignore:dom1.vtp has .* by parity:geodomain.GeodomainWarning")
 def test_samples_of_demo1(shared_data: Path, tmp_path: Path) -> None:
     """By middle, 370 are in the wireframe: those with gold, and no others."""
     folder = shared_data / "demo1"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from flagged_holes import warned_of
 from late import pd
 
 from geodomain import Drillholes
 from geodomain.drillholes.findings import KINDS, Finding, note
 
 # Findings are read from reports; whether they are warned of has tests of its own.
-pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 
 @pytest.mark.parametrize("sign", [1, -1])
+@warned_of("collar-zero", "hole-bend")
 def test_holes_that_rise_and_holes_that_are_level(sign: int) -> None:
     dips = {"A": [60, 60], "B": [60, -5], "C": [50, 0], "D": [0, -1], "E": [90, 90]}
     collar = pd.DataFrame({"HOLE": [*dips], "X": 0.0, "Y": 0.0, "Z": 0.0, "ENDDEPTH": 20.0})

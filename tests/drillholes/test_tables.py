@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flagged_holes import warned_of
 from late import pa, pd, polars
 
 from geodomain import Drillholes, TableError
 from geodomain.drillholes.tables import find_roles
 
 # Findings are read from reports; whether they are warned of has tests of its own.
-pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR\nA,0,0,100\nB,50,0,100\n"
 SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nA,50,0,80\nB,0,90,60\n"
@@ -97,6 +97,7 @@ def test_frames_are_as_files(library: str, tmp_path: Path) -> None:
     assert holes.report.down == "negative"
 
 
+@warned_of("collar-zero", "survey-no-collar")
 def test_ids_are_texts(tmp_path: Path) -> None:
     collar = 'BHID;X;Y;Z\n0;1,5;0;0\n0012;2,5;0;0\n"B;1-100A";3,5;0;0\n'
     survey = 'BHID;AT;AZ;DIP\n0;0;0;90\n0012;0;0;90\n"B;1-100A";0;0;90\n12;0;0;90\n'
@@ -136,6 +137,7 @@ def test_a_station_below_the_end_bends_and_adds_no_length(tmp_path: Path) -> Non
     assert found(holes)["holes with a station below their end, which bends the last leg only"] == 1
 
 
+@warned_of("collar-zero")
 def test_ends_come_from_the_collar_then_the_intervals_then_the_survey(tmp_path: Path) -> None:
     collar = "BHID,X,Y,Z,DEPTH\nA,0,0,0,77\nB,0,0,0,\nC,0,0,0,\n"
     survey = "BHID,AT,AZ,DIP\nA,0,0,90\nB,0,0,90\nC,0,0,90\nC,55,0,90\n"
@@ -144,6 +146,7 @@ def test_ends_come_from_the_collar_then_the_intervals_then_the_survey(tmp_path: 
     assert list(holes.report.ends.values()) == [1, 1, 1]
 
 
+@warned_of("interval-left-out", "station-none")
 def test_a_hole_without_a_station_is_left_out_unless_vertical(tmp_path: Path) -> None:
     survey = "BHID,AT,BRG,DIP\nA,0,0,90\n"
     holes = holes_of(tmp_path, survey=survey)
@@ -155,6 +158,7 @@ def test_a_hole_without_a_station_is_left_out_unless_vertical(tmp_path: Path) ->
     assert both.positions("B", [9]).tolist() == [[50, 0, 91]]
 
 
+@warned_of("collar-zero", "hole-bend")
 def test_directions_of_collars_are_stations_unless_the_survey_has_them(tmp_path: Path) -> None:
     collar = "BHID,X,Y,Z,AZ,DIP\nA,0,0,0,90,-10\nB,0,0,0,90,0\n"
     survey = "BHID,AT,AZ,DIP\nA,0,0,90\nB,10,90,90\n"
@@ -166,6 +170,7 @@ def test_directions_of_collars_are_stations_unless_the_survey_has_them(tmp_path:
 
 
 @pytest.mark.parametrize("lacking", ["A,0,,60", "A,0,90,"])
+@warned_of("hole-bend", "station-incomplete")
 def test_a_station_without_numbers_leaves_the_direction_of_the_collar(
     lacking: str, tmp_path: Path
 ) -> None:
@@ -203,6 +208,16 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
+@warned_of(
+    maybe=(
+        "dip-beyond",
+        "interval-left-out",
+        "station-above",
+        "station-differs",
+        "station-incomplete",
+        "station-turns-back",
+    )
+)
 def test_odd_stations_are_counted(odd: str, tmp_path: Path) -> None:
     rows, what, bad, *first = ODD[odd]
     holes = holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, down="positive")
@@ -220,6 +235,7 @@ def test_north_is_both_0_and_360(tmp_path: Path) -> None:
     assert "stations that appear twice" in found(holes_of(tmp_path, survey=survey))
 
 
+@warned_of("collar-differs", "collar-no-coordinates", "collar-no-hole", "interval-left-out")
 def test_collars_that_contradict_each_other(tmp_path: Path) -> None:
     collar = COLLAR + "A,0,0,100\nB,50,0,101\n,1,1,1\nC,1,,1\n"
     holes = holes_of(tmp_path, collar=collar)
@@ -244,6 +260,7 @@ def test_collars_that_contradict_each_other(tmp_path: Path) -> None:
         ("A,0,0,0,50,10,61", True),
     ],
 )
+@warned_of(maybe=("collar-differs", "collar-zero", "interval-left-out"))
 def test_two_collars_differ_in_any_number(again: str, differs: bool, tmp_path: Path) -> None:
     collar = f"BHID,X,Y,Z,DEPTH,AZ,DIP\nA,0,0,0,50,10,60\n{again}\nB,9,0,0,,,90\nB,9,0,0,,,90\n"
     holes = holes_of(tmp_path, collar, "BHID,AT,AZ,DIP\nA,9,0,60\nB,0,0,90\n", down="positive")
@@ -264,6 +281,7 @@ INFINITE = {
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
 @pytest.mark.parametrize("table", INFINITE)
 @pytest.mark.parametrize("text", ["inf", "-inf", "1e400"])
+@warned_of("collar-zero", maybe=("collar-no-coordinates", "station-incomplete"))
 def test_infinite_numbers_are_refused_or_declared(
     kind: str, table: str, text: str, tmp_path: Path
 ) -> None:
@@ -308,6 +326,14 @@ def test_a_gap_is_below_all_intervals_before(tmp_path: Path) -> None:
     assert found(holes)["gaps before an interval"] == 2
 
 
+@warned_of(
+    "collar-zero",
+    "interval-above",
+    "interval-below",
+    "interval-no-collar",
+    "interval-no-depth",
+    "interval-reversed",
+)
 def test_intervals_are_matched_and_counted(tmp_path: Path) -> None:
     assay = (
         "BHID,FROM,TO\nA,0,2\nA,1,3\nA,5,6\nA,7,7\nA,9,8\nA,,3\nA,-1,0\nX,0,1\nA,90,91\nA,49,51\n"
@@ -418,6 +444,7 @@ def test_columns_of_every_role_are_compared(tmp_path: Path, tables, role) -> Non
         holes_of(tmp_path, **tables)
 
 
+@warned_of("station-incomplete")
 def test_columns_that_agree_are_one(tmp_path: Path) -> None:
     both = "BHID,AT,BRG,DIP,AZIMUTH,HOLEID\nA,0,0,90,0.0,A\nA,50,,80,,A\nB,0,90,60,90,B\n"
     holes_of(tmp_path, survey=both)
