@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.api import Backend
-from geodomain.compute.data import Columns, Coordinates, DeviceRoom, Floats, Points, Room
-from geodomain.compute.point_cache import CachedPoints
+from geodomain.compute.data import (
+    CachedPoints,
+    Columns,
+    Coordinates,
+    DeviceRoom,
+    Floats,
+    Points,
+    Room,
+)
 from geodomain.errors import PointError, warn
 
 Number = TypeVar("Number", bound=np.generic)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, is_on_device
-from geodomain.compute.data import Floats
-from geodomain.compute.point_cache import CachedPoints
+from geodomain.compute.data import CachedPoints, Floats
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
 from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.checks.blocks import say_box
 from geodomain.checks.columns import read_as_missing, refuse_nan
-from geodomain.compute.data import Bools, Floats
+from geodomain.compute.data import Bools, CachedPoints, Floats
 from geodomain.compute.native import thread_count
-from geodomain.compute.point_cache import CachedPoints
 from geodomain.domains.domain import CODE, Domain, is_code
 from geodomain.domains.order import DomainOrLayer, Domains
 from geodomain.domains.stack import Stack

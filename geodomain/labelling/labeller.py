@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute import machine_used
-from geodomain.compute.data import Bools
-from geodomain.compute.point_cache import keeping
+from geodomain.compute.data import Bools, keeping
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import (
     DomainOrLayer,

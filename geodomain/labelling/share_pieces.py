@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute.data import Bools, Floats
-from geodomain.compute.point_cache import CachedPoints
-from geodomain.compute.volumes import line_places
+from geodomain.compute.data import Bools, CachedPoints, Floats
+from geodomain.compute.meshes import line_places
 from geodomain.errors import TableError
 from geodomain.labelling.evaluate import BlockChunk, Shell, TiledSurface
 from geodomain.mesh.mesh import Mesh

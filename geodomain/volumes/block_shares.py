@@ -14,9 +14,15 @@ from geodomain.arrays import as_doubles, as_rows, host_room
 from geodomain.compute import choose
 from geodomain.compute.api import BlockAnswer, BlockIndex
 from geodomain.compute.data import Bools, Floats, Ints
-from geodomain.compute.meshes import crossed_triangles, projection_signs, vertex_fans
+from geodomain.compute.meshes import (
+    EdgeReach,
+    FootprintEnd,
+    common_shares,
+    crossed_triangles,
+    projection_signs,
+    vertex_fans,
+)
 from geodomain.compute.native import thread_count
-from geodomain.compute.volumes import EdgeReach, FootprintEnd, common_shares
 from geodomain.errors import counted, warn
 from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
 from geodomain.mesh import fitness

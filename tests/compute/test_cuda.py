@@ -17,7 +17,7 @@ from geodomain.compute import cpu
 from geodomain.compute.cuda import buffers, device, pipeline
 from geodomain.compute.cuda import points as cuda
 from geodomain.compute.cuda.buffers import Stager
-from geodomain.compute.point_cache import keeping
+from geodomain.compute.data import keeping
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.edges import signed_rim

@@ -14,8 +14,7 @@ from sheets import level
 
 import geodomain
 from geodomain import Mesh
-from geodomain.compute.meshes import projection_signs
-from geodomain.compute.volumes import EdgeReach, FootprintEnd
+from geodomain.compute.meshes import EdgeReach, FootprintEnd, projection_signs
 from geodomain.mesh.edges import folds, rim
 
 MINE = (414_000.3, 7_480_000.7, 310.1)

@@ -13,7 +13,7 @@ from sheets import sheet
 
 import geodomain
 from geodomain import Domain, Domains, Mesh, proportions, proportions_blocks, synthetic
-from geodomain.compute.volumes import common_shares
+from geodomain.compute.meshes import common_shares
 from geodomain.volumes.block_shares import Shares
 
 MINE = np.array([414_000.3, 7_480_000.7, 310.1])

@@ -29,8 +29,15 @@ from geodomain.compute.cuda.buffers import (
 )
 from geodomain.compute.cuda.device import wait_for
 from geodomain.compute.cuda.driver import CudaStream
-from geodomain.compute.data import Columns, DevicePoints, DeviceRoom, Floats, Points, Room
-from geodomain.compute.point_cache import CachedColumns
+from geodomain.compute.data import (
+    CachedColumns,
+    Columns,
+    DevicePoints,
+    DeviceRoom,
+    Floats,
+    Points,
+    Room,
+)
 
 _PIECE_BYTES = 8 << 20
 _LEAST_BYTES = 1 << 16
