@@ -1,11 +1,16 @@
-"""Structures of the kernels as Python packs and reads them, by the description that C++ gives."""
+"""Structures of the kernels as Python packs them, and kernel arguments as C aligns them."""
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from geodomain.compute import layout
+from geodomain.compute.cuda.kernels import arguments
 
 STRUCTURES, CONSTANTS = layout._described()
 PACKED = [name for name, one in STRUCTURES.items() if one.fields]
@@ -65,3 +70,39 @@ def test_views_of_arrays() -> None:
     view = layout.structure("PointsView").read(layout.points_view((8, 16, 24), (-24, 8, 8)))
     assert (view["z"], view["stride_x"], view["stride_z"]) == (24, -24, 8)
     assert layout.real("kLeastMagnitude") == 2.0**-306
+
+
+KINDS = {
+    int: ctypes.c_uint64,
+    float: ctypes.c_double,
+    ctypes.c_int32: ctypes.c_int32,
+    ctypes.c_uint32: ctypes.c_uint32,
+}
+
+fields = st.one_of(
+    st.integers(0, 2**64 - 1),
+    st.floats(allow_nan=False),
+    st.integers(-(2**31), 2**31 - 1).map(ctypes.c_int32),
+    st.integers(0, 2**32 - 1).map(ctypes.c_uint32),
+    st.binary(min_size=1, max_size=3).map(lambda part: part * 8),
+)
+
+
+def reference(values: list) -> ctypes.Structure:
+    kinds = [
+        ctypes.c_uint64 * (len(value) // 8) if isinstance(value, bytes) else KINDS[type(value)]
+        for value in values
+    ]
+    names = [(f"field{k}", kind) for k, kind in enumerate(kinds)]
+    given = [
+        kind.from_buffer_copy(value) if isinstance(value, bytes) else value
+        for kind, value in zip(kinds, values, strict=True)
+    ]
+    return type("Fields", (ctypes.Structure,), {"_fields_": names})(*given)
+
+
+@given(st.lists(fields, min_size=1, max_size=8))
+def test_fields_lie_where_a_compiler_puts_them(values: list) -> None:
+    expected = reference(values)
+    last = getattr(type(expected), f"field{len(values) - 1}")
+    assert arguments(*values) == bytes(expected)[: last.offset + last.size]
