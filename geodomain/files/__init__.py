@@ -1,1 +1,1 @@
-"""Where bytes come from and go to: streams, gzip, hashes, outputs written whole or not at all."""
+"""Files and streams: gzip, hashes, reading ahead, outputs written whole or not at all."""

@@ -17,24 +17,23 @@ from geodomain.files.unchanged import own_change
 
 
 class AtomicFile:
-    """Write beside a path and take its place in one step.
+    """Write a file beside a path, and move it to the path in one step.
 
-    A run that is killed at any moment leaves what was at the path, or all that was
-    written, never a part of it.
+    If a run is killed, the path holds the old file or the complete new one, never a part of it.
 
     Parameters
     ----------
     path : Path
-        The file to make or replace, links resolved. One that is there lends its mode
-        and, where that is allowed, its owner.
+        The file to make or replace, with links resolved. The new file gets the mode of an existing
+        file and, if the system allows it, its owner.
     new : bool
-        Refuse to replace a file, one that appears while this one is written too.
+        Refuse to replace a file, even a file that appears while this one is written.
     """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         self._path, self._new = path, new
         self._before = path.stat() if path.exists() else None
-        # Where the system has no nameless files, a killed run may leave this one behind.
+        # If the system has no nameless files, a killed run may leave this file behind.
         self._part = path.with_name(f".{path.stem[:80]}.{os.urandom(8).hex()}.part")
         self._descriptor = _open_nameless(path.parent)
         self._named = self._descriptor < 0
@@ -42,15 +41,15 @@ class AtomicFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             try:
                 self._descriptor = os.open(self._part, flags, 0o666)
-            except OSError as error:  # of the output: nobody has named the file beside it
+            except OSError as error:  # name the output: users do not know the file beside it
                 there = error.errno == errno.ENOENT and path.parent.is_dir()
                 reason = "no file can be made in this folder" if there else error.strerror
                 raise type(error)(error.errno, reason, str(path)) from None
-        # What the system gives a new file here is the mode it shall have in the end.
+        # A new file ends with the mode that the system gives it here.
         self._mode = stat.S_IMODE((self._before or os.fstat(self._descriptor)).st_mode)
         self._set_mode(0o600)
         self._size = 0
-        self._lock = threading.Lock()  # no descriptor is closed while it is written to
+        self._lock = threading.Lock()  # the descriptor is not closed during a write
 
     def write(self, data: memoryview) -> int:
         """Write all of the data."""
@@ -60,14 +59,14 @@ class AtomicFile:
         return done
 
     def commit(self) -> None:
-        """Put the file in its place, safe from a power cut as far as the system goes.
+        """Move the file to its path, safe from a power cut as far as the system allows.
 
         Raises
         ------
         FileExistsError
-            For a new file, where another run has put one in the place.
+            If the file must be new, and another run has put a file at the path.
         OSError
-            If a file that was read for it has changed since.
+            If an input has changed since it was read.
         """
         if self._before is not None and hasattr(os, "fchown"):
             with contextlib.suppress(OSError):
@@ -85,7 +84,7 @@ class AtomicFile:
         log("wrote %s: %s", self._path, counted(self._size, "byte"))
 
     def abandon(self) -> None:
-        """Remove what was written; after `commit`, do nothing."""
+        """Remove the unfinished file; after `commit`, do nothing."""
         self._close()
         if self._named:
             self._part.unlink(missing_ok=True)
@@ -104,9 +103,9 @@ class AtomicFile:
             self._part.chmod(mode)
 
     def _start_flush(self, size: int) -> None:
-        """Have the disk start on the last bytes, so that little is left to `commit`.
+        """Let the disk start to write the last bytes, so that `commit` has little left to flush.
 
-        They are not dropped from memory, as the advice says, while they are on their way.
+        The advice asks to drop bytes from memory, but the system keeps bytes that are not written.
         """
         if hasattr(os, "posix_fadvise"):
             with contextlib.suppress(OSError):
@@ -115,7 +114,7 @@ class AtomicFile:
 
 
 def write_all(write: Callable[[memoryview], int], data: memoryview, name: str) -> int:
-    """Write until all is written; what goes wrong says of which file."""
+    """Write all of the data, and name the file in an error."""
     done = 0
     try:
         while done < len(data):
@@ -127,12 +126,12 @@ def write_all(write: Callable[[memoryview], int], data: memoryview, name: str) -
 
 
 def _open_nameless(folder: Path) -> int:
-    """Open a file without a name, of which a killed run leaves nothing; -1 if it cannot be."""
+    """Open a file without a name, which vanishes with a killed run; -1 if that is impossible."""
     if not hasattr(os, "O_TMPFILE"):
         return -1
     try:
         descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666)
-    except OSError:  # the file system has no such files, or the folder is not there
+    except OSError:  # the file system has no such files, or there is no such folder
         return -1
     if not os.path.lexists(_own(descriptor)):
         os.close(descriptor)
@@ -141,7 +140,7 @@ def _open_nameless(folder: Path) -> int:
 
 
 def _name(descriptor: int, path: Path) -> None:
-    """Give a nameless file a name; only with a folder does os.link follow the link in /proc."""
+    """Give a nameless file a name; os.link follows the link in /proc only if a folder is given."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
@@ -150,10 +149,10 @@ def _name(descriptor: int, path: Path) -> None:
 
 
 def _put_new(part: Path, path: Path) -> None:
-    """Rename a file to a path where nothing is, in one step where the system can."""
+    """Rename a file to a path without a file, in one step if the system can."""
     try:
         if os.name == "nt":
-            part.rename(path)  # there it replaces nothing
+            part.rename(path)  # on Windows it replaces nothing
         else:
             os.link(part, path)
             part.unlink()
@@ -170,9 +169,9 @@ def _own(descriptor: int) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last; systems that cannot open a folder do it by themselves.
+    """Flush a rename to the disk; systems that cannot open a folder do so by themselves.
 
-    The file is in its place already, so what goes wrong here is no failure to write it.
+    Errors are ignored, because the file is already at its path.
     """
     if os.name == "nt":
         return
@@ -185,7 +184,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Raise FileExistsError for the first file that is there, unless that is allowed."""
+    """Raise FileExistsError for the first path that exists, unless `overwrite`."""
     for path in paths:
         if path.exists() and not overwrite:
             message = f"{path} is there already; name another output, or use overwrite=True"
@@ -196,25 +195,25 @@ def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None
 
 
 def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Refuse outputs that could not be written in the end, or not all of them.
+    """Refuse outputs of which some could not be written in the end.
 
     Parameters
     ----------
     outputs : iterable of Path
-        All that a command writes; pipes and devices among them are written to as they are.
+        All outputs of a command; pipes and devices are accepted.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether existing files may be replaced.
 
     Raises
     ------
     TableError
-        If two outputs have one place.
+        If two outputs are the same file.
     FileNotFoundError
-        If the folder of an output is not there.
+        If the folder of an output does not exist.
     FileExistsError
-        If an output is there and may not be replaced.
+        If an output exists and may not be replaced.
     OSError
-        If links lead in a circle, the place is a folder, or no file can be made there.
+        If links form a circle, an output is a folder, or no file can be made in its folder.
     """
     places = list(outputs)
     for one, other in combinations(places, 2):
@@ -230,7 +229,7 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
 
 
 def _require_writable(place: Path) -> None:
-    """Refuse a place where no file can be."""
+    """Refuse a path at which no file can be written."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -239,7 +238,7 @@ def _require_writable(place: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, "it is a folder: name a file", str(place))
     if mode and not stat.S_ISREG(mode):
         return
-    # Of links, the folder that they lead to.
+    # For a link, the folder of its target.
     folder = Path(os.path.realpath(place)).parent
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(place))
@@ -247,7 +246,7 @@ def _require_writable(place: Path) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse outputs that would take the place of what is read, by whatever link.
+    """Refuse outputs that would replace an input, through links too.
 
     Raises
     ------
@@ -262,11 +261,11 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 
 def same_place(one: str | Path, other: str | Path) -> bool:
-    """Tell whether two paths lead to one file, links followed; a hard link is another file."""
+    """Return whether two paths lead to the same file through links; a hard link is another file."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _differ_in_case(one: Path, other: Path) -> bool:
-    """Tell whether two names that are not both there may be one file on a disk without case."""
+    """Return whether two names, of which one has no file, may be one file if case is ignored."""
     first, second = os.path.realpath(one), os.path.realpath(other)
     return first.casefold() == second.casefold() and not (one.exists() and other.exists())

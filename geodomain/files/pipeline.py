@@ -20,16 +20,16 @@ Result = TypeVar("Result")
 
 
 class Ahead(Generic[Item, Result]):
-    """Do something with items, in their order, while the result before is used.
+    """Compute results for items, in order, in a thread that is one result ahead of the caller.
 
-    One result is in use and the next one is made, so that the work may use two rooms by turns.
+    The caller uses one result while the thread computes the next, so two buffers are enough.
 
     Parameters
     ----------
     items : iterable
-        Asked for by the thread.
+        Iterated by the thread.
     work : callable
-        From an item to its result; what it raises comes in its turn.
+        Computes an item's result. Its exception is raised when the caller reaches that item.
     """
 
     def __init__(self, items: Iterable[Item], work: Callable[[Item], Result]) -> None:
@@ -38,12 +38,12 @@ class Ahead(Generic[Item, Result]):
         self._wanted: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._wanted.put(True)
         self._working, self._stopped = threading.Lock(), False
-        # A daemon: it may be waiting for an item when the rest has given up.
+        # A daemon, because it may still wait for an item when the program ends.
         self._thread = threading.Thread(target=self._run, name="geodomain-ahead", daemon=True)
         self._thread.start()
 
     def results(self) -> Iterator[Result]:
-        """Give the results in order; each is used until the next one is asked for."""
+        """Yield the results in order; each is valid until the next is requested."""
         while (done := wait(self._done)) is not None:
             if isinstance(done, BaseException):
                 raise done
@@ -51,7 +51,7 @@ class Ahead(Generic[Item, Result]):
             yield done[0]
 
     def stop(self) -> None:
-        """Begin no further work, and wait for what is being done."""
+        """Start no further work, and wait for the current item."""
         with self._working:
             self._stopped = True
         empty(self._wanted)
@@ -75,28 +75,28 @@ class Ahead(Generic[Item, Result]):
 
 # Reading ahead and writing behind.
 
-# Room before each block for the start of a row whose end is in the block.
+# Bytes before each block that hold the start of a row that ends in the block.
 HEADROOM = 64 << 10
 READ_AHEAD = 3
 WRITE_BEHIND = 3
 
 
 class ByteSource(Protocol):
-    """What bytes come from: as an unbuffered file, it may give fewer than asked for."""
+    """Source of bytes; like an unbuffered file, it may return fewer bytes than requested."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Read into a buffer; 0 at the end."""
 
 
-class ByteTarget(Protocol):
-    """What bytes go to."""
+class Target(Protocol):
+    """Output that takes bytes."""
 
     def write(self, data: memoryview, /) -> object:
         """Write all of the data."""
 
 
 class Block(NamedTuple):
-    """Hold bytes of a file at [HEADROOM, end) of a buffer."""
+    """A part of a file, at [HEADROOM, end) of a buffer."""
 
     buffer: Bytes
     end: int
@@ -104,7 +104,7 @@ class Block(NamedTuple):
 
 
 class Reader:
-    """Read a source block after block, ahead of whom they are for."""
+    """Read a source block after block in a thread, ahead of the caller."""
 
     def __init__(self, source: ByteSource, block_bytes: int) -> None:
         self._source = source
@@ -112,18 +112,18 @@ class Reader:
         self._free: queue.SimpleQueue[Bytes | None] = queue.SimpleQueue()
         for _ in range(READ_AHEAD):
             self._free.put(np.empty(HEADROOM + block_bytes, dtype=np.uint8))
-        # A daemon: it may be waiting for a pipe when the rest has given up.
+        # A daemon, because it may still wait for a pipe when the program ends.
         self._thread = threading.Thread(target=self._run, name="geodomain-reader", daemon=True)
         self._thread.start()
 
     def blocks(self) -> Iterator[Block]:
-        """Give the blocks in order, the last one, perhaps empty, being final."""
+        """Yield the blocks in order; only the last, which may be empty, is final."""
         for block in self.held_blocks():
             yield block
             self.give(block)
 
     def held_blocks(self) -> Iterator[Block]:
-        """Give the blocks in order, none after `stop`; each is to be given back."""
+        """Yield the blocks in order until `stop`; the caller returns each with `give`."""
         while (block := wait(self._filled)) is not None:
             if isinstance(block, BaseException):
                 raise block
@@ -132,11 +132,11 @@ class Reader:
                 return
 
     def give(self, block: Block) -> None:
-        """Have the memory of a block read into again."""
+        """Return the buffer of a block for further reading."""
         self._free.put(block.buffer)
 
     def stop(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         empty(self._free)
         self._free.put(None)
         self._filled.put(None)
@@ -155,9 +155,9 @@ class Reader:
 
 
 class Writer:
-    """Write to a target in order, behind whom the bytes come from."""
+    """Write to a target in order, in a thread behind the caller."""
 
-    def __init__(self, target: ByteTarget) -> None:
+    def __init__(self, target: Target) -> None:
         self._target = target
         self._waiting: queue.SimpleQueue[Bytes | None] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[Bytes] = queue.SimpleQueue()
@@ -169,30 +169,30 @@ class Writer:
         self.bytes_written = 0
 
     def room(self, size: int) -> Bytes:
-        """Return a buffer of at least `size` bytes, to be sent."""
+        """Return a buffer of at least `size` bytes, for `send`."""
         buffer = wait(self._free)
         self._check()
         return buffer if buffer.size >= size else np.empty(size + size // 8, dtype=np.uint8)
 
     def send(self, data: Bytes) -> None:
-        """Have the start of a buffer that `room` gave written."""
+        """Write the start of a buffer that `room` returned."""
         self._waiting.put(data)
 
     def put(self, data: bytes) -> None:
-        """Have bytes written."""
+        """Write a copy of some bytes."""
         room = self.room(len(data))
         room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.send(room[: len(data)])
 
     def finish(self) -> None:
-        """Wait until all is written."""
+        """Wait until all bytes are written."""
         self._waiting.put(None)
         while self._thread.is_alive():
-            self._thread.join(timeout=0.5)  # a time, so that an interrupt can end it on Windows
+            self._thread.join(timeout=0.5)  # on Windows only a timeout lets an interrupt end it
         self._check()
 
     def stop(self) -> None:
-        """Write no further than the block that is being written, which may be stuck in a pipe."""
+        """Stop after the current block, which may be stuck in a pipe."""
         empty(self._waiting)
         self._waiting.put(None)
         self._thread.join(timeout=1.0)
@@ -213,7 +213,7 @@ class Writer:
 
 
 def fill(source: ByteSource, room: memoryview) -> int:
-    """Read until a buffer is full or the source ends; return how much was read."""
+    """Read until a buffer is full or the source ends, and return the number of bytes."""
     done = 0
     while done < len(room):
         count = source.readinto(room[done:])
@@ -224,14 +224,14 @@ def fill(source: ByteSource, room: memoryview) -> int:
 
 
 def empty(channel: queue.SimpleQueue[Item]) -> None:
-    """Take all there is out of a queue from which others may take too."""
+    """Empty a queue from which other threads may take items too."""
     with contextlib.suppress(queue.Empty):
         while True:
             channel.get_nowait()
 
 
 def wait(channel: queue.SimpleQueue[Item]) -> Item:
-    """Take from a queue in a way that an interrupt can end, on Windows as well."""
+    """Take an item from a queue; an interrupt ends the wait, on Windows too."""
     while True:
         try:
             return channel.get(timeout=0.5)
@@ -243,17 +243,17 @@ def wait(channel: queue.SimpleQueue[Item]) -> Item:
 
 Rows = NDArray[np.uint64]
 
-# So many rows are held; the parts of a file are by the first bits of a row.
+# Most rows in memory, and the number of first bits of a row that choose its part of the file.
 _HELD, _BITS = 1 << 21, 10
 
 
 class Spill:
-    """Rows, given back in parts: those that begin with the same number come together.
+    """Rows that are grouped by their first number: equal first numbers come in one part.
 
     Parameters
     ----------
     width : int
-        Numbers in a row, of which the first is to be spread over all 64 bits.
+        Numbers in a row. First numbers should be spread over all 64 bits, as hashes are.
     """
 
     def __init__(self, width: int) -> None:
@@ -262,10 +262,10 @@ class Spill:
         self._count = 0
         self._file: IO[bytes] | None = None
         self._open = ExitStack()
-        self._sizes: list[NDArray[np.int64]] = []  # rows of each part, for each time of writing
+        self._sizes: list[NDArray[np.int64]] = []  # rows of each part, for each write
 
     def __enter__(self) -> Spill:
-        """Return itself."""
+        """Return the spill, to be closed at the end of the block."""
         return self
 
     def __exit__(
@@ -274,11 +274,11 @@ class Spill:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of the file."""
+        """Remove the temporary file."""
         self.close()
 
     def close(self) -> None:
-        """Forget all rows, and let go of the file, which ends with that."""
+        """Drop all rows and remove the temporary file."""
         self._held, self._sizes, self._count = [], [], 0
         self._file = None
         self._open.close()
@@ -289,7 +289,7 @@ class Spill:
         Raises
         ------
         OSError
-            Where there is no room for a temporary file.
+            If a temporary file cannot be written.
         """
         self._held.append(rows)
         self._count += len(rows)
@@ -297,9 +297,9 @@ class Spill:
             self._write()
 
     def _write(self) -> None:
-        """Write what is held, by parts."""
+        """Write the rows in memory, sorted by part."""
         if self._file is None:
-            import tempfile  # takes a hundredth of a start
+            import tempfile  # its import takes a hundredth of a command's start
 
             made = tempfile.TemporaryFile(prefix="geodomain-")  # noqa: SIM115
             self._file = self._open.enter_context(made)
@@ -324,7 +324,7 @@ class Spill:
             yield np.concatenate([self._read(int(at), int(count)) for at, count in places])
 
     def _read(self, at: int, count: int) -> Rows:
-        """Read rows from a place of the file."""
+        """Read `count` rows of the file from row `at`."""
         assert self._file is not None
         self._file.seek(at * 8 * self._width)
         read = self._file.read(count * 8 * self._width)

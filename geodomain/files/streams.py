@@ -1,4 +1,4 @@
-"""Files, gzip files and standard streams: what tables are read from and written to."""
+"""Open files, gzip files and standard streams to read tables and to write them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from geodomain.compute.rows import read_bytes
 from geodomain.errors import TableError
 from geodomain.files.outputs import AtomicFile, refuse_to_replace, write_all
 from geodomain.files.pipeline import ByteSource, fill
+from geodomain.files.pipeline import Target as Target
 from geodomain.files.unchanged import Counted, Digest, Digested, Unchanged
 
 if TYPE_CHECKING:
@@ -33,21 +34,21 @@ STANDARD = "-"
 
 
 class HasDescriptor(Protocol):
-    """What may have a file descriptor."""
+    """An object that may have a file descriptor."""
 
     def fileno(self) -> int:
-        """Give it, or raise."""
+        """Return the descriptor, or raise an error."""
 
 
 class Writable(Protocol):
-    """What bytes are written to, perhaps fewer than are given."""
+    """Raw output, which may write fewer bytes than requested."""
 
     def write(self, data: memoryview, /) -> int:
-        """Write, and say how many."""
+        """Write bytes and return how many were written."""
 
 
 class Stream:
-    """What is written to as it is: a pipe, a device, standard output."""
+    """Output that is written directly: a pipe, a device, standard output."""
 
     def __init__(self, raw: Writable, name: str) -> None:
         self._raw, self._name = raw, name
@@ -57,13 +58,13 @@ class Stream:
         try:
             return write_all(self._raw.write, data, self._name)
         except OSError as error:
-            if os.name == "nt" and error.errno == errno.EINVAL:  # its word for a closed pipe
+            if os.name == "nt" and error.errno == errno.EINVAL:  # a closed pipe on Windows
                 raise BrokenPipeError from error
             raise
 
 
 def standard_output() -> Stream:
-    """Return standard output without the lock that its buffer holds while its reader is slow."""
+    """Return standard output unbuffered: its buffer keeps a lock while a pipe's reader is slow."""
     _require_open(sys.stdout, "standard output")
     buffer = sys.stdout.buffer
     buffer.flush()
@@ -74,7 +75,7 @@ def standard_output() -> Stream:
 
 
 def standard_input() -> BinaryIO:
-    """Return standard input without the lock that its buffer holds while it waits."""
+    """Return standard input unbuffered: its buffer keeps a lock while it waits for data."""
     _require_open(sys.stdin, "standard input")
     try:
         descriptor = sys.stdin.fileno()
@@ -84,13 +85,13 @@ def standard_input() -> BinaryIO:
 
 
 def _require_open(stream: TextIO | None, name: str) -> None:
-    """Refuse a standard stream that is closed before the program starts: Python has None then."""
+    """Refuse a standard stream that was closed before the start, for which Python has None."""
     if stream is None:
         raise OSError(errno.EBADF, "it is closed", name)
 
 
 def status_of(file: HasDescriptor) -> os.stat_result | None:
-    """Return what the system says of an open file, None where it is none."""
+    """Return the status of an open file, or None for an object without a descriptor."""
     try:
         return os.fstat(file.fileno())
     except (OSError, ValueError, AttributeError):
@@ -100,8 +101,8 @@ def status_of(file: HasDescriptor) -> os.stat_result | None:
 # Gzip.
 
 MAGIC = b"\x1f\x8b"
-GZIP = 31  # zlib's word for a gzip header and 32 KB of window
-LEVEL = 4  # three times the speed of the usual 6 on a block model, a sixth larger
+GZIP = 31  # zlib's number for a gzip header and a window of 32 KB
+LEVEL = 4  # on a block model three times as fast as the usual 6, and a sixth larger
 READ_BYTES = 256 << 10
 BLOCK_BYTES = 512 << 10
 WINDOW_BYTES = 32 << 10
@@ -112,19 +113,15 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class _Writable(Protocol):
-    def write(self, data: memoryview, /) -> object: ...
-
-
 class Decompressor:
-    """Read what a gzip file holds, all its members.
+    """Read the contents of a gzip file, all its members.
 
     Parameters
     ----------
     source : binary file
         The compressed bytes.
     name : str
-        What messages call the file.
+        Name of the file in messages.
     """
 
     def __init__(self, source: _Readable, name: str) -> None:
@@ -166,7 +163,7 @@ class Decompressor:
         return data
 
     def _next_member(self) -> bool:
-        """Go on to the member after this one; zeros may pad the end of the file."""
+        """Go to the next member, skipping zeros that pad the file; False at the end."""
         while True:
             self._input = self._input.lstrip(b"\0") or self._source.read(READ_BYTES)
             if not self._input:
@@ -177,22 +174,21 @@ class Decompressor:
 
 
 class Compressor:
-    """Write gzip data to a binary file; `finish` ends it, `close` gives it up.
+    """Write gzip data to a binary file; `finish` completes it, `close` abandons it.
 
-    Blocks are compressed by several threads, each with the end of the block before
-    it as its dictionary, and stand one after another in a single member, as any
-    reader expects. The same bytes give the same file, for any number of threads and
-    however they were cut for writing; no name and no time is written.
+    Several threads compress blocks, each with the end of the previous block as its dictionary.
+    The blocks form a single member, which any reader can read. The file depends on the bytes
+    alone, not on the number of threads or the sizes of the writes; it holds no name and no time.
 
     Parameters
     ----------
     target : binary file
-        Where the compressed bytes go.
+        Receives the compressed bytes.
     threads : int or None
-        How many threads compress.
+        Number of threads; None for all.
     """
 
-    def __init__(self, target: _Writable, threads: int | None = None) -> None:
+    def __init__(self, target: Target, threads: int | None = None) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
         self._target = target
@@ -215,13 +211,13 @@ class Compressor:
         return len(data)
 
     def finish(self) -> None:
-        """Write what is still held back."""
+        """Write the last block and the end of the gzip data."""
         self._compress(bytes(self._block), zlib.Z_FINISH)
         self._drain(0)
         self._target.write(memoryview(struct.pack("<II", self._crc, self._size & 0xFFFFFFFF)))
 
     def close(self) -> None:
-        """End the threads; what is held back is lost."""
+        """End the threads; blocks that are not written are lost."""
         self._pool.shutdown(cancel_futures=True)
 
     def _compress(self, block: bytes, flush: int) -> None:
@@ -235,22 +231,22 @@ class Compressor:
 
 
 def _deflate(block: bytes, history: bytes, flush: int) -> bytes:
-    """Compress a block that goes on after its history, up to a whole byte."""
+    """Compress a block after its history, flushed to a whole byte."""
     stream = zlib.compressobj(LEVEL, zlib.DEFLATED, -15, zdict=history)
     return stream.compress(block) + stream.flush(flush)
 
 
 # Whole files.
 
-_LARGE = 1 << 25  # bytes; fewer are read by one thread as fast
+_LARGE = 1 << 25  # bytes; one thread reads fewer as fast
 _PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22
 
 
 class FileBytes:
-    """The bytes of a file, read where they are asked for: as a mapped file, but safe.
+    """The bytes of a file by slices, as of a memory map, but safe.
 
-    Where another program shortens a file, a mapping of it ends the process by a signal (SIGBUS).
-    Reading raises an OSError instead.
+    If another program shortens a mapped file, a signal (SIGBUS) ends the process. Here an OSError
+    is raised instead.
     """
 
     def __init__(self, path: Path) -> None:
@@ -260,15 +256,15 @@ class FileBytes:
         self._at, self._piece = 0, b""
 
     def __enter__(self) -> FileBytes:
-        """Keep the file open."""
+        """Return the bytes, with the file open."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def __len__(self) -> int:
@@ -281,14 +277,14 @@ class FileBytes:
         Raises
         ------
         OSError
-            If the file is shorter than it was.
+            If the file has become shorter.
         """
         begin, end, _ = part.indices(len(self))
         with self._lock:
             return self._read(begin, max(begin, end))
 
     def find(self, wanted: bytes, begin: int = 0, end: int | None = None) -> int:
-        """Return where some bytes are first, -1 if they are not between begin and end."""
+        """Return the first position of some bytes between begin and end, or -1."""
         last = len(self) if end is None else min(end, len(self))
         size, held = _PIECE, len(wanted) - 1
         with self._lock:
@@ -312,19 +308,19 @@ class FileBytes:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return what a file or a pipe holds.
+    """Return all bytes of a file or a pipe.
 
     Raises
     ------
     OSError
-        If it cannot be read, changes meanwhile, or is a device such as /dev/zero.
+        If it cannot be read, changes while it is read, or is a device such as /dev/zero.
     """
     with Unchanged(path):
         return _read(path, require_no_device(path))
 
 
 def _read(path: Path, status: os.stat_result) -> bytes:
-    """Read a file, a large one by several threads."""
+    """Read a file; several threads read a large one."""
     if stat.S_ISREG(status.st_mode) and status.st_size >= _LARGE:
         with path.open("rb") as file:
             data = read_bytes(file.fileno(), status.st_size)
@@ -334,12 +330,12 @@ def _read(path: Path, status: os.stat_result) -> bytes:
 
 
 def require_no_device(path: Path) -> os.stat_result:
-    """Refuse a device; return what the system says of anything else.
+    """Refuse a device; return the status of anything else.
 
     Raises
     ------
     OSError
-        For a device, and where nothing is at the path.
+        For a device, and if there is no file.
     """
     status = path.stat()
     if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
@@ -348,41 +344,34 @@ def require_no_device(path: Path) -> os.stat_result:
 
 
 def require_seekable(path: Path) -> os.stat_result:
-    """Refuse what cannot be read here and there; return what the system says of anything else.
+    """Refuse a pipe or a device, which is read in order only; return the status of a file.
 
     Raises
     ------
     OSError
-        For a pipe, whose opening another library would wait for without end, and for a device.
+        For a device, and for a pipe, which another library would wait for endlessly.
     """
     status = require_no_device(path)
     if stat.S_ISFIFO(status.st_mode):
         raise OSError(
-            errno.ESPIPE, "it is a pipe, and is to be read here and there: save it first", str(path)
+            errno.ESPIPE, "it is a pipe, and this format needs a file: save it first", str(path)
         )
     return status
 
 
-# Targets: files, which appear whole, gzip files and standard output.
+# Targets: files that appear when they are complete, gzip files and standard output.
 
 _BUFFER = 1 << 20
 
 
-class Target(Protocol):
-    """What a table is written to."""
-
-    def write(self, data: memoryview, /) -> object:
-        """Write all of the data."""
-
-
 class Input(Protocol):
-    """What is read, as far as who writes must know it."""
+    """An input, as a writer needs it."""
 
     compressed: bool
 
     @property
     def status(self) -> os.stat_result | None:
-        """What the system says of the file, or None where it is none."""
+        """Status of the file, or None if there is no file."""
 
     def close(self) -> None:
         """Close the file."""
@@ -398,46 +387,46 @@ def open_target(
     threads: int | None = None,
     digest: Digest | None = None,
 ) -> Iterator[Target]:
-    """Open what a table is written to; it is there, whole, only after the block.
+    """Open an output, which appears, complete, at the end of the block.
 
     Parameters
     ----------
     path : path or '-'
-        A file, compressed when its name ends in .gz, or standard output. Links are
-        followed. A device or a pipe is written to as it is.
+        A file, compressed if its name ends in .gz, or standard output. Links are
+        followed. A device or a pipe is written directly.
     source : Input, optional
-        Where the table comes from, which must not be the same file.
+        The input, which must not be the same file.
     overwrite : bool, optional
-        Whether a file that is there may be replaced; its mode is kept.
+        Whether an existing file may be replaced; its mode is kept.
     in_place : bool, optional
-        Whether the source itself is to be replaced, compressed if it was.
+        Whether to replace the source itself, compressed if the source was.
     threads : int, optional
-        How many threads compress, where that is asked for.
+        Number of threads that compress.
     digest : Digest, optional
-        Takes the bytes as they are stored.
+        Hashes the bytes as they are stored.
 
     Yields
     ------
     Target
-        Has `write`. An exception in the block, an interrupt included, leaves
-        what was there before and nothing else.
+        Has `write`. After an exception in the block, an interrupt included, an existing file is
+        unchanged and there is no new one.
 
     Raises
     ------
     TableError
         If the output is the input.
     FileExistsError
-        If there is such a file, at the beginning or in the end, and it may not be replaced.
+        If the file exists, or has appeared by the end, and may not be replaced.
     OSError
-        If a file that is watched by `Unchanged` has changed when this one takes its place.
+        If a file that `Unchanged` watches has changed by the end.
     BrokenPipeError
-        If nobody reads standard output any more: a reason to end, quietly.
+        If the reader of standard output has closed it: a reason to end quietly.
     """
     if path == STANDARD:
         _refuse_same(status_of(sys.stdout), source, "standard output")
         yield _digested(standard_output(), digest)
         return
-    # Before links are resolved: those of /dev/stdout to a pipe lead to no path.
+    # Links are not resolved yet: those of /dev/stdout to a pipe lead to no path.
     status = Path(path).stat() if Path(path).exists() else None
     if not in_place:
         _refuse_same(status, source, str(path))
@@ -454,10 +443,10 @@ def open_target(
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
-    """Open a file of Python's that takes the place of what is at a path only after the block.
+    """Open a binary file of Python that replaces the file at a path at the end of the block.
 
-    Links are followed, a mode is kept, and a device or a pipe is written to as it is, as by
-    `open_target`. A file that is there is refused where it may not be overwritten.
+    Links, modes, devices and pipes are treated as by `open_target`. An existing file is refused
+    without `overwrite`.
     """
     with open_target(Path(path), overwrite=overwrite) as target:
         raw = _Raw(target)
@@ -471,7 +460,7 @@ def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterato
 
 
 class _Raw(io.RawIOBase):
-    """A target as Python's buffers write to it; without one, what is left goes nowhere."""
+    """A target for Python's buffered files; without a target, bytes are dropped."""
 
     def __init__(self, target: Target) -> None:
         self.target: Target | None = target
@@ -503,14 +492,14 @@ def _replace(
         else:
             yield target
         if source is not None:
-            source.close()  # Windows replaces no file that is open
+            source.close()  # Windows does not replace an open file
         file.commit()
     finally:
         file.abandon()
 
 
 def _refuse_same(status: os.stat_result | None, source: Input | None, name: str) -> None:
-    """Refuse to write to the file that is being read, by whatever link."""
+    """Refuse to write to the file that is being read, through links too."""
     other = None if source is None else source.status
     if status is None or other is None or not stat.S_ISREG(other.st_mode):
         return
@@ -530,18 +519,18 @@ class Source:
     raw : binary file
         The bytes as they are stored, unbuffered where possible.
     name : str
-        What messages call the table.
+        Name of the table in messages.
     path : Path or None
-        Where the table is, if it has a path.
+        Path of the table, if it has one.
     digest : Digest, optional
-        Takes the stored bytes as they are read.
+        Hashes the stored bytes as they are read.
 
     Attributes
     ----------
     compressed : bool
-        Whether the bytes are stored as gzip; their content says so, not their name.
+        Whether the bytes are gzip data, by their content and not by the name.
     size : int or None
-        The stored bytes in all, or None where that is not known.
+        Number of stored bytes, or None if that is not known.
     """
 
     def __init__(
@@ -562,23 +551,23 @@ class Source:
 
     @property
     def position(self) -> int:
-        """How many stored bytes have been read."""
+        """Number of stored bytes that have been read."""
         return self._raw.count
 
     @property
     def status(self) -> os.stat_result | None:
-        """What the system says of the open file, or None where it is none."""
+        """Status of the open file, or None if there is no file."""
         return status_of(self._raw.file)
 
     def peek(self, size: int) -> bytes:
-        """Return up to `size` first bytes that have not been read, and leave them unread."""
+        """Return up to `size` of the next bytes without consuming them."""
         if len(self._head) < size:
             more = bytearray(size - len(self._head))
             self._head += more[: fill(self._bytes, memoryview(more))]
         return self._head[:size]
 
     def readinto(self, buffer: memoryview) -> int:
-        """Read into a buffer, perhaps less than it holds; 0 at the end."""
+        """Read into a buffer, which may not be filled; return the number of bytes, 0 at the end."""
         if not self._head:
             return int(self._bytes.readinto(buffer) or 0)
         part, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
@@ -590,7 +579,7 @@ class Source:
         self._raw.file.close()
 
     def __enter__(self) -> Source:
-        """Return the source, to be closed at the end of the block, and watch it until then."""
+        """Return the source, which is watched until the end of the block and then closed."""
         self._watch.__enter__()
         return self
 
@@ -600,32 +589,32 @@ class Source:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file, and refuse one that has changed within the block."""
+        """Close the file, and refuse a file that has changed during the block."""
         self.close()
         self._watch.__exit__(kind, error, trace)
 
 
 def open_source(path: str | os.PathLike[str], *, digest: Digest | None = None) -> Source:
-    """Open a table to be read.
+    """Open a table for reading.
 
     Parameters
     ----------
     path : path or '-'
         A file, compressed or not, or standard input.
     digest : Digest, optional
-        Takes the stored bytes as they are read.
+        Hashes the stored bytes as they are read.
 
     Returns
     -------
     Source
-        To be used in a `with` block, or closed.
+        Use it in a `with` block, or close it.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     TableError
-        If it is a damaged gzip file.
+        If the file is damaged gzip data.
     """
     if path == STANDARD:
         return Source(standard_input(), "standard input", None, digest)

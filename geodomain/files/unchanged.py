@@ -1,4 +1,4 @@
-"""Bytes counted and hashed as they pass, and inputs that must not change meanwhile."""
+"""Hash and count bytes in passing, and refuse inputs that change while they are read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from geodomain.errors import GeodomainError
+
+if TYPE_CHECKING:
+    from geodomain.files.pipeline import ByteSource, Target
 
 _STEP = 1 << 20
 
@@ -39,16 +42,16 @@ class Digest:
 
     @property
     def hexadecimal(self) -> str:
-        """Give the hash, as `sha256sum` writes it."""
+        """Return the hash as `sha256sum` writes it."""
         return self._hash.hexdigest()
 
     def add(self, data: bytes | memoryview) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         self.size += len(data)
         self._hash.update(data)
 
     def add_file(self, path: Path) -> None:
-        """Take the bytes of a file."""
+        """Add the bytes of a file."""
         with path.open("rb") as file:
             while data := file.read(_STEP):
                 self.add(data)
@@ -61,18 +64,10 @@ class Digest:
         return digest
 
 
-class _Target(Protocol):
-    def write(self, data: memoryview, /) -> object: ...
-
-
-class _Raw(Protocol):
-    def readinto(self, buffer: memoryview, /) -> int | None: ...
-
-
 class Digested:
-    """What is written to, hashed on its way."""
+    """A target that hashes the bytes written to it."""
 
-    def __init__(self, target: _Target, digest: Digest) -> None:
+    def __init__(self, target: Target, digest: Digest) -> None:
         self._target, self._digest = target, digest
 
     def write(self, data: memoryview) -> int:
@@ -83,18 +78,18 @@ class Digested:
 
 
 class Counted:
-    """A raw file whose bytes are counted, and hashed if that is asked for, as they are read."""
+    """A raw file that counts, and with a digest hashes, the bytes read from it."""
 
     def __init__(self, file: BinaryIO, digest: Digest | None) -> None:
         self.file, self.count, self._pushed = file, 0, b""
         self._digest = digest
 
     def put_back(self, data: bytes) -> None:
-        """Have bytes that were read come again."""
+        """Return these bytes again at the next `read`."""
         self._pushed = data
 
     def read(self, size: int) -> bytes:
-        """Read up to so many bytes, after those that were put back."""
+        """Read up to `size` bytes, after the bytes that were put back."""
         pushed, self._pushed = self._pushed, b""
         data = self.file.read(size)
         self._note(data)
@@ -102,7 +97,7 @@ class Counted:
 
     def readinto(self, buffer: memoryview) -> int:
         """Read into a buffer; 0 at the end."""
-        count = int(cast(_Raw, self.file).readinto(buffer) or 0)
+        count = int(cast("ByteSource", self.file).readinto(buffer) or 0)
         self._note(buffer[:count])
         return count
 
@@ -112,7 +107,7 @@ class Counted:
             self._digest.add(data)
 
 
-# Inputs that must not change while they are read, by file, size and time.
+# Inputs that must not change while they are read: their identity, size and time are compared.
 
 _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 
@@ -120,8 +115,9 @@ _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 class Unchanged:
     """Refuse files that change within a `with` block.
 
-    They are compared when the block ends well, and by `require_unchanged` before an output takes
-    its place. Pipes, devices and paths where nothing is are left alone.
+    The files are compared at the end of the block, unless a bug ends it, and by
+    `require_unchanged` before an output is moved to its path. Pipes, devices and paths without a
+    file are not watched.
 
     Parameters
     ----------
@@ -134,14 +130,14 @@ class Unchanged:
         self.add(*paths)
 
     def add(self, *paths: str | os.PathLike[str]) -> None:
-        """Watch more files, from now on."""
+        """Watch more files from now on."""
         for path in map(Path, paths):
             status = _regular(path)
             if status is not None:
                 self._seen.setdefault(path, status)
 
     def __enter__(self) -> Unchanged:
-        """Begin."""
+        """Start to watch."""
         _WATCHES.set((*_WATCHES.get(), self))
         return self
 
@@ -151,13 +147,13 @@ class Unchanged:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Compare the files; bad data of a file that has changed is told as that change."""
+        """Compare the files; if one has changed, say so instead of an error about its data."""
         _WATCHES.set(tuple(watch for watch in _WATCHES.get() if watch is not self))
         if kind is None or issubclass(kind, GeodomainError):
             self.require()
 
     def require(self) -> None:
-        """Raise for the first file that is not what it was.
+        """Raise an error for the first file that has changed.
 
         Raises
         ------
@@ -173,29 +169,29 @@ class Unchanged:
                 raise OSError(errno.EBUSY, message, str(path))
 
     def watches(self, path: Path) -> bool:
-        """Tell whether a file, by whatever link, is one of those that are read."""
+        """Return whether a path leads, through links too, to a file that is watched."""
         status = _regular(path)
         return status is not None and any(
             os.path.samestat(status, before) for before in self._seen.values()
         )
 
     def settle(self) -> None:
-        """Stop watching: an output is in its place, so all that it needs has been read."""
+        """Stop to watch, once an output is at its path: all its inputs have been read."""
         self._seen.clear()
 
 
 def require_unchanged() -> None:
-    """Raise OSError where a file that is being read has changed."""
+    """Raise OSError if a file that is watched has changed."""
     for watch in _WATCHES.get():
         watch.require()
 
 
 @contextmanager
 def own_change(path: Path) -> Iterator[None]:
-    """Change a file in the block, as far as nobody else has changed what is being read.
+    """Replace a file in the block, after checking that no input has changed.
 
-    Where the file is an input, two runs that replace it come one after the other: the second one
-    sees that it has changed.
+    If the file is an input, a lock lets only one run replace it at a time: a later run sees that
+    it has changed.
 
     Raises
     ------
@@ -217,7 +213,7 @@ def _free() -> Iterator[None]:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Hold a file against other runs, where the system has such locks; it leaves no trace."""
+    """Lock a file against other runs, if the system has such locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -235,7 +231,7 @@ def _held(path: Path) -> Iterator[None]:
 
 
 def _regular(path: Path) -> os.stat_result | None:
-    """Return what the system says of a regular file, None of anything else."""
+    """Return the status of a regular file, or None for anything else."""
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -244,7 +240,7 @@ def _regular(path: Path) -> os.stat_result | None:
 
 
 def _change(before: os.stat_result, now: os.stat_result | None) -> str:
-    """Say how a file has changed; nothing where it has not."""
+    """Describe how a file has changed; empty if it has not."""
     if now is None:
         return "was removed"
     if not os.path.samestat(before, now):

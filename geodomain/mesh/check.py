@@ -145,7 +145,7 @@ NOTHING_INSIDE = (
     "each face of {}, however it is cut into triangles, is there twice, or an even number of "
     "times: they cancel, and nothing is inside; remove the copies."
 )
-# Faults by which a closed mesh encloses some space twice: by parity it is no solid there.
+# Faults that make a closed mesh enclose some space twice, so that by parity this space is outside.
 _DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
 # A surface faces up, or down, almost everywhere and is flatter than this; an open solid faces
 # both ways.
@@ -156,7 +156,7 @@ _SHEET_FACES, _SHEET_FLATNESS = 0.99, 0.3
 class MeshReport:
     """Faults in a mesh, found by `check`.
 
-    Vertices with equal coordinates are one vertex, and edges are compared by these vertices.
+    Vertices with equal coordinates count as one vertex, and edges are compared by these vertices.
     Triangles with two equal vertices have no edges.
 
     Attributes
@@ -170,15 +170,15 @@ class MeshReport:
     bounds : (2, 3) float64
         The box of the triangles; NaN if there are none.
     area, signed_volume : float
-        In squares and cubes of the unit of the coordinates. The volume is positive if
-        triangles turn counter-clockwise seen from outside. Shells that are open or mis-oriented
+        Area in squares and volume in cubes of the unit of the coordinates. The volume is positive
+        if triangles turn counter-clockwise seen from outside. Shells that are open or mis-oriented
         enclose nothing: their volume is measured from the mean of all vertices.
     resolution : float
         The spacing of floats at the largest coordinate: of float32 if all coordinates are
         float32 numbers, otherwise of float64.
     boundary_edges, nonmanifold_edges, unbalanced_edges : int
-        Edges of one triangle; edges of more than two; edges used more often in one direction
-        than in the other.
+        Edges of one triangle, edges of more than two triangles, and edges used more often in one
+        direction than in the other.
     degenerate, zero_area : int
         Triangles with two equal vertices; triangles without area, which include the former.
     dup_faces : int
@@ -195,16 +195,16 @@ class MeshReport:
         Closed shells that occur an even number of times, with the same triangles or others:
         nothing is inside them.
     inward, inside_out : int
-        Closed shells of negative volume, such as voids; and how many of these lie in no other
-        shell's box, so that they are not voids.
+        Closed shells of negative volume, such as voids, and how many of these are not voids,
+        because they lie in no other shell's box.
     components : int
         Edge-connected parts. Where more than two triangles meet at an edge, two triangles are
         connected if they bound the same wedge of solid: shells that touch, or occur
         twice, are separate components. The counts below are about components; they are exact,
         and 0 for a mesh that is not closed.
     nested_shells, nested_alike : int
-        Components inside another one, whose walls they may touch; and how many of these
-        face as the component around them does: they are voids by parity, solid by winding number.
+        Components inside another component, whose walls they may touch, and how many of these
+        face the same way as the component around them: voids by parity, solid by winding number.
     touching_shells, overlapping_shells, equal_shells : int
         Pairs of components that share points of their surfaces but no volume; that share
         part of their volumes; that enclose the same space.

@@ -70,7 +70,7 @@ class EdgeTable:
     def segments(self, edges: Ints, most: int | None = None) -> Floats:
         """Return the ends of edges, (n, 2, 3), sorted by coordinates.
 
-        With `most`, return only that many of the first. The result does not depend on the order
+        With `most`, return only the first `most` edges. The result does not depend on the order
         of triangles or vertices.
         """
         x = self.vertices[:, 0][self.ends[edges]].min(axis=1)
@@ -151,8 +151,9 @@ def count_edges(triangles: Ints, vertex_count: int) -> tuple[Ints, Ints, Ints]:
 
 # Exact test for collinear points.
 
-# A difference is off by u of itself, a product of two by (2 + u) u + u, their difference by u
-# more: 4 u of the permanent bounds the error of a minor, second-order terms inside the slack.
+# The relative error of a difference is at most u, that of a product of two differences at most
+# (2 + u) u + u, and the difference of two products adds u. So 4 u times the permanent bounds the
+# error of a minor; second-order terms are within the slack.
 _ERROR = 5 * 2.0**-53
 _SPLIT = 2.0**27 + 1
 
@@ -182,7 +183,7 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
 
 
 def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Decide the triples that the filter left: without rounding if the differences are exact."""
+    """Decide the triples that the filter left open, without rounding if differences are exact."""
     exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
     result: Bools = exact & _no_minor(b - a, c - a)
     for row in np.flatnonzero(~exact):
@@ -198,7 +199,7 @@ def _tail(x: Floats, y: Floats) -> Floats:
 
 
 def _no_minor(p: Floats, q: Floats) -> Bools:
-    """Return for which pairs of vectors all three minors are exactly 0."""
+    """Return whether all three minors of each pair of vectors are exactly 0."""
     result = np.ones(len(p), np.bool_)
     for i, j in ((0, 1), (1, 2), (2, 0)):
         left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])

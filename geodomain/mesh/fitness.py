@@ -120,9 +120,9 @@ def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
 def warn_once(mesh: Mesh) -> None:
     """Warn about the faults of a closed mesh, on the first call only.
 
-    Most meshes are one body without a handle, oriented alike, and that is known at next to no
-    cost. Only other meshes are checked, as by `list_warnings` but with a time limit. An open mesh
-    is not checked: edges at a hole are always mis-oriented.
+    Most meshes are one body without a handle whose triangles face alike, and that costs almost
+    nothing to find out. Only other meshes are checked, as by `list_warnings` but with a time
+    limit. An open mesh is not checked: edges at a hole are always mis-oriented.
 
     Warns
     -----
@@ -200,6 +200,6 @@ def list_warnings(mesh: Mesh, *, total: int | None = None) -> list[str]:
 
 
 def _say_shells(mesh: Mesh, relations: Relations) -> list[str]:
-    """Return the warnings about how the components of a mesh lie to each other."""
+    """Return the warnings about the relations of a mesh's components."""
     counts, places = count_shells(relations)
     return mesh_warnings(mesh.name, counts | {"duplicate_shells": cancelling(relations)}, places)

@@ -105,7 +105,7 @@ class Mesh:
         Coordinates x, y, z in the unit of the project. Floats and integers of any width
         are converted to float64, or refused if that would round them.
     triangles : array_like of shape (t, 3)
-        Indices of vertices, by custom counter-clockwise seen from outside.
+        Indices of vertices, counter-clockwise by convention if seen from outside.
     name : str
         The name of the mesh in messages: usually the name of its file.
 
@@ -122,8 +122,8 @@ class Mesh:
     Raises
     ------
     MeshError
-        For a coordinate that is not finite, or whose magnitude is not 0 and not
-        in [2^-306, 2^339], and for an index that is not that of a vertex.
+        If a coordinate is not finite, or is not 0 and has a magnitude outside
+        [2^-306, 2^339], or if an index has no vertex.
     TypeError
         For arrays that are not numbers.
 
@@ -224,7 +224,7 @@ class Mesh:
     @property
     def is_closed(self) -> bool:
         """Whether every edge, by the coordinates of its ends, has an even number of triangles."""
-        # Equal indices are equal values, so what is closed by index needs no merging.
+        # Equal indices mean equal coordinates, so a mesh that is closed by index is closed.
         return bool(self.__dict__["_by_index"][0]) or self._by_value[0]
 
     @property
@@ -234,7 +234,7 @@ class Mesh:
 
     @cached_property
     def bodies(self) -> meshes.Bodies:
-        """Vertex-connected components; equal vertices count as one unless edges already match."""
+        """Vertex-connected components; equal vertices are merged unless indices already close."""
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 

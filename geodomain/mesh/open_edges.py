@@ -41,7 +41,7 @@ def t_junctions(table: EdgeTable) -> Ints:
     -------
     (n,) int64
         Indices of edges, ascending. Exact: at every point of such an edge, the number of odd
-        edges connected to it along its line is even, itself included.
+        edges connected to it along its line, counting itself, is even.
     """
     odd = table.odd
     if not len(odd):
@@ -79,7 +79,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
     direction = table.vertices[there] - table.vertices[here]
     direction /= np.abs(direction).max(axis=1, keepdims=True)
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    # Both senses of a direction give the same number, and different directions rarely do.
+    # A direction and its opposite give the same number, and different directions rarely do.
     slant = np.abs(direction @ np.array([0.5257, 0.6180, 0.5846]))
     order = np.lexsort((slant, here))
     pairs = [np.empty((0, 2), np.int64)]
@@ -97,7 +97,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
-    """Return which edges have no part that is covered an odd number of times on their line."""
+    """Return whether every part of each edge is covered an even number of times on its line."""
     lines, places = np.r_[line, line], np.r_[low, high]
     order = np.lexsort((places, lines))
     new = np.ones(len(order), np.bool_)
@@ -117,7 +117,7 @@ def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
 
 # Messages about open edges: number, place, gap and remedy.
 
-# The smallest gap is not the widest: welds are tried at the gap times each of these.
+# Welds are tried at these multiples of the smallest gap, because other gaps are wider.
 _WIDER = (1, 10, 100)
 _AS_IT_IS = "with allow_open=True"
 _REPAIR = "repair it in the program that made it"
@@ -157,7 +157,8 @@ def say_open(
     opening = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
     parts = [opening, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
-        # The cover of every line is even, so parity is too, even though no two edges match.
+        # Open edges cover every line an even number of times, so parity is right although no two
+        # edges match.
         mend = f"They leave no gap, so labels {_AS_IT_IS} are still right"
         if instead is not None:
             mend = f"They leave no gap, and edges that do not match: {_REPAIR}{_or(instead)}"
@@ -219,7 +220,7 @@ def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
 
 
 def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
-    """Describe the cost of a weld that drops triangles, or that no weld closes the mesh."""
+    """Describe a weld that closes the mesh but drops triangles, or say that no weld closes it."""
     for tolerance in tolerances:
         result = collapsing_weld(mesh, tolerance)
         if result is not None:
@@ -239,7 +240,7 @@ def collapse_text(result: WeldResult) -> str:
 
 
 def _weld_call(name: str, tolerance: float) -> str:
-    """Return the call that welds the mesh, or its file if its name is a file's."""
+    """Return the call that welds the mesh, or its file if the mesh is named after one."""
     mesh = repr(name) if Path(name).suffix else "mesh"
     return f"geodomain.weld({mesh}, {tolerance:g})"
 

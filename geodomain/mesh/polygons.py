@@ -136,7 +136,7 @@ def _fans(size: int, count: int) -> Integers:
 
 
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
-    """Return which rings have a triangle in their fan that faces the other way, or has no area."""
+    """Return whether each ring's fan has a triangle that faces the other way or has no area."""
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
     facing = (areas * normal).sum(axis=2)

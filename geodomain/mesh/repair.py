@@ -93,7 +93,7 @@ def separations(points: Floats, first: Ints, second: Ints) -> Floats:
 
 
 def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Return all pairs of points in one cell, a part at a time."""
+    """Yield all pairs of points that share a cell, many pairs at a time."""
     _, group = group_equal(cells)
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group)
@@ -119,7 +119,7 @@ def closest_pair(points: Floats) -> float | None:
     Returns
     -------
     float or None
-        None for fewer than two points. If too many pairs are that close, the smallest distance
+        None for fewer than two points. If there are too many close pairs, the smallest distance
         among the pairs that were examined.
     """
     if len(points) < 2:
@@ -159,7 +159,7 @@ class WeldResult:
     largest_move : float
         The largest distance that a vertex moved, in the unit of the coordinates.
     dropped : int
-        How many triangles were dropped because two of their vertices are equal, now or before.
+        How many triangles were dropped because two of their vertices were or became equal.
     """
 
     mesh: Mesh
@@ -201,7 +201,7 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
 
 
 def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
-    """Return the vertex that each one moves to."""
+    """Return the vertex that each vertex moves to."""
     if not tolerance or len(vertices) < 2:
         return np.arange(len(vertices))
     pairs = near_pairs(vertices, tolerance, limit)
@@ -253,8 +253,9 @@ def is_gentle(mesh: Mesh, tolerance: float) -> bool:
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
     """Return the weld at a tolerance if it closes the mesh and keeps its shape, or None.
 
-    A weld that is wide enough closes anything by leaving nothing. So the tolerance must be at most
-    a hundredth of the mesh's size, and no more triangles may collapse than there are open edges.
+    A very wide weld closes any mesh by collapsing all its triangles. So the tolerance must be at
+    most a hundredth of the mesh's size, and no more triangles may collapse than there are open
+    edges.
     """
     result = collapsing_weld(mesh, tolerance)
     if result is None or result.dropped - int(table.degenerate.sum()) > len(table.odd):

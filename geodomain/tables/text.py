@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodomain.compute.native import addresses, core, thread_count
 from geodomain.errors import TableError
-from geodomain.files.pipeline import ByteSource, ByteTarget, Writer
+from geodomain.files.pipeline import ByteSource, Target, Writer
 from geodomain.progress import Progress
 from geodomain.tables.dialect import cell_text, count_line_ends
 from geodomain.tables.layout import TableLayout
@@ -152,7 +152,7 @@ class StreamSummary(NamedTuple):
 
 def relabel(
     source: ByteSource,
-    target: ByteTarget | None,
+    target: Target | None,
     layout: TableLayout,
     splice: Splice,
     label: LabelChunk,
@@ -219,7 +219,7 @@ class _Relabelling:
     def __init__(
         self,
         source: ByteSource,
-        target: ByteTarget | None,
+        target: Target | None,
         layout: TableLayout,
         splice: Splice,
         label: LabelChunk,

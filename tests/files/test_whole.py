@@ -80,7 +80,7 @@ def test_a_pipe_is_no_file_that_is_read_here_and_there(tmp_path: Path, name: str
         [sys.executable, "-c", program, name],
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert "it is a pipe, and is to be read here and there: save it first" in done.stderr
+    assert "it is a pipe, and this format needs a file: save it first" in done.stderr
 
 
 def test_bytes_of_a_file_are_found_and_read(tmp_path: Path) -> None:
