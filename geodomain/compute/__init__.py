@@ -34,7 +34,7 @@ def _choosing() -> AutoBackend:
 
 
 def _started() -> Backend:
-    """Return the GPUs' backend, started, so that a DeviceError comes at once."""
+    """Start the GPUs' backend and return it; raise a DeviceError if no GPU can be used."""
     backend = _cuda()
     backend.start()
     return backend

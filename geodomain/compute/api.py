@@ -158,8 +158,9 @@ class BlockIndex(Protocol):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; return the `BlockAnswer` of each.
 
-        Without weights, all such blocks are computed along ``lines`` times ``lines`` vertical
-        lines; with weights, only blocks that the triangles do not cover once, within ``single``.
+        ``lines`` times ``lines`` vertical lines give the shares of all such blocks if there are no
+        weights. With weights they give only those of blocks whose plan the triangles do not cover
+        exactly once, within ``single``.
         """
         ...
 
@@ -193,7 +194,7 @@ class BlockIndex(Protocol):
         ...
 
     def host_handle(self) -> ctypes.c_void_p:
-        """Return the handle of the mesh's index on the CPU, building it if need be."""
+        """Return the handle of the mesh's index on the CPU, building it if necessary."""
         ...
 
 
@@ -253,7 +254,7 @@ class Backend(Protocol):
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z to (nx, ny, bytes); False if undecided."""
+        """Write labels of a lattice as bits along z, (nx, ny, bytes); False if one is undecided."""
         ...
 
     def lattice_there(
@@ -263,7 +264,7 @@ class Backend(Protocol):
         room: DeviceRoom,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU; False if undecided."""
+        """Write labels of a lattice to an array on a GPU; False if a block is undecided."""
         ...
 
     def lattice_shares(

@@ -35,7 +35,7 @@ from geodomain.errors import DeviceError, log, warn
 
 
 class Tally:
-    """Rows computed by each machine, and the reason for its last choice."""
+    """Rows computed on the CPU and on the GPU, with the reason for the last use of each."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -168,7 +168,8 @@ def _interface(values: object) -> ArrayInterface:
     """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
     Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, do not,
-    so all work is awaited. So it is after DLPack, where the legacy stream waits for the array's.
+    so all work is awaited. It is awaited after DLPack too, where the legacy stream waits for the
+    array's stream.
     """
     fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
     if fields is None:

@@ -37,7 +37,7 @@ def _threads(count: int) -> int:
 
 
 def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
-    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32."""
+    """Copy and check a mesh's arrays, C-contiguous (v, 3) float64 and (t, 3) int32."""
     vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
     bounds = np.empty((2, 3))
     faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
@@ -109,7 +109,7 @@ class Bodies:
 
     @property
     def is_ball(self) -> bool:
-        """Whether there is one body without a handle, if directions cancel.
+        """Whether there is one body without a handle, provided that every edge is balanced.
 
         This is also true, rarely, of two bodies that touch in exactly two vertices.
         """
@@ -118,7 +118,7 @@ class Bodies:
 
 
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
-    """Return the bodies of a mesh; ``merged`` tells which vertices are equal; None for none."""
+    """Return the bodies of a mesh; ``merged`` is the result of `merge_equal`, or None."""
     numbers = (ctypes.c_int64 * 4)()
     core().mesh_bodies(
         triangles,
@@ -242,8 +242,8 @@ class Components:
     count : int
         Number of components.
     closed, balanced, plain : bool
-        Whether every edge has an even number of triangles; is used equally in both directions;
-        has at most two triangles.
+        Whether every edge has an even number of triangles, whether every edge is used equally in
+        both directions, and whether every edge has at most two triangles.
     component : (t,) int32
         The component of each triangle; -1 if two corners are equal.
     boxes : (count, 2, 3) float64
@@ -277,7 +277,7 @@ class Components:
         """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
 
         If there are more than ``most``, it returns ``most`` + 1 of them. With ``cluster``, the
-        number of each component's cluster, pairs are within a cluster, and -1 is in no pair.
+        number of each component's cluster, only pairs within a cluster count; -1 is no cluster.
         """
         if cluster is None:
             cluster = np.zeros(self.count, np.int32)
@@ -291,17 +291,17 @@ class Components:
         return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
 
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
-        """Return the component next above each cluster's highest vertex, and that vertex's own.
+        """Return the component next above each cluster's highest vertex, and the vertex's own.
 
         ``cluster`` is the number of each component's cluster, -1 for components to ignore; boxes
-        of triangles of different clusters must not meet. The first result is -1 if none is above.
+        of triangles of different clusters must not meet. The first is -1 if no component is above.
         """
         above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
         return above, highest
 
     def inside(self, pairs: Indices) -> NDArray[np.bool_]:
-        """Return for which pairs, sorted by the first component, the second is inside the first.
+        """Return whether the second component of each pair is inside the first; pairs are sorted.
 
         The second component must have no point on the surface of the first.
         """

@@ -75,9 +75,9 @@ def contains(
         number of an open mesh, with ``allow_open``, is a rounded fraction, and inside is
         1/2 or more: see `generalised_winding`.
     direction : array_like of shape (3,), optional
-        Count along rays in this direction instead of vertical ones, with segments through a
-        hierarchy of boxes. It is slower, and an independent check: the answer for a closed
-        mesh is the same.
+        Count along rays in this direction instead of vertical rays, as segments in a hierarchy
+        of boxes. This is slower, and an independent check: for a closed mesh the answer is the
+        same.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
@@ -334,7 +334,7 @@ def contains_fit(
     threads: int | None,
     out: object = None,
 ) -> NDArray[np.bool_]:
-    """Return which points in memory are inside, by parity, of a mesh that has passed the checks.
+    """Return which points in memory are inside, by parity, a mesh that has passed the checks.
 
     ``columns`` are the coordinates of the points, if they have been read.
     """
@@ -367,8 +367,8 @@ def count_crossings(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        Crossings above the displaced point: an odd number is inside. 0 where a coordinate is not
-        finite. ``out`` must have this type.
+        Crossings above each point, displaced as in `contains`: an odd number means inside. 0 if a
+        coordinate is not finite. ``out`` must have this type.
 
     Examples
     --------
@@ -517,7 +517,7 @@ def _contains_along(
 ) -> NDArray[np.bool_]:
     """Return which points are inside, from the crossings of segments that end outside the box.
 
-    Any segment that ends outside the box decides, so the direction may be rounded.
+    Every segment that ends outside the box gives the same answer, so the direction may be rounded.
     """
     step = _as_direction(direction)
     columns = as_columns(points)

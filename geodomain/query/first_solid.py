@@ -61,7 +61,7 @@ def label_codes(
     Raises
     ------
     MeshError
-        As in `geodomain.contains`, if there is no mesh, and for a name with several.
+        As in `geodomain.contains`, if there is no mesh, or if a name has several meshes.
     PointError
         As in `geodomain.contains`.
 
@@ -88,7 +88,7 @@ def label_codes(
 
 
 def _single(solid: MeshLike | PointLocator, name: str) -> Mesh | PointLocator:
-    """Return the solid of a name; refuse several, whose codes would not count the names."""
+    """Return the solid of a name; refuse several, because codes number the names."""
     solids = as_solids(solid, name)
     if len(solids) != 1:
         message = (

@@ -66,7 +66,7 @@ class Axes:
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
         """Write labels to ``out``, in memory or on a GPU, or to a new array for None.
 
-        With an ``index`` of the mesh, which may be on a GPU already, none is built.
+        An ``index`` of the mesh, which may be on a GPU already, saves building another.
         """
         if is_on_device(out):
             form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
@@ -158,7 +158,7 @@ def refuse_undecided(decided: bool) -> None:
 def by_layers(
     axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
 ) -> NDArray[np.bool_]:
-    """Return where ``answer(points)`` is not zero, for a few layers of x at a time."""
+    """Return whether ``answer(points)`` is not zero, computed for a few layers of x at a time."""
     out = np.empty(axes.shape, dtype=np.bool_)
     x, y, z = axes.callers
     step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))

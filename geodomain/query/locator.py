@@ -369,8 +369,8 @@ class CellAnswers:
     """Answers of one mesh for the lattice cells in its box, looked up by coordinates.
 
     A row takes the answer of the cell that has exactly its three coordinates. Other rows are
-    computed one by one; so are, for winding numbers, rows on vertical lines that cross the mesh
-    more than twice. (With two crossings the number is 0, 1 or -1, and 0.)
+    computed one by one, and for winding numbers also rows on vertical lines that cross the mesh
+    more than twice. (Along a line with two crossings the number is 0, then 1 or -1, then 0.)
 
     Parameters
     ----------

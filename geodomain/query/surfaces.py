@@ -144,7 +144,7 @@ class Extension:
         return low, high
 
     def heights_in(self, middles: Floats, reach: Floats, places: Floats) -> Floats:
-        """Return the heights at places, (n, k, 2), of which each k lie within reach of a middle."""
+        """Return the heights at places, (n, k, 2): k places within reach of each of n middles."""
         heights = np.empty(places.shape[:2])
         for rows in _steps(len(middles), len(self._square)):
             near = self._may_be_nearest(middles[rows], reach[rows])

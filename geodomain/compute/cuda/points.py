@@ -291,7 +291,7 @@ class CudaPointIndex:
         return layout.structure("Solid").pack(grid=grid.view, single=single)
 
     def record(self, answers: int, want: str) -> None:
-        """Count computed points; with ``want`` (a reason) they are the CPU's."""
+        """Count computed points; with ``want``, a reason, they were computed on the CPU."""
         with self._lock:
             self.answers += answers
             self.on_the_cpu += answers if want else 0
