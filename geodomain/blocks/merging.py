@@ -25,7 +25,7 @@ from geodomain.compute.native import thread_count
 from geodomain.compute.rows import join_boxes
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.formats.blocks import Destination, open_model
-from geodomain.formats.rewriting import BlockRows, NewRows, Rewriting, Space, combined
+from geodomain.formats.rewriting import BlockRows, NewRows, Rewriting, Space, Triple, combined
 from geodomain.inputs import PathGiven, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.numbers import Numbers, numbered
@@ -33,7 +33,6 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 
-Triple = tuple[Numbers, Numbers, Numbers]
 # Rotation into world coordinates rounds them. Faces of rotated boxes count as equal within _NEAR of
 # the smaller size, and a joined block must have the volume of its parts within _SAME.
 _NEAR, _SAME = 5e-3, 1e-9

@@ -45,7 +45,7 @@ from geodomain.inputs import PathGiven
 from geodomain.labelling.counts import Counts
 from geodomain.labelling.files import (
     FileHash,
-    PartFacts,
+    PartHashes,
     RunRecord,
     conclude,
     count_table,
@@ -600,7 +600,7 @@ def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: Run
     return counts
 
 
-def _facts(part: PartFile, done: DonePart, target: Store | None) -> PartFacts:
+def _facts(part: PartFile, done: DonePart, target: Store | None) -> PartHashes:
     """Return the entry of a part in the record; hash its files if an earlier run did not."""
     stores = [part.store] if target is None else [part.store, target]
     hashes = list(done.hashes[: len(stores)]) or [_hash(store, part.name) for store in stores]

@@ -80,7 +80,7 @@ class FileHash(TypedDict):
     sha256: str
 
 
-class PartFacts(TypedDict):
+class PartHashes(TypedDict):
     """A part of a dataset: its name, its rows, and its bytes in input and output."""
 
     part: str
@@ -107,7 +107,7 @@ class RunRecord:
     ----------
     inputs : list of Path
         Other input files; they are hashed only for the record.
-    parts : list of PartFacts
+    parts : list of PartHashes
         Parts of a dataset, instead of a table and its output.
     path, page : Path, optional
         Files of the record and of the report.
@@ -128,7 +128,7 @@ class RunRecord:
         self.path = None if path is None else Path(path)
         self.page = page
         self.inputs: list[Path] = []
-        self.parts: list[PartFacts] = []
+        self.parts: list[PartHashes] = []
         self.source, self.target = (Digest() if self.path or page else None for _ in range(2))
 
     @classmethod

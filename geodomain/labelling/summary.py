@@ -68,7 +68,7 @@ class Part:
     proportion_error: float | None = None
 
 
-class Overlap(TypedDict):
+class SharedBlocks(TypedDict):
     """Two solids that share blocks: number of blocks, and volume if known."""
 
     solids: list[str]
@@ -131,7 +131,7 @@ class Summary:
     leaking: Part
     beyond: Part
     kept: Part
-    overlaps: tuple[Overlap, ...]
+    overlaps: tuple[SharedBlocks, ...]
     folded: tuple[Folded, ...]
     uncertain: int
     on_wall: int | None
@@ -230,7 +230,7 @@ def _written(output: str | None) -> list[str]:
     return ["no file was written" if output is None else f"wrote {output}"]
 
 
-def _overlaps(pairs: Sequence[Overlap]) -> list[str]:
+def _overlaps(pairs: Sequence[SharedBlocks]) -> list[str]:
     """Return one line per overlapping pair; if there are very many, only the largest overlaps."""
     if len(pairs) <= _MOST_PAIRS:
         return [_overlap(pair) for pair in pairs]
@@ -239,7 +239,7 @@ def _overlaps(pairs: Sequence[Overlap]) -> list[str]:
     return [*map(_overlap, largest), rest]
 
 
-def _overlap(pair: Overlap) -> str:
+def _overlap(pair: SharedBlocks) -> str:
     """Format the overlap of two solids."""
     one, two = pair["solids"]
     volume = "" if pair["volume"] is None else f", volume {_volume(pair['volume'])}"
@@ -399,7 +399,7 @@ def mesh_volume(mesh: Mesh) -> float:
     return abs(float(np.einsum("ij,ij->", corners[:, 0], cross))) / 6.0
 
 
-def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[Overlap, ...]:
+def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[SharedBlocks, ...]:
     """Return the pairs of solids that share blocks, with the number of blocks and their volume."""
     found = tally.overlaps
     return tuple(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, as_doubles
 from geodomain.compute import meshes
-from geodomain.compute.data import Floats
+from geodomain.compute.data import Floats, Indices
 from geodomain.errors import MeshError
 from geodomain.html import html_table
 from geodomain.mesh import pyvista as datasets
@@ -91,7 +91,7 @@ def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
 
 # The mesh.
 
-Indices = NDArray[np.int32]
+
 Number = TypeVar("Number", bound=np.generic)
 
 

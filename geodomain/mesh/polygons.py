@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
-from geodomain.compute.data import Floats
+from geodomain.compute.data import Floats, Indices, Ints
 from geodomain.compute.meshes import clip_ears, merge_equal
 from geodomain.errors import MeshError, counted, warn
 
-Integers = NDArray[np.int64]
-Triangles = NDArray[np.int32]
-
 
 def triangulate(
-    vertices: Floats, corners: Integers, sizes: Integers, *, flat: bool = True
+    vertices: Floats, corners: Ints, sizes: Ints, *, flat: bool = True
 ) -> NDArray[np.int32]:
     """Cut polygons into triangles that do not depend on first corner and direction.
 
@@ -75,7 +72,7 @@ def triangulate(
     return result
 
 
-def _cut(vertices: Floats, rings: Integers, flat: bool) -> Integers:
+def _cut(vertices: Floats, rings: Ints, flat: bool) -> Ints:
     """Return the triangles (p, n - 2, 3) of rings (p, n) of equal size n > 3."""
     canonical, turned = _canonical(vertices, rings)
     points = _at_unit_scale(vertices[canonical])
@@ -94,7 +91,7 @@ def _at_unit_scale(rings: Floats) -> Floats:
     return np.asarray(np.ldexp(rings, -exponents))
 
 
-def _canonical(vertices: Floats, rings: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+def _canonical(vertices: Floats, rings: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """Return rings in canonical order, see `triangulate`, and which were reversed."""
     count, size = rings.shape
     ranks = _ranks(vertices, rings)
@@ -116,7 +113,7 @@ def _canonical(vertices: Floats, rings: Integers) -> tuple[Integers, NDArray[np.
     return best, turned
 
 
-def _ranks(vertices: Floats, rings: Integers) -> Integers:
+def _ranks(vertices: Floats, rings: Ints) -> Ints:
     """Return the lexicographic rank of each corner's coordinates; equal corners rank alike."""
     used, inverse = np.unique(rings, return_inverse=True)
     points = vertices[used]
@@ -128,7 +125,7 @@ def _ranks(vertices: Floats, rings: Integers) -> Integers:
     return rank[inverse].reshape(rings.shape)
 
 
-def _fans(size: int, count: int) -> Integers:
+def _fans(size: int, count: int) -> Ints:
     """Return the fan from corner 0, shape (count, size - 2, 3)."""
     second = np.arange(1, size - 1)
     fan = np.stack([np.zeros_like(second), second, second + 1], axis=1)
@@ -143,7 +140,7 @@ def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
     return np.asarray(((facing < 0) if flat else (facing <= 0)).any(axis=1))
 
 
-def _clip_ears(points: Floats) -> Triangles:
+def _clip_ears(points: Floats) -> Indices:
     """Return triangles of a ring (n, 3), cutting off the first ear in ring order each time."""
     normal = np.cross(points[1:-1], points[2:]).sum(axis=0)
     return clip_ears(np.ascontiguousarray(points), normal)

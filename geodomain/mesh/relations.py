@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodomain.arrays import as_columns, refuse_row
 from geodomain.compute import choose
 from geodomain.compute.api import PointIndex
-from geodomain.compute.data import Bools, Columns, Floats, Ints
+from geodomain.compute.data import Bools, Columns, Floats, Indices, Ints
 from geodomain.compute.meshes import Components, Seen
 from geodomain.compute.native import thread_count
 from geodomain.mesh.components import (
@@ -22,8 +22,8 @@ from geodomain.mesh.components import (
 )
 from geodomain.mesh.mesh import Mesh
 
-Pairs = NDArray[np.int32]
-Indices = NDArray[np.integer]
+Pairs = Indices
+Integers = NDArray[np.integer]
 
 # Pairs of meeting boxes for each component, above which triangles are compared instead.
 _FEW = 16
@@ -351,7 +351,7 @@ def _candidates(
     return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
 
 
-def _grouped(group: Indices, values: Indices, count: int) -> list[Indices]:
+def _grouped(group: Integers, values: Integers, count: int) -> list[Integers]:
     """Return the values of each group, 0 to count - 1."""
     order = np.argsort(group, kind="stable")
     return np.split(values[order], np.searchsorted(group[order], np.arange(1, count)))

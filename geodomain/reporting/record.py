@@ -19,6 +19,7 @@ from typing import (
 
 from geodomain.errors import TableError
 from geodomain.files.unchanged import Digest
+from geodomain.labelling.summary import SharedBlocks
 
 RecordGiven = str | os.PathLike[str] | Mapping[str, object]
 _WORDS: dict[object, str] = {str: "a text", int: "a whole number", float: "a number"}
@@ -43,14 +44,6 @@ class PartFacts(TypedDict):
     code: int | None
 
 
-class OverlapFacts(TypedDict):
-    """The overlap of two solids."""
-
-    solids: list[str]
-    blocks: int
-    volume: float | None
-
-
 class SummaryFacts(TypedDict):
     """The parts of a summary that a report uses."""
 
@@ -59,7 +52,7 @@ class SummaryFacts(TypedDict):
     unassigned: PartFacts
     leaking: PartFacts
     beyond: PartFacts
-    overlaps: list[OverlapFacts]
+    overlaps: list[SharedBlocks]
     warnings: list[str]
     notes: list[str]
 

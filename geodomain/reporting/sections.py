@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,12 @@ from geodomain.progress import Progress
 from geodomain.reporting.survey import Survey, find_lattice
 from geodomain.tables.conditions import Column
 from geodomain.tables.dialect import number
-from geodomain.tables.frames import LocalFrame
+from geodomain.tables.frames import Axis, LocalFrame
 from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column
 
-Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 # The edges of a block: pairs of corners that differ in one coordinate.

@@ -10,11 +10,11 @@ from html import escape
 import numpy as np
 
 from geodomain.domains.order import Domains
-from geodomain.labelling.summary import mesh_volume
+from geodomain.labelling.summary import SharedBlocks, mesh_volume
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks
 from geodomain.reporting.look import usual_ground
-from geodomain.reporting.record import FileFacts, OverlapFacts, PartFacts, SummaryFacts
+from geodomain.reporting.record import FileFacts, PartFacts, SummaryFacts
 
 # The code for no label in formats that hold only numbers.
 _NO_LABEL = "0"
@@ -247,7 +247,7 @@ def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
     return table("Blocks and volume by domain", headings, cells, name="domains")
 
 
-def overlaps_table(overlaps: Sequence[OverlapFacts]) -> str:
+def overlaps_table(overlaps: Sequence[SharedBlocks]) -> str:
     """Return the table of overlaps between solids, or "" if there are none."""
     if not overlaps:
         return ""
