@@ -7,7 +7,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from types import TracebackType
 from typing import IO, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -268,12 +267,7 @@ class Spill:
         """Return the spill, to be closed at the end of the block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the temporary file."""
         self.close()
 
