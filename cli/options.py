@@ -384,11 +384,25 @@ def weld_option(what: str, *, zero: bool = False) -> Decorator:
 rule_options = settings_options(LabelSettings, "rule", "allow_open", "weld")
 
 
-def _complete_named_path(
-    context: click.Context, option: click.Parameter, incomplete: str
-) -> list[str]:
-    """Complete paths; the code is imported only for shell completion."""
-    return named_paths(context, option, incomplete)
+def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Complete PATH, or the path in NAME=PATH."""
+    name, equals, start = incomplete.rpartition("=")
+    return [f"{name}{equals}{path}" for path in paths_from(start)]
+
+
+def paths_from(start: str) -> list[str]:
+    """Return files and folders whose paths begin with a text; folders end in a slash."""
+    folder, name = os.path.split(start)
+    place = Path(folder or ".")
+    if not place.is_dir():
+        return []
+    found = sorted(one for one in place.iterdir() if one.name.startswith(name))
+    hidden = name.startswith(".")
+    return [
+        os.path.join(folder, one.name) + ("/" if one.is_dir() else "")  # noqa: PTH118
+        for one in found
+        if hidden or not one.name.startswith(".")
+    ]
 
 
 def solid_option(what: str) -> Decorator:
@@ -397,7 +411,7 @@ def solid_option(what: str) -> Decorator:
         "--solid",
         "solids",
         type=named_path,
-        shell_complete=_complete_named_path,
+        shell_complete=named_paths,
         multiple=True,
         metavar="NAME=PATH",
         help=what,
@@ -512,28 +526,7 @@ json_option = click.option(
 report_options = together(json_option, quiet_option)
 
 
-# --- Shell completion of paths, also after NAME=.
-
-
-def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete PATH, or the path in NAME=PATH."""
-    name, equals, start = incomplete.rpartition("=")
-    return [f"{name}{equals}{path}" for path in paths_from(start)]
-
-
-def paths_from(start: str) -> list[str]:
-    """Return files and folders whose paths begin with a text; folders end in a slash."""
-    folder, name = os.path.split(start)
-    place = Path(folder or ".")
-    if not place.is_dir():
-        return []
-    found = sorted(one for one in place.iterdir() if one.name.startswith(name))
-    hidden = name.startswith(".")
-    return [
-        os.path.join(folder, one.name) + ("/" if one.is_dir() else "")  # noqa: PTH118
-        for one in found
-        if hidden or not one.name.startswith(".")
-    ]
+# --- Shell completion in Bash.
 
 
 class WholeWords(BashComplete):

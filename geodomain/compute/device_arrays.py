@@ -127,7 +127,8 @@ def read_points(values: object) -> DevicePoints:
 def read_room(values: object, wanted_shape: tuple[int, ...], dtype: DTypeLike) -> DeviceRoom:
     """Return the caller's output array on the device, after checking that it fits."""
     interface = _interface(values)
-    shape, wanted = interface.shape, _as_dtype(dtype)
+    shape = interface.shape
+    wanted: np.dtype[np.generic] = np.dtype(dtype)
     fits = shape == wanted_shape and interface.typestr == wanted.str and not interface.read_only
     if not fits or not _is_contiguous(shape, interface.strides, wanted.itemsize):
         message = (
@@ -137,10 +138,6 @@ def read_room(values: object, wanted_shape: tuple[int, ...], dtype: DTypeLike) -
         raise ValueError(message)
     _require_our_device(interface.address if math.prod(shape) else 0)
     return DeviceRoom(interface.address, shape, wanted, interface.stream, interface.owner)
-
-
-def _as_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
-    return np.dtype(dtype)
 
 
 def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
