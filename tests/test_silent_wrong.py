@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from label_command import run_command as run
 from late import pd
 from wireframes import box, cube
 
 import geodomain
 from geodomain import TableError
-from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.evaluate import explain_apart
 from geodomain.mesh.mesh import Mesh
@@ -33,14 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "b.csv").write_text(BLOCKS)
     return tmp_path
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def label(kind: str = "above") -> str:

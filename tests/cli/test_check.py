@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from shapes import cube, joined
 from surfaces import MINE, divided_roof, hairline, lidless, soup, torus
 
@@ -16,11 +17,7 @@ from geodomain.cli import main
 
 
 def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["check", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("check", *map(str, arguments), code=code)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import pyarrow, pyvista
 from sheets import level
 from surfaces import lidless
@@ -18,7 +19,6 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain import write_mesh
-from geodomain.cli import main
 
 BLOCKS = b"""X,Y,Z,DX,DY,DZ,ROCK,AU
 2.50,2.5,2.5,5,5,5,OX,0.5
@@ -63,11 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0, command: str = "label") -> Result:
-    result = CliRunner().invoke(main, [command, *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(command, *arguments, code=code)
 
 
 def added(path: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from late import pv, pyarrow
 from wireframes import box, roofless
 
@@ -29,11 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["inspect", *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("inspect", *arguments, code=code)
 
 
 def test_the_meshes_and_conditions_of_a_list_of_domains(folder: Path) -> None:

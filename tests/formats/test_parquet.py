@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from late import pa, pd
 from late import parquet as pq
 from wireframes import box, cube
@@ -55,11 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*options: str, code: int = 0, source: str = "b.parquet", out: str = "o.parquet") -> Result:
     rest = ("--background", "W", "--unassigned", "?", "-o", out)
-    result = CliRunner().invoke(main, ["label", source, *BOTH, *rest, *options])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("label", source, *BOTH, *rest, *options, code=code)
 
 
 def read(name: str = "o.parquet") -> pa.Table:

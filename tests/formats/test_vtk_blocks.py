@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from late import pv
 from wireframes import box, cube
 
@@ -34,11 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(source: str, out: str, *options: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["label", source, *BOTH, "-o", out, *options])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("label", source, *BOTH, "-o", out, *options, code=code)
 
 
 def image(shape: tuple = (4, 3, 2), spacing: float = 5.0) -> pv.ImageData:

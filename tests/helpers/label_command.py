@@ -1,4 +1,4 @@
-"""A block model, wireframes and the command that labels it, for the tests of `geodomain label`."""
+"""Run commands; a block model and wireframes for the tests of `geodomain label`."""
 
 from __future__ import annotations
 
@@ -43,13 +43,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str, code: int = 0, stdin: bytes | None = None) -> Result:
-    """Run `geodomain label`."""
-    result = CliRunner().invoke(main, ["label", *arguments], input=stdin)
+def run_command(*words: str, code: int = 0, stdin: bytes | None = None) -> Result:
+    """Run a command of `geodomain`, require its exit code, and raise what is a bug."""
+    result = CliRunner().invoke(main, words, input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output
     return result
+
+
+def run(*arguments: str, code: int = 0, stdin: bytes | None = None) -> Result:
+    """Run `geodomain label`."""
+    return run_command("label", *arguments, code=code, stdin=stdin)
 
 
 BOTH = ("--solid", "ORE.obj", "--solid", "HALO=halo.obj")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
+from label_command import run_command
 from late import matplotlib, pv, pyarrow
 from wireframes import box, cube
 
 import geodomain
 from geodomain import plot_sections
-from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.formats.blocks import open_model
 from geodomain.formats.wireframes import write_mesh
@@ -289,11 +289,7 @@ def test_thirty_domains_have_thirty_colours_in_the_order_of_their_numbers(folder
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["plot", *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("plot", *arguments, code=code)
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import needs
 from wireframes import box
 
@@ -22,7 +23,6 @@ from geodomain import (
     read_mesh,
     report_file,
 )
-from geodomain.cli import main
 from geodomain.errors import DomainError, TableError
 from geodomain.formats.wireframes import write_mesh
 from geodomain.reporting.look import colours_of, ramp_of, round_length, usual_ground, with_ground
@@ -47,11 +47,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def plot(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["plot", *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("plot", *arguments, code=code)
 
 
 def svg(*arguments: str) -> str:

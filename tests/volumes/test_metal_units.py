@@ -7,12 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from label_command import run_command as run
 from late import pandas
 from wireframes import box
 
 import geodomain
-from geodomain.cli import main
 
 # Of 100 m3 and 250 t each.
 MODEL = """X,Y,Z,DX,DY,DZ,domain,AU,CU
@@ -27,14 +26,6 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work beside the model."""
     monkeypatch.chdir(tmp_path)
     Path("model.csv").write_text(MODEL)
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def test_metal_is_in_grams_and_in_tonnes() -> None:

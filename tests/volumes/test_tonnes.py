@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from late import pandas, polars, pyarrow
 from wireframes import box
 
@@ -42,11 +43,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["tonnes", *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("tonnes", *arguments, code=code)
 
 
 # Worked out by hand: tonnes 2000 and 3000 of ORE, 1250 of WASTE; the last block has no density.

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from label_command import run_command as run
 from late import pandas
 from wireframes import box
 
 import geodomain
 from geodomain import write_mesh
 from geodomain.checks.columns import DENSITY_UNITS, density_unit
-from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
 
 HEAD = "XC,YC,ZC,DX,DY,DZ,domain,SG,AU"
@@ -49,14 +48,6 @@ def table(lines: Iterable[str], name: str = "model.csv") -> Path:
     path = Path(name)
     path.write_text("\n".join([HEAD, *lines]) + "\n")
     return path
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [*arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.mark.usefixtures("write")
