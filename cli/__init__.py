@@ -15,7 +15,7 @@ from geodomain.cli.options import CONTEXT, with_memory
 # The module and one line for each command, so that --help imports none of them.
 _COMMANDS = {
     "model": ("models", "Make a regular block model."),
-    "label": ("label", "Add a domain column to a block model."),
+    "label": ("labelling", "Add a domain column to a block model."),
     "flag": ("drillholes", "Add a domain column to samples or drillhole intervals."),
     "composite": ("drillholes", "Average samples of drillholes over equal lengths within domains."),
     "holes": ("drillholes", "Find where drillholes cross solids and surfaces."),
@@ -25,7 +25,7 @@ _COMMANDS = {
     "distance": ("wireframes", "Add the distance from wireframes to a block model."),
     "subblock": ("subblocks", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("subblocks", "Join sub-blocks into fewer blocks."),
-    "tonnes": ("tonnes", "Add up volume, tonnes and grade of a labelled block model."),
+    "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),
     "plot": ("pictures", "Draw sections through a labelled block model."),
     "report": ("pictures", "Write a labelled block model as a page for the browser."),
     "compare": ("models", "Compare two labellings of one block model."),

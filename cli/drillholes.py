@@ -1,20 +1,135 @@
-"""The commands `geodomain flag`, `composite` and `holes`, for drillholes."""
+"""The commands `flag`, `composite` and `holes`; options of drillholes for other commands too."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from geodomain.cli import hole_options, options
-from geodomain.cli import options as values
+from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling.settings import LabelSettings
+
+if TYPE_CHECKING:
+    from geodomain.drillholes.drillholes import Drillholes
+
+
+_SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
+_tables = (
+    click.option(
+        "--collar", metavar="FILE", help="Collars: hole, x, y, z, and if known the depth."
+    ),
+    click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
+)
+_reading = options.settings_options(HoleSettings)
+
+intervals_option = click.option(
+    "--intervals",
+    multiple=True,
+    metavar="FILE",
+    help="Samples or logs: hole, from, to. If the collar table has no depths, a hole ends at its "
+    "largest TO. May be repeated.",
+)
+
+
+within_option = click.option(
+    "--within",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=options.finite,
+    metavar="LENGTH",
+    help="With --collar: draw the drillholes within LENGTH of a section, projected onto it.",
+)
+
+
+def sample_grade_option(condition: str) -> options.Decorator:
+    """Make the option that names the grade of samples."""
+    what = f"{condition}: colour the samples along the holes by this column of the first file."
+    return click.option("--sample-grade", metavar="COLUMN", help=what)
+
+
+def samples_of(given: dict[str, Any]) -> str | None:
+    """Return the table of samples to draw, None without a grade; refuse a grade alone."""
+    if given["sample_grade"] is None:
+        return None
+    if not given["collar"] or not given["intervals"]:
+        message = (
+            "--sample-grade colours samples along drillholes: also give --collar and --intervals"
+        )
+        raise click.UsageError(message)
+    table: str = given["intervals"][0]
+    return table
+
+
+def min_length_option(what: str) -> options.Decorator:
+    """Make the option for a least length."""
+    return click.option(
+        "--min-length",
+        type=click.FloatRange(min=0),
+        callback=options.finite,
+        metavar="LENGTH",
+        help=what,
+    )
+
+
+# For commands that also work without holes.
+optional_holes = options.together(*_tables, _reading)
+hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
+
+
+def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of holes from `given`, and return them as keywords of `Drillholes`."""
+    require_collar(given)
+    keywords = {
+        name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
+    }
+    if "intervals" in given:
+        keywords["intervals"] = list(given.pop("intervals"))
+    return keywords
+
+
+def refuse_without_collar(given: dict[str, Any]) -> None:
+    """Remove the options of holes from `given`; refuse them, because there is no collar table."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name not in (*_SETTINGS, "survey", "intervals") or name not in given:
+            continue
+        del given[name]
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            message = f"{option.opts[0]} is about drillholes, and needs --collar FILE"
+            raise click.UsageError(message)
+    given.pop("collar")
+
+
+def require_collar(given: dict[str, Any]) -> None:
+    """Refuse options without a collar table."""
+    if not given["collar"]:
+        message = "no holes given: use --collar FILE, and --survey FILE"
+        raise click.UsageError(message)
+
+
+def read_optional(given: dict[str, Any]) -> Drillholes | None:
+    """Remove the options of drillholes from `given`, and read the holes, if there are any."""
+    from geodomain.drillholes.drillholes import Drillholes
+
+    if not given["collar"]:
+        refuse_without_collar(given)
+        return None
+    holes = Drillholes(**as_keywords(dict(given)))
+    for name in ("collar", "survey", "intervals", *_SETTINGS):
+        given.pop(name)
+    return holes
+
+
+# --- The commands `geodomain flag`, `composite` and `holes`.
+
 
 _EXAMPLE = """\b
 Example:
@@ -30,7 +145,7 @@ _OF_POINTS = (
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="SAMPLES.csv")
-@hole_options.optional_holes
+@optional_holes
 @click.option(
     "--by",
     type=click.Choice(["middle", "majority"]),
@@ -40,7 +155,7 @@ _OF_POINTS = (
 @click.option(
     "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
 )
-@hole_options.min_length_option(
+@min_length_option(
     "With --split: do not split off parts shorter than this; count them.  [default: 0.001]"
 )
 @click.option(
@@ -76,7 +191,7 @@ def flag(**given: Any) -> None:
         if given.pop(name) not in (None, False):
             message = f"--{name.replace('_', '-')} is about drillholes, and needs --collar FILE"
             raise click.UsageError(message)
-    hole_options.refuse_without_collar(given)
+    refuse_without_collar(given)
     run_labelling("flag", given)
 
 
@@ -103,7 +218,7 @@ def _flag_intervals(given: dict[str, Any]) -> None:
         message = "no output given: use -o OUT.csv, or --dry-run"
         raise click.UsageError(message)
     as_json, quiet, samples = given.pop("as_json"), given.pop("quiet"), given.pop("blocks")
-    keywords = hole_options.as_keywords(given)
+    keywords = as_keywords(given)
     keywords |= given | {"by": by, "domains": domains_of(given)}
     keywords.pop("solids", None)
     console = Console(quiet or (as_json and output == "-"))
@@ -131,13 +246,13 @@ Example:
 
 @click.command(epilog=_COMPOSITE_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("samples", metavar="INTERVALS")
-@hole_options.hole_options
+@hole_options
 @options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
 @options.list_option
 @click.option(
     "--length",
     type=click.FloatRange(min=0, min_open=True),
-    callback=values.finite,
+    callback=options.finite,
     required=True,
     metavar="LENGTH",
     help="Length of a composite.",
@@ -151,7 +266,7 @@ Example:
     help="What to do with the last composite in a domain if it is shorter than --min-length: "
     "keep it, merge it into the composite above, or drop it.",
 )
-@hole_options.min_length_option(
+@min_length_option(
     "Least length of the last composite in a domain: see --short.  [default: half of --length]"
 )
 @options.output_option("OUT.csv", "Where to write; - is stdout.")
@@ -172,7 +287,7 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import composite_file
 
-    hole_keywords = hole_options.as_keywords(given)
+    hole_keywords = as_keywords(given)
     domains = domains_of(given | {"codes": False})
     given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
     if given["min_length"] is not None and given["min_length"] > given["length"]:
@@ -202,13 +317,13 @@ def holes() -> None:
 
 
 @holes.command(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
-@hole_options.hole_options
-@hole_options.intervals_option
+@hole_options
+@intervals_option
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
 @click.option(
     "--surface",
     "surfaces",
-    type=values.named_path,
+    type=options.named_path,
     multiple=True,
     metavar="NAME=PATH",
     help="An open surface and its name.",
@@ -236,8 +351,8 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import crossings_file
 
-    hole_keywords = hole_options.as_keywords(given)
-    solids, surfaces = values.by_name(given.pop("solids")), values.by_name(given.pop("surfaces"))
+    hole_keywords = as_keywords(given)
+    solids, surfaces = options.by_name(given.pop("solids")), options.by_name(given.pop("surfaces"))
     if not (solids or surfaces or given["domains"]):
         message = "nothing to cross: use --solid NAME=PATH, --surface NAME=PATH or --domains FILE"
         raise click.UsageError(message)

@@ -1,4 +1,4 @@
-"""Shared by commands that label: options of tonnes, options as keywords."""
+"""The commands `label` and `tonnes`; options and steps that other commands share with them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.help import Sectioned
 from geodomain.cli.options import Decorator, by_name, require_table, together
 from geodomain.errors import GeodomainError
 from geodomain.labelling.settings import DatasetKeywords, FileKeywords, LabelSettings
@@ -404,3 +405,109 @@ def _refuse_the_input(blocks: str, output: str) -> None:
 def _misuse(message: str) -> NoReturn:
     """End with exit code 2."""
     raise click.UsageError(message)
+
+
+# --- The command `geodomain label`.
+
+
+_LABEL_EXAMPLE = """\b
+Example:
+  geodomain label blocks.csv --solid ORE=ore.stl --solid WASTE=waste.obj -o labelled.csv
+"""
+
+
+@click.command(cls=Sectioned, epilog=_LABEL_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("blocks", metavar="BLOCKS")
+@options.domain_options
+@options.output_option("OUT.csv", "File to write; - is stdout.")
+@options.settings_options(LabelSettings)
+@options.table_options
+@options.box_options
+@amounts_options()
+@options.devices_option
+@options.scheduler_option
+@options.take_over_option
+@options.replacing_options
+@options.page_option
+@options.report_options
+def label(**given: Any) -> None:
+    """Label the blocks of BLOCKS by the wireframes that they are inside, above or below.
+
+    Name closed wireframes with --solid, or list domains in a file: --domains domains.toml. The list
+    may contain solids, surfaces and stacks, with conditions, codes and an order: see 'geodomain
+    help domains'.
+
+    BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
+    GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
+    table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
+    The summary goes to stderr.
+
+    BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
+    'blocks/*.parquet'. Then -o is a folder for the labelled files. Both folders may be
+    URLs, such as s3://bucket/blocks. To resume an interrupted run, repeat the command.
+
+    With --density, the command reads the labelled file again and prints volume, tonnes, mean grades
+    and metal by domain below the summary, like `geodomain tonnes`.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    run_labelling("label", given)
+
+
+# --- The command `geodomain tonnes`.
+
+
+_TONNES_EXAMPLE = """\b
+Example:
+  geodomain tonnes labelled.csv --density SG --grade AU --bench 10 --cutoff 0.5,1,2 -o tonnes.csv
+"""
+
+
+@click.command(epilog=_TONNES_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("labelled", metavar="LABELLED")
+@options.column_option("Label column.  [default: domain]")
+@amounts_options(required=True)
+@options.background_option("With --proportion: domain for the rest of each block.  [default: rest]")
+@options.output_option("OUT.csv", "Table to write; - is stdout.")
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.threads_option
+@options.report_options
+def tonnes(
+    labelled: str,
+    column: str | None,
+    proportion: tuple[tuple[str, str], ...],
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Add up volume, tonnes, mean grades and metal of LABELLED by domain, bench and cut-off.
+
+    LABELLED is a block model with sizes and a label column: text (- for stdin), Parquet or VTK.
+    Tonnes are volume times density, metal is grade times tonnes, and means are weighted by
+    tonnes. Missing densities and grades are reported, and do not count as zero.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    """
+    from geodomain.volumes.tonnes import tonnes_file
+
+    options.require_table(given)
+    require_sense(column, proportion, given["grade"], given["cutoff"], given["grade_unit"])
+    if given["background"] is not None and not (proportion and given["background"]):
+        message = "--background names the rest of each block that --proportion leaves"
+        raise click.UsageError(message)
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = tonnes_file(
+            labelled,
+            column=column or "domain",
+            proportion=dict(proportion),
+            progress=console.on_terminal,
+            **given,
+        )
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not (quiet and given["output"]):
+        print_text(result, err=bool(given["output"]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodomain.cli import hole_options, options
+from geodomain.cli import drillholes, options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.tables.settings import TableSettings
 
@@ -142,8 +142,8 @@ Example:
 @click.argument("blocks", metavar="[BLOCKS]", required=False)
 @click.argument("meshes", nargs=-1, metavar="[MESH...]")
 @options.list_option
-@hole_options.optional_holes
-@hole_options.intervals_option
+@drillholes.optional_holes
+@drillholes.intervals_option
 @options.table_options
 @options.box_options
 @options.report_options
@@ -191,7 +191,7 @@ def _report_holes(values: dict[str, Any]) -> Any:
     """Describe drillholes."""
     from geodomain.drillholes.drillholes import report_on_holes
 
-    return report_on_holes(**hole_options.as_keywords(values))
+    return report_on_holes(**drillholes.as_keywords(values))
 
 
 def _report_blocks(
@@ -207,7 +207,7 @@ def _report_blocks(
     if blocks is None:
         message = "nothing to describe: give BLOCKS, or --collar FILE for drillholes"
         raise click.UsageError(message)
-    hole_options.refuse_without_collar(table)
+    drillholes.refuse_without_collar(table)
     options.require_table(table)
     return inspect_file(blocks, meshes, domains, progress=console.on_terminal, **table)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from geodomain.cli import hole_options, options
+from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_text
 from geodomain.cli.help import Sectioned
@@ -66,10 +66,10 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     show_default=True,
     help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
-@hole_options.optional_holes
-@hole_options.intervals_option
-@hole_options.within_option
-@hole_options.sample_grade_option("With --intervals")
+@drillholes.optional_holes
+@drillholes.intervals_option
+@drillholes.within_option
+@drillholes.sample_grade_option("With --intervals")
 @title_option("Title of each page.")
 @click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
 @options.output_option(
@@ -111,14 +111,14 @@ def plot(
 
     _refuse_pipe_and_two_lists("the model may have to be read twice", labelled, solids, domains)
     options.require_table(given)
-    samples = hole_options.samples_of(given)
+    samples = drillholes.samples_of(given)
     within, output = given.pop("within"), given["output"]
     if bool(given["collar"]) != (within is not None):
         message = "give --collar and --within together: the drillholes, and how near to a section"
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
-        holes = hole_options.read_optional(given)
+        holes = drillholes.read_optional(given)
         drawn = plot_sections(
             labelled,
             domains=domains or by_name(solids),
@@ -171,10 +171,10 @@ Example:
     "[default: the background of --domains or --record, or WASTE]",
     multiple=True,
 )
-@hole_options.optional_holes
-@hole_options.intervals_option
-@hole_options.within_option
-@hole_options.sample_grade_option("With --within and --intervals")
+@drillholes.optional_holes
+@drillholes.intervals_option
+@drillholes.within_option
+@drillholes.sample_grade_option("With --within and --intervals")
 @density_option("Add up tonnes: the column of densities, or one number for all blocks.")
 @density_unit_option()
 @grade_option(
@@ -216,7 +216,7 @@ def report(
 
     _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
     options.require_table(given)
-    samples = hole_options.samples_of(given)
+    samples = drillholes.samples_of(given)
     if given["within"] is not None and not given["collar"]:
         message = "--within is about drillholes, and needs --collar FILE"
         raise click.UsageError(message)
@@ -228,7 +228,7 @@ def report(
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
-        holes = hole_options.read_optional(given)
+        holes = drillholes.read_optional(given)
         done = report_file(
             labelled,
             domains=domains or by_name(solids),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from geodomain.cli import options
-from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.options import Decorator, together
 from geodomain.errors import counted
@@ -22,7 +21,7 @@ def scene_options(rays: str) -> Decorator:
     return together(
         click.option(
             "--triangles",
-            type=values.terrain_triangles,
+            type=options.terrain_triangles,
             default="29260",
             show_default=True,
             metavar="N",
@@ -30,7 +29,7 @@ def scene_options(rays: str) -> Decorator:
         ),
         click.option(
             "--rays",
-            type=values.count,
+            type=options.count,
             default=rays,
             show_default=True,
             metavar="N",
@@ -223,13 +222,13 @@ Example:
 @options.threads_option
 @click.option(
     "--chart",
-    type=values.Picture((".png", ".svg", ".pdf"), "matplotlib"),
+    type=options.Picture((".png", ".svg", ".pdf"), "matplotlib"),
     metavar="PNG",
     help="Draw a chart of the rates to this file.",
 )
 @click.option(
     "--tree",
-    type=(click.IntRange(min=0), values.Picture((".png",), "pyvista")),
+    type=(click.IntRange(min=0), options.Picture((".png",), "pyvista")),
     metavar="LEVEL PNG",
     help="Draw the boxes of one level of the hierarchy to a file; level 0 has the largest.",
 )

@@ -102,7 +102,7 @@ def test_the_package_is_not_imported_as_a_part_of_itself() -> None:
     ("name", "line"),
     [
         ("volumes/distance.py", "from geodomain.compute.cpu import CpuNearestIndex"),
-        ("cli/label.py", "from geodomain.compute.cuda import device"),
+        ("cli/labelling.py", "from geodomain.compute.cuda import device"),
         ("query/lattice.py", "from geodomain.compute.auto import COSTS"),
     ],
 )

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import geodomain
 from geodomain.cli.console import KEYWORDS
 from geodomain.cli.drillholes import composite, crossings, flag
-from geodomain.cli.label import label
+from geodomain.cli.labelling import label
 from geodomain.cli.models import inspect as inspect_command
 from geodomain.cli.options import settings_options
 from geodomain.cli.pictures import plot, report

@@ -35,7 +35,7 @@ BODY = "".join(f"{x / 100:.2f},1.5,1.5\n" for x in range(1, 2000))
 GROWN = BODY + "5.55,1.5,1.5\n"
 PARTS = [f"bench={n}/part.csv" for n in range(5)]
 KINDS = ("new", "overwrite", "in place", "dataset", "dataset, overwrite", "dataset, take over")
-LOADED = ("labelling.files", "datasets.labelling", "formats.text", "cli.label", "compute.cpu")
+LOADED = ("labelling.files", "datasets.labelling", "formats.text", "cli.labelling", "compute.cpu")
 WELL, KILLED = 0, {-signal.SIGKILL, 128 + signal.SIGINT, 128 + signal.SIGTERM}
 
 
