@@ -279,9 +279,9 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
 
     Composites begin where a hole enters a domain, and end where the hole leaves the domain. Means
-    are weighted by length. Missing values are left out, and the column after each mean has their
-    length. Negative values count, with a warning, unless --below-detection or --missing gives their
-    meaning. Samples that overlap are refused.
+    are weighted by length. Missing values are left out: the column after each mean has the length
+    of the composite that has no value. Negative values count, with a warning, unless
+    --below-detection or --missing gives their meaning. Samples that overlap are refused.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

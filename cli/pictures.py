@@ -44,7 +44,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
 )
 @options.domains_option(
-    "Draw the wireframes of this list of domains. Blocks with the label of its background get a "
+    "Draw the wireframes of this list of domains. Blocks with the list's background label get a "
     "pale colour."
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
@@ -148,7 +148,7 @@ Example:
 @click.argument("labelled", metavar="LABELLED")
 @options.solid_option("Draw a wireframe, closed or open, in the colour of the domain NAME.")
 @options.domains_option(
-    "Draw the wireframes of this list of domains. The label of its background does not count as a "
+    "Draw the wireframes of this list of domains. The list's background label does not count as a "
     "domain."
 )
 @options.record_option(

@@ -77,7 +77,7 @@ Examples:
 @click.option(
     "--start", nargs=3, metavar="X Y Z", help="Columns of the segments' starts in SEGMENTS.csv."
 )
-@click.option("--end", nargs=3, metavar="X Y Z", help="Columns of their ends.")
+@click.option("--end", nargs=3, metavar="X Y Z", help="Columns of the segments' ends.")
 @options.text_options
 @options.machine_options
 @options.overwrite_option
@@ -173,8 +173,8 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywor
 
     The surface is an undulating terrain, 3000 x 2500 m; the segments follow the normals of its
     triangles, after R. Leung, arXiv 2209.02878. The same options give the same files.
-    truth_boolean_i32 and truth_count_i32 hold for each segment whether it crosses the surface and
-    how many times, by exact arithmetic; parameters.json holds the options.
+    Two files contain the exact answers for each segment: truth_boolean_i32, whether it crosses the
+    surface, and truth_count_i32, how many times. parameters.json contains the options.
     """
     from geodomain.synthetic.files import write_scene
 

@@ -34,7 +34,7 @@ class LabelDefaults:
     percent: bool | None = setting(
         None,
         FLAG,
-        "With proportions=: write columns pct_<name>, 0 to 100, instead.",
+        "With proportions=: write percentages, 0 to 100, in columns pct_<name>.",
         hashed=True,
         usual=False,
         note="By default the setting of `domains`.",

@@ -253,7 +253,7 @@ def _colours(file: str, kind: Any) -> MeshError:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Return whether a log record is more than a remark about a tag."""
+    """Return whether a log record is above the level of tifffile's messages about tags."""
     return record.levelno > logging.ERROR
 
 

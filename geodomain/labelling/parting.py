@@ -421,7 +421,7 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield bodies with their bit in the block of each piece; 0 for a body not in the block."""
+        """Yield each body and, for each piece, the body's bit in the block; 0 if it has none."""
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():
             yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
