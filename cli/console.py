@@ -77,7 +77,7 @@ KEYWORDS = (
             *("start", "end", "vertex_type", "ray_type"),
             *("bench", "output", "overwrite", "take_over", "devices"),
             *("count", "fit", "margin", "fill", "size"),
-            *("collar", "survey", "intervals", "min_length"),
+            *("collar", "survey", "intervals", "min_length", "pierce"),
             *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
             *("density", "density_unit", "proportion"),
             *("resolution", "extensive", "parent", "scheme", "minimum"),
