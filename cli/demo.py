@@ -37,7 +37,7 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
 
     The deposit has folded ore lenses, an oxide zone, a waste dyke that cuts the ore, and a
     topography. DIR also gets two block models with grades, one regular and one sub-blocked, and
-    tables of drillholes. All files are at mine coordinates.
+    tables of drillholes. Coordinates are large, as in the grid of a real mine, and in metres.
     """
     from geodomain import synthetic
     from geodomain.labelling.files import label_file
@@ -80,5 +80,5 @@ def _contents(folder: Path, deposit: Deposit) -> str:
     counts += [f"{sum(map(len, deposit.drilling.grades)):9,} assays"]
     counts += [f"{len(tomllib.loads(files.DOMAIN_LIST)['domain']):9,} domains of blocks, in order"]
     lines = [f"  {name:16}{count}" for name, count in zip(files.file_names(), counts, strict=True)]
-    title = f"A synthetic gold deposit, at mine coordinates in metres, in {folder}:"
+    title = f"A synthetic gold deposit, in metres at large coordinates, as in a mine grid, in {folder}:"
     return "\n".join([title, *lines])

@@ -50,7 +50,10 @@ within_option = click.option(
 
 def sample_grade_option(condition: str) -> options.Decorator:
     """Make the option that names the grade of samples."""
-    what = f"{condition}: colour the samples along the holes by this column of the first file."
+    what = (
+        f"{condition}: colour the samples along the drawn holes by this column of the first "
+        "--intervals file."
+    )
     return click.option("--sample-grade", metavar="COLUMN", help=what)
 
 
@@ -156,7 +159,8 @@ _OF_POINTS = (
     "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
 )
 @min_length_option(
-    "With --split: do not split off parts shorter than this; count them.  [default: 0.001]"
+    "With --split: parts shorter than this are not split off; the summary gives their number.  "
+    "[default: 0.001]"
 )
 @click.option(
     "--coordinates",
@@ -178,9 +182,9 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates
-    of its middle, and --rotation turns samples from a local grid into world coordinates. Rows
-    without coordinates are counted, and get the label of --unassigned.
+    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates of
+    the middle of the sample, and --rotation turns samples from a local grid into world coordinates.
+    Rows without coordinates are counted, and get the label of --unassigned.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -257,7 +261,7 @@ Example:
     metavar="LENGTH",
     help="Length of a composite.",
 )
-@grade_option("A column to average, weighted by length; may be repeated.")
+@grade_option("A grade to average; means are weighted by length. May be repeated.")
 @click.option(
     "--short",
     type=click.Choice(["keep", "merge", "drop"]),
@@ -278,10 +282,11 @@ Example:
 def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
 
-    Composites begin where a hole enters a domain, and end where the hole leaves the domain. Means
-    are weighted by length. Missing values are left out: the column after each mean has the length
-    of the composite that has no value. Negative values count, with a warning, unless
-    --below-detection or --missing gives their meaning. Samples that overlap are refused.
+    Lengths are measured from the point at which a hole enters a domain. The last composite ends
+    where the hole leaves the domain. Means are weighted by length. Missing values are left out of a
+    mean; the column after the mean has the length without a value. Negative values count, with a
+    warning, unless --below-detection or --missing says what they mean. Samples that overlap are an
+    error.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -316,7 +321,11 @@ def holes() -> None:
     """Find where drillholes cross solids and surfaces."""
 
 
-@holes.command(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
+@holes.command(
+    short_help="Write where drillholes cross solids and surfaces.",
+    epilog=_HOLES_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
 @hole_options
 @intervals_option
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
@@ -342,10 +351,11 @@ def holes() -> None:
 def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     """Write where drillholes enter and leave solids, and where they go through surfaces.
 
-    A row of OUT.csv is one stay: the part of a hole between its entry into a solid and its exit.
-    Columns are hole, domain, from, to, length, the points of entry and exit, and whether the hole
-    begins or ends inside. Holes are arcs between stations. The summary counts the holes in which
-    the collar, the crossings and the end agree.
+    A row of OUT.csv (-o) is one stay: the part of a hole from where it enters a solid to where it
+    leaves the solid. Columns are hole, domain, from, to, length, the points of entry and exit, and
+    whether the hole begins or ends inside. A row of OUT.csv (--pierce) is one point where a hole
+    goes through a surface. Holes are arcs between stations. The summary counts the holes in which
+    the number of crossings agrees with whether the collar and the end are inside.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

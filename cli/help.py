@@ -88,8 +88,8 @@ TOPICS = {
         "reference/formats",
     ),
     "doubtful": (
-        "Blocks at holes of open meshes, outside a surface's footprint or on a wall are counted; "
-        "see --leaky, --unassigned, --uncertain and --count-on-wall.",
+        "Blocks above or below gaps in open meshes, outside a surface's footprint or on a wall are "
+        "counted; see --leaky, --unassigned, --uncertain and --count-on-wall.",
         "how_to/quality_control",
     ),
     "domains": (
@@ -102,8 +102,8 @@ TOPICS = {
         "tutorials/drillholes",
     ),
     "exact": (
-        "Results are those of exact arithmetic. A point on a wall is treated as moved by an "
-        "infinitely small step up, then east, then north.",
+        "Results are those of exact arithmetic. A point on a wall is treated as moved up by an "
+        "infinitely small step; if that does not decide, also east, and then north.",
         "explanation/exactness",
     ),
     "exit-codes": (

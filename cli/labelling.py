@@ -166,9 +166,9 @@ def amounts_options(*, required: bool = False) -> Decorator:
             type=_share,
             multiple=True,
             metavar="NAME=COLUMN",
-            help="Instead of labels: a domain and the column with the fraction of each block "
-            "inside it, 0 to 1, such as ORE=prop_ore; may be repeated. The rest of each block "
-            "counts as --background.",
+            help="Compute tonnes from fractions of blocks, not from labels. NAME is a domain, and "
+            "COLUMN has the fraction of each block inside it, 0 to 1, such as ORE=prop_ore. May be "
+            "repeated. The rest of each block counts as --background.",
         ),
         click.option(
             "--grade-unit",
@@ -177,7 +177,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
             callback=_units,
             metavar="[GRADE=]UNIT",
             help="Unit of a grade: %, ppm, ppb or a mass per tonne, such as AU=g/t. Metal is "
-            "then reported in t, g, mg or that mass, with its unit. May be repeated.",
+            "then reported in t (for %), g (for ppm), mg (for ppb) or that mass. May be repeated.",
         ),
     )
 
@@ -495,7 +495,10 @@ def tonnes(
     options.require_table(given)
     require_sense(column, proportion, given["grade"], given["cutoff"], given["grade_unit"])
     if given["background"] is not None and not (proportion and given["background"]):
-        message = "--background names the rest of each block that --proportion leaves"
+        message = (
+            "--background needs --proportion and a name: it names the part of each block that "
+            "lies in no --proportion domain"
+        )
         raise click.UsageError(message)
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))

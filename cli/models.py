@@ -83,8 +83,8 @@ def model(
 
     Centroids are exact decimals, origin + (i + 1/2) size. Rows run through x first, then y, then z.
     With --fit, block corners lie at multiples of the block size. With --rotation the file has local
-    coordinates: give `geodomain label` the same --rotation and --origin. A .vti file stores its
-    rotation and needs neither.
+    coordinates: give `geodomain label` the same --rotation, --origin and --local-origin. A .vti
+    file stores its rotation, and needs none of these options.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -160,7 +160,8 @@ def inspect(
     BLOCKS is a block model: text (- for stdin), Parquet or VTK. The command reads it once and
     writes nothing. Warnings report axes that seem to be swapped, and coordinates that seem to use
     another datum. The last line estimates how long labelling takes. With --domains the command
-    also checks the meshes of that list; BLOCKS must then have the columns that its conditions use.
+    also checks the meshes of that list. If domains of the list have conditions, BLOCKS must have
+    the columns that the conditions use.
 
     With --collar instead of BLOCKS, the command describes drillholes: columns, the sign of dips,
     ends of holes, bends, and all unusual or unusable rows and holes.

@@ -435,8 +435,8 @@ list_option = domains_option(
 domain_options = together(
     solid_option(
         "A label and its closed wireframe, such as ORE=ore.stl. If solids overlap, the first one "
-        "wins; a repeated NAME is a union. PATH may be FILE:NAME for one solid of a file; "
-        "without NAME= each solid of the file is a domain."
+        "wins; a repeated NAME is a union. PATH may be FILE:SOLID, for one solid of a file. "
+        "If NAME= is left out, each solid of the file is a domain."
     ),
     list_option,
 )
@@ -507,14 +507,15 @@ scheduler_option = click.option(
     "--scheduler",
     callback=scheduler,
     metavar="local:N|tcp://HOST:PORT",
-    help="For a dataset: label the files with Dask, in N local processes or on the "
-    "workers of the scheduler at HOST:PORT.",
+    help="If BLOCKS is a folder, pattern or URL: label its files with Dask, in N local processes "
+    "or on the workers of the scheduler at HOST:PORT.",
 )
 
 take_over_option = click.option(
     "--take-over",
     is_flag=True,
-    help="For a dataset: take over an output folder that an interrupted run has left locked.",
+    help="If BLOCKS is a folder, pattern or URL: use the output folder although an interrupted run "
+    "has left it locked.",
 )
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")

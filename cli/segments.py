@@ -25,7 +25,8 @@ def scene_options(rays: str) -> Decorator:
             default="29260",
             show_default=True,
             metavar="N",
-            help="Approximate number of triangles; the cells of the grid stay square.",
+            help="Approximate number of triangles. The surface is a grid of nearly square cells, "
+            "with two triangles each.",
         ),
         click.option(
             "--rays",
@@ -86,18 +87,20 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
     """Find where segments cross a surface, exactly.
 
     MESH is any wireframe, open or closed. SEGMENTS.csv has six columns for the ends, such as
-    x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t (0 at the start of
-    the segment, 1 at its end), the distance from the start, the point, the triangle, and the
-    barycentric coordinates u, v. Rows and triangles count from 0.
+    x1, y1, z1, x2, y2, z2; - is stdin. OUT is then a table. Its columns are the row of the segment,
+    t (0 at the start of the segment, 1 at its end), the distance from the start, the point, the
+    triangle, and the barycentric coordinates u, v. Rows and triangles count from 0.
 
     The other form takes four raw little-endian files: float32 or float64 vertices and ends, int32
-    triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric
-    intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, barycentricU_f32 and
-    barycentricV_f32 (2.5e8, 0, 0 for a miss).
+    triangles. OUT is then a folder. With --mode boolean it gets results_i32, 1 or 0 for each
+    segment; with --mode intercept_count the same file has the number of crossings. With --mode
+    barycentric it gets four files instead: intersectTriangle_i32 (-1 for a miss), and
+    barycentricT_f32, barycentricU_f32 and barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
-    A segment that touches the surface is treated as moved by an infinitely small step: up, then
-    east, then north. So a hole collared on the ground crosses the ground if it goes down, but not
-    if it goes up. A segment in the plane of a triangle does not cross the triangle.
+    A segment that touches the surface is treated as moved up by an infinitely small step; if that
+    does not decide, also east, and then north. So a hole collared on the ground crosses the ground
+    if it goes down, but not if it goes up. A segment in the plane of a triangle does not cross the
+    triangle.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
@@ -120,7 +123,7 @@ def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, An
     if len(inputs) == 2:
         _refuse(keywords, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
         if keywords["output"] is None:
-            _misuse("no output given: use -o HITS.csv, or -o - for stdout")
+            _misuse("no output given: use -o OUT.csv, or -o - for stdout")
         if bool(keywords["start"]) != bool(keywords["end"]):
             _misuse("--start and --end go together")
         return inputs[0], str(inputs[1])
@@ -173,8 +176,8 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywor
 
     The surface is an undulating terrain, 3000 x 2500 m; the segments follow the normals of its
     triangles, after R. Leung, arXiv 2209.02878. The same options give the same files.
-    Two files contain the exact answers for each segment: truth_boolean_i32, whether it crosses the
-    surface, and truth_count_i32, how many times. parameters.json contains the options.
+    For each segment, truth_boolean_i32 says whether it crosses the surface, and truth_count_i32 how
+    many times, by exact arithmetic. parameters.json has the options and the counts.
     """
     from geodomain.synthetic.files import write_scene
 
@@ -230,12 +233,13 @@ Example:
     "--tree",
     type=(click.IntRange(min=0), options.Picture((".png",), "pyvista")),
     metavar="LEVEL PNG",
-    help="Draw the boxes of one level of the hierarchy to a file; level 0 has the largest.",
+    help="Draw the bounding boxes of one level of the search tree of the surface to a file. Level "
+    "0 has the largest boxes.",
 )
 @options.overwrite_option
 @options.report_options
 def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
-    """Time segments against a triangulated surface, by geodomain and by other libraries.
+    """Measure how fast geodomain and other libraries find segments that cross a surface.
 
     The command repeats the tables of R. Leung, arXiv 2209.02878, on this machine. It uses the scene
     of `geodomain synthesize`. All libraries get the same segments in one run, and every result is

@@ -45,8 +45,8 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="Rounding step for the cuts of a seam in z. In text tables also the rounding step "
-        "for cuts with endless decimals, such as a third of 10.",
+        help="With --scheme seam: cuts in z are rounded to multiples of this. In text tables also "
+        "the rounding step for cuts with endless decimals, such as a third of 10.",
     ),
     extensive_option(
         "Columns of amounts, such as VOLUME,TONNES, to divide among sub-blocks by volume."
@@ -87,9 +87,10 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
-    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --minimum.
-    Sub-blocks keep the other columns byte for byte. They get their own coordinates and sizes and
-    two new columns: the row of their parent, from 0, and their domain. The summary goes to stderr.
+    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --minimum. Each
+    sub-block gets its coordinates and sizes, and two new columns: the row of its parent, counted
+    from 0, and its domain. All other columns, except those of --extensive, are copied from the
+    parent byte for byte. The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

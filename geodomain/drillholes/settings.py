@@ -66,7 +66,8 @@ class HoleSettings:
     accept: str | Sequence[str] = setting(
         (),
         read_by("geodomain.drillholes.findings.require_codes", list),
-        "Code of a finding to accept, as printed; it becomes a note. May be repeated.",
+        "Accept a warning about the tables of holes, by the code that the message gives in "
+        "brackets; the warning becomes a note. May be repeated.",
         hashed=False,
         metavar="FINDING[:HOLE]",
     )
@@ -88,12 +89,12 @@ class HoleSettings:
     columns: Mapping[str, str] | None = setting(
         None,
         read_by("geodomain.drillholes.settings.read_role", dict),
-        "Use COLUMN for a role: hole, x, y, z, end, at, azimuth, dip, from or to. A role such as "
-        "survey.hole applies to one table only.",
+        "Use COLUMN for a role: hole, x, y, z, end (depth of the hole), at (depth of a station), "
+        "azimuth, dip, from or to. A role such as survey.hole applies to one table only.",
         hashed=True,
         option="hole-column",
         metavar="ROLE=COLUMN",
-        note="A mapping, such as {'x': 'EAST'}; 'at' is the depth of a station.",
+        note="A mapping, such as {'x': 'EAST'}.",
     )
 
     def __post_init__(self) -> None:

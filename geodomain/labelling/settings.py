@@ -67,8 +67,8 @@ class LabelSettings(LabelDefaults):
         None,
         TEXT,
         "With allow_open=: label for rows above or below a gap in an open mesh, where inside and "
-        "outside cannot be decided, unless an earlier domain contains the row.  [default: as "
-        "unassigned=]",
+        "outside cannot be told apart. A row in a domain of higher priority gets the label of that "
+        "domain.  [default: as unassigned=]",
         hashed=True,
         metavar="LABEL",
     )
@@ -150,7 +150,8 @@ class LabelSettings(LabelDefaults):
             message = "proportions= and by= are for blocks with sizes, which samples do not have"
         elif self.leaky is not None and not self.allow_open:
             message = (
-                "leaky= needs allow_open=True, because it labels rows at the holes of open meshes"
+                "leaky= needs allow_open=True, because it labels rows above or below gaps in open "
+                "meshes"
             )
         elif self.replace:
             for name in ("flags", "uncertain", "proportions"):

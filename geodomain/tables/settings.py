@@ -149,14 +149,14 @@ class TableSettings(PlaceSettings):
     below_detection: BelowDetection | None = setting(
         None,
         one_of(("half", "limit", "zero", "missing"), toml_only=True),
-        "How values below detection count (texts such as <0.01, and negative grades): as half of "
-        "the detection limit, as the limit, as 0, or as missing.  [default: refuse texts]",
+        "What to use for values below detection (texts such as <0.01, and negative grades): half "
+        "of the detection limit, the limit, 0, or missing.  [default: texts are an error]",
         hashed=True,
     )
     detection_limit: Mapping[str, float] | None = setting(
         None,
         read_by("read_limit_of", dict),
-        "With below_detection=: the detection limit that words such as BDL in a column mean; may "
+        "With below_detection=: the detection limit to assume for words such as BDL in COLUMN; may "
         "be repeated.",
         hashed=True,
         metavar="COLUMN=LIMIT",
@@ -172,8 +172,8 @@ class TableSettings(PlaceSettings):
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "Use the x, y, z columns as sample midpoints, even if all intervals of a hole have the "
-        "same values, as collar coordinates have.",
+        "Take the x, y, z columns as midpoints of samples, even if they are the same for all "
+        "intervals of a hole and so look like coordinates of collars.",
         hashed=True,
     )
 
