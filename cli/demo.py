@@ -80,5 +80,5 @@ def _contents(folder: Path, deposit: Deposit) -> str:
     counts += [f"{sum(map(len, deposit.drilling.grades)):9,} assays"]
     counts += [f"{len(tomllib.loads(files.DOMAIN_LIST)['domain']):9,} domains of blocks, in order"]
     lines = [f"  {name:16}{count}" for name, count in zip(files.file_names(), counts, strict=True)]
-    title = f"A synthetic gold deposit, in metres at large coordinates, as in a mine grid, in {folder}:"
+    title = f"A synthetic gold deposit, at mine coordinates in metres, in {folder}:"
     return "\n".join([title, *lines])
