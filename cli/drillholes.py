@@ -98,7 +98,10 @@ def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
-    """Remove the options of holes from `given`; refuse them, because there is no collar table."""
+    """Remove the options of drillholes from `given`; raise a usage error if any of them is set.
+
+    They need a collar table, and there is none.
+    """
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)

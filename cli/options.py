@@ -385,7 +385,7 @@ rule_options = settings_options(LabelSettings, "rule", "allow_open", "weld")
 
 
 def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete PATH, or the path in NAME=PATH."""
+    """Return shell completions for PATH, or for the path in NAME=PATH."""
     name, equals, start = incomplete.rpartition("=")
     return [f"{name}{equals}{path}" for path in paths_from(start)]
 

@@ -79,7 +79,7 @@ def _unmasked(values: object) -> object:
 
 
 def distinct(values: Floats) -> Floats:
-    """Return the distinct finite numbers in ascending order, as `np.unique` without numpy.ma."""
+    """Return the distinct finite numbers, ascending: `np.unique` without importing numpy.ma."""
     ordered = np.sort(values, axis=None)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

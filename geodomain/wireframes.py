@@ -37,7 +37,7 @@ def check(mesh: MeshLike) -> MeshReport:
     Parameters
     ----------
     mesh : mesh-like
-        As for `as_mesh`; closed or open, even empty.
+        Closed, open or even empty; any type that `as_mesh` accepts.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
     Parameters
     ----------
     mesh : mesh-like
-        As for `as_mesh`; closed or open.
+        Closed or open; any type that `as_mesh` accepts.
     tolerance : float
         Distance in the unit of the coordinates; 0 joins only equal vertices.
 
@@ -108,7 +108,7 @@ def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
     Parameters
     ----------
     mesh : mesh-like
-        As for `as_mesh`. The rim of an open surface is a boundary loop, too.
+        Any type that `as_mesh` accepts. The rim of an open surface is a boundary loop, too.
     max_edges : int
         Holes with more edges are left open.
 

@@ -282,7 +282,7 @@ class Cuts:
 
 
 def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
-    """Cut each parent into `parts` equal parts; also return the index of its first cut."""
+    """Cut parents into equal parts; return all cuts, and the index of each parent's first cut."""
     counts = parts + 1
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(parts)), counts)

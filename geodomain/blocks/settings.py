@@ -238,7 +238,8 @@ def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int
     for field in fields:
         if model.columns[field] in (*model.centroid, *model.sizes):
             message = (
-                f"{model.name}: {model.columns[field]!r} is a coordinate or a size, not an amount"
+                f"{model.name}: {model.columns[field]!r} is a coordinate or a block size; "
+                "extensive= needs quantities that can be added up, such as tonnes"
             )
             raise TableError(message)
     return list(dict.fromkeys(fields))

@@ -207,7 +207,10 @@ class Domain:
                 "use beyond for blocks farther away"
             )
         elif self.kind == "either" and self.rule is not None:
-            message = "rule needs kind = 'solid': without kind, within and beyond use both sides"
+            message = (
+                "rule needs kind = 'solid': without a kind, within and beyond measure distance on "
+                "both sides of the wireframe, and rule has no effect"
+            )
         elif self.is_surface and self.rule is not None:
             message = (
                 f"rule applies only to solids; crossings decide whether blocks are {self.kind} a "

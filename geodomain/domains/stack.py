@@ -155,7 +155,8 @@ class Stack:
         for above, below in pairwise(tiles):
             if above == below:
                 message = (
-                    f"surfaces lists {above[0].name} twice in a row, so the layer between is empty"
+                    f"'surfaces' names {above[0].name} twice in succession, so the layer between "
+                    "them is empty"
                 )
                 raise DomainError(message)
         require_fits("a stack", "rule", rule, _RULE)

@@ -203,7 +203,10 @@ def _slack(mesh: Mesh) -> float:
 
 
 def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
-    """Return points at depths on pieces; at the start of a piece, exactly its start point."""
+    """Return the points at depths on pieces of curves.
+
+    A depth at the start of a piece gives exactly the start point of the piece.
+    """
     points = curves.at(pieces, depths)
     first = depths == curves.depths[pieces]
     points[first] = curves.points[pieces[first]]
@@ -211,7 +214,10 @@ def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
 
 
 def _ends(curves: Curves, parts: _Parts) -> Floats:
-    """Return the end points of parts; at the end of a piece, exactly the next start point."""
+    """Return the end points of parts.
+
+    An end at the end of a piece is exactly the start point of the next piece.
+    """
     points = _vertices(curves, parts.pieces, parts.ends)
     later = np.minimum(parts.pieces + 1, len(curves.depths) - 1)
     last = np.zeros(len(curves.depths), np.bool_)

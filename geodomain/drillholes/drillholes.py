@@ -282,8 +282,9 @@ class Drillholes:
             A row for each stay in a solid and for each pierce point; ``print`` it. Crossings are
             computed on arcs, not on chords: a hole that enters a solid by more than 1e-7 of the
             unit is always detected. Depths are on the arc, within 1e-6 of the unit unless a hole is
-            almost parallel to the wall. The surface rule decides for a hole that ends on a wall: it
-            is treated as displaced up, then east, then north, by an infinitely small step.
+            almost parallel to the wall. The surface rule decides for a hole that ends on a wall:
+            the end is treated as moved up by an infinitely small step; if that does not decide,
+            also east, and then north.
 
         Raises
         ------

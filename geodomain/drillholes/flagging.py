@@ -177,8 +177,8 @@ def wall_depths(
     for domain in labeller.domains:
         if domain.is_skin:
             message = (
-                f"{domain.name} has within or beyond, but intervals cannot be cut at a distance "
-                "from a wireframe: use by='middle', or leave the domain out"
+                f"{domain.name} uses 'within' or 'beyond', but intervals cannot be cut at a "
+                "distance from a wireframe: use by='middle', or leave the domain out"
             )
             raise DomainError(message)
     ends = np.zeros(len(holes))

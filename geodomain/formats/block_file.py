@@ -73,7 +73,7 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Merge codes with kept old integers, which float64 would round."""
+    """Combine new codes with the old integers that blocks keep, and which float64 would round."""
     if not np.isfinite(numbers).all():
         message = (
             f"{column.name!r} has old integers beyond 2^53 to keep, which one column cannot store "

@@ -161,9 +161,7 @@ def require_same_kind(source: str, target: str) -> None:
         raise TableError(message)
     elif not form.extensions and extension not in _TAKEN:
         return
-    message = (
-        f"{source} is written in its own format: give the output {target} the extension {usual}"
-    )
+    message = f"the output has the same format as {source}: give {target} the extension {usual}"
     raise TableError(message)
 
 

@@ -209,7 +209,7 @@ class Omf1Store:
 
     @property
     def memory(self) -> int:
-        """Memory for the index and one array."""
+        """Bytes of memory for the index of the file and one array of a block attribute."""
         return 4 * (len(self._project.data) - self._project.start) + 16 * self.cells.count
 
     def facts(self) -> dict[str, str]:

@@ -530,7 +530,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of the blocks, then the attributes of parents with other names."""
+        """List the attributes of blocks, then those of parents with names that blocks lack."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}
@@ -543,7 +543,7 @@ class Omf2Store:
 
     @property
     def memory(self) -> int:
-        """Memory for the sub-block arrays and one more array."""
+        """Bytes of memory for the sub-block arrays and one more array."""
         return 100 * self.cells.count
 
     def facts(self) -> dict[str, str]:

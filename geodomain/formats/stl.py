@@ -82,7 +82,7 @@ def _last_end(text: bytes, name: str) -> int:
 
 
 def _fault(found: list[int], text: bytes, name: str) -> MeshError:
-    """Return the error for a fault of the reader: its kind, word and count."""
+    """Return the error for a fault found by the reader, as [kind, begin, end, count]."""
     fault, begin, end, count = found
     line = line_of(text, begin)
     if fault == _NUMBER:

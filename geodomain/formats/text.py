@@ -1,4 +1,4 @@
-"""Text tables of blocks: read as a stream, and written with new cells or new rows."""
+"""Text tables of blocks: read as a stream, and written with new columns or new rows."""
 
 from __future__ import annotations
 

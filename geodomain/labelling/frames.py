@@ -328,7 +328,7 @@ def _pandas(
 def _polars(
     _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return an Enum Series, gathered from a Series of its categories and a null."""
+    """Return a Series of type Enum, gathered from a short Series: each category once, and null."""
     import polars
 
     each = polars.Series(name, [*categories, None], dtype=polars.Enum(categories))

@@ -215,9 +215,10 @@ class AnsweredChunk(BlockChunk):
 
 
 def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats) -> Bools:
-    """Return the mask of blocks, (n,), that an extended surface may enter.
+    """Return a mask, (n,), of the blocks that a surface extended beyond its rim might enter.
 
-    The test uses the heights of every rim point that can be nearest to a block's plan.
+    A block is compared with the heights of all rim points that may be nearest to some point of
+    its plan.
 
     Parameters
     ----------

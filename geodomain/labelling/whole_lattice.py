@@ -38,7 +38,7 @@ def label_whole(
     flags: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Codes] | None:
-    """Label all cells of an even lattice if every domain consists of closed solids by parity.
+    """Label all cells of an even lattice at once, if all domains are closed solids by parity rule.
 
     Labels and counts are the same as in block-by-block labelling. A volume is the number of cells
     times the volume of one cell.
@@ -58,8 +58,8 @@ def label_whole(
     Returns
     -------
     list of (n,) uint8
-        Codes as in `Verdict`, then 0 and 1 for each domain if `flags`, in cell order. None if
-        cells must be labelled one by one; then nothing was counted.
+        Arrays in cell order: the codes as in `Verdict`; then, if `flags`, an array of 0 and 1 for
+        each domain. None if cells must be labelled one by one; then nothing was counted.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
     if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:

@@ -83,7 +83,10 @@ def polygons_path(polygons: Iterable[Ints]) -> str:
 
 
 def lines_path(lines: Ints) -> str:
-    """Return one path of lines, (k, 2, 2), with starts relative to the previous line."""
+    """Return one SVG path for k segments, (k, 2, 2).
+
+    Each start is written relative to the end of the previous segment.
+    """
     proper = lines[(lines[:, 0] != lines[:, 1]).any(axis=1)].reshape(-1, 4)
     places = np.unique(proper, axis=0).reshape(-1, 2)
     steps = np.diff(places, axis=0, prepend=0).reshape(-1, 4)

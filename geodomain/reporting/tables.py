@@ -76,7 +76,7 @@ def domain_rows(
     domains : Domains
         Domains of the labelling, if known; rows follow their order.
     summary : mapping, optional
-        Summary of a record.
+        Summary of the labelling, from the record of the run.
     background : sequence of str
         Labels that are not domains. Without any, WASTE and BACKGROUND are background.
 

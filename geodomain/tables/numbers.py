@@ -457,7 +457,7 @@ class NumberError(TableError):
         return TableError, (str(self),)
 
     def blaming(self, whose: str) -> NumberError:
-        """Return the error with another prefix that names the user of the column."""
+        """Return the error with a longer prefix, which names the setting that uses the column."""
         return NumberError(self.refused, str(self)[len(self.blamed) :], whose + self.blamed)
 
     def of(self, whole: Refused) -> NumberError:
@@ -604,7 +604,7 @@ class NegativeGrades:
 
 
 class _Values:
-    """Counts of some values of a column, and the number of the first such row, from 1."""
+    """How often certain values occur in a column, and the first row with one, counted from 1."""
 
     def __init__(self) -> None:
         self.count = self.first = 0

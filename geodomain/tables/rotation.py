@@ -413,7 +413,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
 
 
 class _Turn(NamedTuple):
-    """Rotation of blocks relative to a frame, the evidence, and two blocks that show it."""
+    """A rotation of blocks in a frame, the evidence for it, and two blocks that show it."""
 
     azimuth: float
     evidence: str
@@ -652,9 +652,9 @@ class Rotation(NamedTuple):
             return frame
         message = (
             f"{table} is a rotated model ({local}) and {chosen} may be local to it: there are no "
-            f"XWORLD, YWORLD and ZWORLD, and {frame}. Give rotation= and origin=, or export world "
-            "coordinates and name their columns with x=, y= and z=; name "
-            f"{chosen} there if these are world coordinates."
+            f"XWORLD, YWORLD and ZWORLD, and {frame}. Give rotation= and origin=; or export world "
+            f"coordinates and name their columns with x=, y= and z=; or, if {chosen} already are "
+            "world coordinates, name them with x=, y= and z=."
         )
         raise TableError(message)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.native import addresses, core, thread_count
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.files.pipeline import ByteSource, Target, Writer
 from geodomain.progress import Progress
 from geodomain.tables.dialect import cell_text, count_line_ends
@@ -277,7 +277,9 @@ class _Relabelling:
         centroids = self._layout.frame.centroids(points, sizes, where)
         labels = self._label(centroids, sizes, scanner.column)
         if len(labels) != len(self._columns):
-            message = f"{len(labels)} columns of labels, but {len(self._columns)} vocabularies"
+            message = (
+                f"{len(labels)} columns of labels for {counted(len(self._columns), 'new column')}"
+            )
             raise ValueError(message)
         if writer is not None:
             columns, codes = self._coded(labels)

@@ -312,7 +312,8 @@ def proportions(
     Parameters
     ----------
     mesh : mesh-like
-        A closed mesh for "solid"; for "above" and "below" usually an open one. As for `as_mesh`.
+        A closed mesh for "solid"; for "above" and "below" usually an open one. Any type that
+        `as_mesh` accepts.
     centres : array_like of shape (n, 3), or points-like
         The blocks' centroids x, y, z, in the mesh's unit. Sub-blocks may have any size.
     sizes : array_like of shape (3,) or (n, 3)
@@ -323,28 +324,30 @@ def proportions(
     rule : {"parity", "winding"}
         The rule for inside a solid, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Cuts along lines are always computed on the CPU.
+        Where to compute; the bits are the same. Blocks that are sampled along vertical lines (see
+        Warns) are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (n,), optional
-        Array for the shares, not overlapping the centres. It is returned.
+        Array for the shares, which must not share memory with `centres`. It is returned.
 
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
         From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a centroid is
-        not finite, or a block's plan is not entirely within the footprint of a surface. With n
-        triangles above or below a block, of sizes at most r times the block's size, the error is
-        less than ``n * (1 + r) * 2**-47`` of the block's volume. If a surface overlaps itself on
+        not finite, or a block's plan is not entirely within the footprint of a surface. If k
+        triangles lie above or below a block, and none is larger than r times the block, the error
+        is less than ``k * (1 + r) * 2**-47`` of the block's volume. If a surface overlaps itself on
         less than 1e-9 of the plan, the error is up to 1e-9 more.
 
     Warns
     -----
     GeodomainWarning
-        If blocks were cut along 16 x 16 vertical lines, with their number; the cut is exact along
-        each line. A block is cut along lines if it is entered by a triangle that crosses others,
-        that bounds the overlap of shells, or whose solid has triangles that face opposite ways. So
-        is a block in which a surface folds over itself, or tiles of a surface overlap.
+        If some blocks were sampled along 16 x 16 vertical lines; the warning gives their number.
+        The length inside is exact along each line. A block is sampled if one of these triangles
+        enters it: a triangle that crosses others; a triangle at which shells overlap; a triangle of
+        a solid whose triangles face opposite ways. A block is also sampled if a surface folds over
+        itself in it, or tiles of a surface overlap in it.
 
     Raises
     ------

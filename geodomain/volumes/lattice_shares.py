@@ -47,7 +47,8 @@ def proportions_lattice(
     Parameters
     ----------
     mesh : mesh-like
-        A closed mesh for "solid"; for "above" and "below" usually an open one. As for `as_mesh`.
+        A closed mesh for "solid"; for "above" and "below" usually an open one. Any type that
+        `as_mesh` accepts.
     x_edges, y_edges, z_edges : array_like of shape (nx + 1,), (ny + 1,), (nz + 1,)
         Faces of the blocks along each axis, strictly increasing, in the mesh's unit. Blocks
         may differ in size.

@@ -240,7 +240,7 @@ class Wanted:
     cut : str
         The grade to which cut-offs apply.
     cutoffs : tuple of float
-        Cut-offs in ascending order; there are also rows without a cut-off.
+        Cut-offs in ascending order. The result also has rows to which no cut-off applies.
     shares : mapping of str to str
         Domains, and the columns of their shares of each block.
     below_detection : {"half", "limit", "zero", "missing"}, optional

@@ -292,9 +292,9 @@ def test_a_block_is_cut_by_what_enters_it(tmp_path: Path) -> None:
 
 def test_blocks_are_not_split_at_a_distance_and_it_is_said(blocks: Path) -> None:
     skin, out = geodomain.Domain("SKIN", solid(), within=3), blocks.with_name("sub.csv")
-    with pytest.warns(GeodomainWarning, match="SKIN has within or beyond"):
+    with pytest.warns(GeodomainWarning, match="SKIN uses 'within' or 'beyond'"):
         found = geodomain.subblock_file(blocks, [skin], out, scheme="grid", minimum="5,5,2.5")
-    assert any("SKIN has within" in one for one in found.labels.warnings)
+    assert any("SKIN uses 'within'" in one for one in found.labels.warnings)
 
 
 def test_blocks_without_a_size_are_told_as_blocks(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_commands(tables: dict[str, Path]) -> None:
         assert run.exit_code == 3
         assert (
             "keeps the format of the input" in run.output
-            or "is written in its own format" in run.output
+            or "the output has the same format as" in run.output
         )
         assert not Path(output).exists()
 

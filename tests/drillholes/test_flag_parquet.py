@@ -105,7 +105,8 @@ def test_the_command(samples: pa.Table) -> None:
     run = CliRunner().invoke(main, ["flag", "assay.parquet", *options, "-o", "out.csv"])
     assert run.exit_code == 3
     assert (
-        "is written in its own format: give the output out.csv the extension .parquet" in run.output
+        "the output has the same format as assay.parquet: give out.csv the extension .parquet"
+        in run.output
     )
     run = CliRunner().invoke(main, ["flag", "assay.csv", *options, "-o", "new.parquet"])
     assert run.exit_code == 3 and "the extension .csv" in run.output

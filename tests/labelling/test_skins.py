@@ -173,7 +173,7 @@ def test_intervals_are_not_cut_at_distances(tmp_path: Path) -> None:
     files = {"collar": tmp_path / "collar.csv", "survey": tmp_path / "survey.csv"}
     domains = [Domain("S", cube(), within=4)]
     asked = dict(intervals=tmp_path / "assay.csv", domains=domains, **files)
-    with pytest.raises(DomainError, match="S has within or beyond"):
+    with pytest.raises(DomainError, match="S uses 'within' or 'beyond'"):
         geodomain.flag_file(output=tmp_path / "o.csv", by="split", **asked)
     assert not (tmp_path / "o.csv").exists()
 
