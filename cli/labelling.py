@@ -43,9 +43,9 @@ def density_unit_option() -> Decorator:
     return click.option(
         "--density-unit",
         type=click.Choice(["t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"]),
-        help="Unit of the densities; its volume unit must match the coordinates: t/m3 for "
-        "metres. Tonnes are then metric, and unlikely densities give a warning.  [default: "
-        "tonnes = volume x density, without conversion]",
+        help="Unit of the densities. Its unit of volume must match the unit of the coordinates, "
+        "such as t/m3 for metres. Tonnes are then metric, and unlikely densities give a warning.  "
+        "[default: tonnes = volume x density, without conversion]",
     )
 
 

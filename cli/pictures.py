@@ -152,8 +152,8 @@ Example:
     "domain."
 )
 @options.record_option(
-    "Record written by 'geodomain label --record': the report then shows its options, overlaps "
-    "and warnings."
+    "Record written by 'geodomain label --record': the report then shows the options, "
+    "overlaps and warnings of that run."
 )
 @click.option(
     "--compare",

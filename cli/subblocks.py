@@ -49,7 +49,8 @@ scheme_options = options.together(
         "the rounding step for cuts with endless decimals, such as a third of 10.",
     ),
     extensive_option(
-        "Columns of amounts, such as VOLUME,TONNES, to divide among sub-blocks by volume."
+        "Columns of quantities that can be added up, such as VOLUME,TONNES. They are divided among "
+        "the sub-blocks by volume."
     ),
 )
 
@@ -140,7 +141,7 @@ Example:
 @click.argument("model", metavar="SUB")
 @options.output_option("MERGED.csv", "File to write; - is stdout.", required=True)
 @parent_option("Column that identifies the parent of each block.")
-@extensive_option("Columns of amounts to add up, such as VOLUME,TONNES.")
+@extensive_option("Columns of quantities to add up, such as VOLUME,TONNES.")
 @options.overwrite_option
 @options.table_options
 @options.box_options

@@ -43,7 +43,9 @@ Example:
     "meshes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="MESH..."
 )
 @options.json_option
-@options.weld_option("Join vertices that are this close, and report on the result.", zero=True)
+@options.weld_option(
+    "Join vertices that are at most TOLERANCE apart, and report on the result.", zero=True
+)
 @click.option(
     "--fill",
     type=click.IntRange(min=3),

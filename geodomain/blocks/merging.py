@@ -229,7 +229,7 @@ def merge_file(
     parent : str
         Column of numbers that identify the parent of each block.
     extensive : str or sequence of str
-        Columns of amounts to add up, such as tonnes.
+        Columns of quantities to add up, such as tonnes.
     overwrite, threads, progress, **table
         As for `label_file`.
 

@@ -271,7 +271,8 @@ def subblock_file(
         Step to which cuts are rounded. Cuts of "seam" are always rounded; other cuts only in text,
         if they have endless decimals, such as thirds.
     extensive : str or sequence of str
-        Columns of amounts, such as volume or tonnes, to share among the parts by volume.
+        Columns of quantities that can be added up, such as volume or tonnes. They are divided
+        among the parts by volume.
     parent : str
         Name of the new column with the row of the parent.
     overwrite, progress, **table

@@ -23,7 +23,7 @@ class LabelDefaults:
         None,
         one_of(get_args(Proportions)),
         "For each domain, add a column prop_<name>: the fraction of each block inside it, 0 to "
-        "1. itself: each domain on its own, so fractions may overlap; priority: by the order "
+        "1. itself: whatever the other domains, so the sum may be above 1; priority: by the order "
         "and rules of the domains. Blocks need sizes.",
         hashed=True,
         bare="itself",

@@ -87,7 +87,7 @@ def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> Doma
         A mapping gives each name a mesh or path, or several as a union. A path is a TOML file: see
         `geodomain.read_domains`.
     weld : float, optional
-        Join vertices of a mesh that are at most this far apart.
+        In each mesh, join vertices that are at most this far apart.
 
     Returns
     -------

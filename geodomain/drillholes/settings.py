@@ -45,7 +45,8 @@ class HoleSettings:
     down: DipDown = setting(
         "auto",
         one_of(get_args(DipDown)),
-        "Sign of dips that point down; auto decides for the whole file, by the sign of their sum.",
+        "Sign of dips that point down; auto decides for the whole file, by the sign of the sum of "
+        "dips.",
         hashed=True,
         option="dip-down",
         note="The stations of a hole together weigh as much as the square root of their number.",

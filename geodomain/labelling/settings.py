@@ -100,7 +100,7 @@ class LabelSettings(LabelDefaults):
     weld: float | None = setting(
         None,
         LENGTH,
-        "Join vertices of a mesh that are at most this far apart, such as 0.001, and report how "
+        "In each mesh, join vertices that are at most this far apart, such as 0.001, and report how "
         "many moved.",
         hashed=False,
         metavar="TOLERANCE",
