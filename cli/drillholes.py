@@ -87,7 +87,7 @@ hole_options = options.together(*_tables, _reading, options.text_options, option
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of holes from `given`, and return them as keywords of `Drillholes`."""
+    """Remove the options of drillholes from `given`; return them as keywords of `Drillholes`."""
     require_collar(given)
     keywords = {
         name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)

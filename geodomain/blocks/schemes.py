@@ -126,7 +126,7 @@ class Pieces:
         return lows, highs
 
     def joined(self, keys: NDArray[np.int32], threads: int | None) -> tuple[Pieces, Ints]:
-        """Join pieces of a parent with the same key; also return the first row of each."""
+        """Join pieces of a parent with the same key; return them, and the first row of each."""
         starts = np.flatnonzero(np.diff(self.parent, prepend=-1, append=-1))
         low, high, owner = join_boxes(starts, self.low, self.high, keys, thread_count(threads))
         first = np.flatnonzero(owner == np.arange(len(owner)))

@@ -281,7 +281,7 @@ class SubblockSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row; that of `labels` has the domains."""
+        """Return one row; ``labels.to_pandas()`` has the domains."""
         return records_frame(SubblockSummary, [self])
 
     def __str__(self) -> str:
@@ -327,7 +327,7 @@ class MergeSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with those of other models."""
+        """Return one row, to be joined with the rows of other models."""
         return records_frame(MergeSummary, [self])
 
     def __str__(self) -> str:

@@ -100,8 +100,8 @@ class LabelSettings(LabelDefaults):
     weld: float | None = setting(
         None,
         LENGTH,
-        "In each mesh, join vertices that are at most this far apart, such as 0.001, and report how "
-        "many moved.",
+        "In each mesh, join vertices that are at most this far apart, such as 0.001, and report "
+        "how many moved.",
         hashed=False,
         metavar="TOLERANCE",
     )

@@ -132,7 +132,7 @@ class Inspection:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with those of other models."""
+        """Return one row, to be joined with the rows of other models."""
         return records_frame(Inspection, [self])
 
     def __str__(self) -> str:

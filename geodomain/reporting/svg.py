@@ -62,7 +62,7 @@ def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
 
 
 def rectangles_path(rectangles: Ints) -> str:
-    """Return one path of rectangles, with starts relative to the previous rectangle."""
+    """Return one SVG path of rectangles; a start is relative to the start of the previous one."""
     steps = np.diff(rectangles[:, [0, 2]], axis=0, prepend=0).tolist()
     return "M0 0" + "".join(
         f"m{right} {down}h{wide}v{high}h{-wide}z"
@@ -76,7 +76,7 @@ def rectangles_path(rectangles: Ints) -> str:
 
 
 def polygons_path(polygons: Iterable[Ints]) -> str:
-    """Return one path of closed polygons, (k, 2) each."""
+    """Return one SVG path of closed polygons, each of shape (k, 2)."""
     return "".join(
         "M" + "L".join(f"{x} {y}" for x, y in polygon.tolist()) + "z" for polygon in polygons
     )
@@ -326,7 +326,7 @@ def _fewer(line: Ints) -> Ints:
 
 
 def _path(lines: Sequence[Ints]) -> str:
-    """Return one path of lines."""
+    """Return one SVG path of lines, each of shape (k, 2)."""
     return "".join("M" + "L".join(f"{x} {y}" for x, y in line.tolist()) for line in lines)
 
 

@@ -235,7 +235,7 @@ def refusal(thing: object) -> str:
 
 
 def _with_point_columns(native: IntoDataFrame) -> tuple[IntoDataFrame, Triplet | None]:
-    """Append the x, y and z of a GeoDataFrame's points as columns; also return their indices.
+    """Append the x, y and z of a GeoDataFrame's points; return the table and their columns.
 
     A table that is not a GeoDataFrame of points with z is returned unchanged, with None.
     """

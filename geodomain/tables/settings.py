@@ -156,8 +156,8 @@ class TableSettings(PlaceSettings):
     detection_limit: Mapping[str, float] | None = setting(
         None,
         read_by("read_limit_of", dict),
-        "With below_detection=: the detection limit to assume for words such as BDL in a column; may "
-        "be repeated.",
+        "With below_detection=: the detection limit to assume for words such as BDL in a column; "
+        "may be repeated.",
         hashed=True,
         metavar="COLUMN=LIMIT",
     )

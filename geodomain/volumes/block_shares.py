@@ -55,7 +55,7 @@ def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     """Return the weight of the volume below each triangle; the mesh caches the result.
 
     The weight of a shell is the value of inside (1 or 0, by the rule) just within the shell minus
-    the value just outside it. By parity, a shell inside another is therefore a hole. If triangles
+    the value just outside it. By parity, a shell inside another is therefore a void. If triangles
     cross, or shells overlap or face opposite ways, the weight is not the same everywhere in a
     shell.
 
