@@ -231,7 +231,7 @@ def test_a_background_needs_shares_of_blocks() -> None:
     with pytest.raises(ValueError, match="background= needs proportion="):
         geodomain.tonnes_file("model.csv", density="SG", background="WASTE")
     result = run("tonnes", "model.csv", "--density", "SG", "--background", "W", code=2)
-    assert "--background names the rest" in result.stderr
+    assert "--background needs --proportion" in result.stderr
 
 
 @pytest.mark.usefixtures("write")
