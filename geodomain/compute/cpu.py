@@ -93,19 +93,19 @@ class CpuPointIndex:
         return _PointCall((self.handle, addresses, strides, len(room)), (room, refused), refused)
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is inside; return the first refused row or -1."""
+        """Write whether each point is inside; return the first bad row, or -1."""
         call = self._call(points, out)
         core().grid_contains(*call.inputs, threads, *call.outputs)
         return call.refused.value
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first refused row or -1."""
+        """Write the crossings above each point; return the first bad row, or -1."""
         call = self._call(points, out)
         core().grid_crossings(*call.inputs, int(signed), threads, *call.outputs)
         return call.refused.value
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first refused row or -1."""
+        """Write whether a winding number is not 0; return the first bad row, or -1."""
         columns, room = _in_memory(points, out)
         numbers = np.empty(len(room), np.int32)
         refused = self.crossings(columns, numbers, threads, signed=True)
@@ -113,7 +113,7 @@ class CpuPointIndex:
         return refused
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is on a triangle; return the first refused row or -1."""
+        """Write whether each point is on a triangle; return the first bad row, or -1."""
         call = self._call(points, out)
         core().grid_on_surface(*call.inputs, threads, *call.outputs)
         return call.refused.value

@@ -250,7 +250,7 @@ PointQuery = Callable[[Points, Room, int], int]
 
 
 class SharedPointIndex:
-    """One mesh's grids on several GPUs."""
+    """The grids of one mesh: a copy on each GPU, and one on the CPU if necessary."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
         self._pool = pool
@@ -400,7 +400,7 @@ class PartedSegments:
 
 
 class SharedSegmentIndex:
-    """One surface's hierarchies on several GPUs."""
+    """The search trees of one surface: one on each GPU, and one on the CPU if necessary."""
 
     def __init__(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int, pool: DevicePool

@@ -53,8 +53,8 @@ def use_devices(devices: Sequence[int]) -> None:
     wanted = tuple(map(int, numbers))
     if any(device.context.results.values()) and wanted != device.numbers():
         message = (
-            f"devices is {devices!r}, and other GPUs ({_listed(device.numbers())}) are in use: "
-            "choose before the first call that uses a GPU"
+            f"devices is {devices!r}, but this process already uses other GPUs "
+            f"({_listed(device.numbers())}): set devices before the first call that uses a GPU"
         )
         raise ValueError(message)
     device.chosen[:] = [wanted]

@@ -220,7 +220,7 @@ def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
 
 
 class Seen(IntFlag):
-    """Flags of how two components meet; `Evidence` in kernels/topology/relate.h."""
+    """Flags for how two components meet, numbered as `Evidence` in topology/relate.h."""
 
     TOUCH = layout.constant("kTouch")
     CROSS = layout.constant("kCross")

@@ -130,7 +130,7 @@ class Decompressor:
         self._input = b""
 
     def readinto(self, buffer: memoryview) -> int:
-        """Read into a buffer; 0 at the end.
+        """Read into a buffer; return the number of bytes, 0 at the end of the file.
 
         Raises
         ------

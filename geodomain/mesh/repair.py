@@ -215,7 +215,7 @@ def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
 
 
 def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
-    """Return, for each vertex, the first member of its cluster by x, then y, then z."""
+    """Return, for each vertex, the member of its cluster that is first by x, then y, then z."""
     near = np.unique(np.r_[first, second])
     order = near[np.lexsort(vertices[near].T[::-1])]
     rank = np.full(len(vertices), -1)

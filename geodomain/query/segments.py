@@ -257,8 +257,8 @@ class Segments:
         if packed.infinite >= 0:
             row = packed.infinite
             message = (
-                f"{_path(first_row + row, first[row], second[row])}; an end must be finite: end it "
-                "beyond the surface's box"
+                f"{_path(first_row + row, first[row], second[row])}; both ends must be finite: "
+                "instead of infinity, use a point just outside the bounding box of the surface"
             )
             raise PointError(message)
         self.missing = packed.missing
@@ -298,8 +298,8 @@ class Segments:
             first = meeting[0]
             message = (
                 f"{_path(rows[first], starts[first], ends[first])}; a coordinate that is not 0 "
-                "must have a magnitude between 2^-306 and 2^339 to be exact: write 0, or end it "
-                "nearer"
+                "must have a magnitude between 2^-306 and 2^339 to be exact: write 0 for a smaller "
+                "coordinate, and for a larger one end the segment nearer to the surface"
             )
             raise PointError(message)
 

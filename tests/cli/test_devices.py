@@ -81,7 +81,7 @@ def test_devices_are_chosen_before_one_is_used(fake) -> None:
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
     assert {number for number, _ in fake.launched} == {1}
     geodomain.use_devices([1, 0])
-    with pytest.raises(ValueError, match=r"other GPUs \(1, 0\) are in use: choose before"):
+    with pytest.raises(ValueError, match=r"already uses other GPUs \(1, 0\): set devices before"):
         geodomain.use_devices([0])
     for wrong in ([], [0, 0], [2], [True], [0.5], ["0"]):
         with pytest.raises(ValueError, match="it can hold 0 to 1 here, each once, as in"):

@@ -426,7 +426,10 @@ def no_kernels(
     lines = [line.strip() for line in str(refused).splitlines()]
     reason = next((line for line in lines if _COMPLAINT.search(line)), lines[0])
     if isinstance(refused, (cuda.CompileError, OSError)):
-        message = f"nvcc cannot compile {file}: {reason}; repair it, or use backend='cpu'"
+        message = (
+            f"nvcc cannot compile {file}: {reason}; repair the CUDA installation, or use "
+            "backend='cpu'"
+        )
         return DeviceError(message)
     version = version_text(cuda.get_driver_version())
     message = (

@@ -146,7 +146,7 @@ Kernels = Callable[[Slot], int]
 def answer_all(
     points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool = False
 ) -> int:
-    """Write the results of all points; return the first refused row or -1.
+    """Write the results of all points; return the first bad row, or -1.
 
     ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when
     this returns. With ``together`` the chunks are large.

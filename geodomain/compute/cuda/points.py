@@ -332,11 +332,11 @@ class CudaPointIndex:
         return labels
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is inside; return the first refused row or -1."""
+        """Write whether each point is inside; return the first bad row, or -1."""
         return self._answer(points, out, threads, self.label, CpuPointIndex.contains)
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first refused row or -1."""
+        """Write the crossings above each point; return the first bad row, or -1."""
         on_cpu = partial(CpuPointIndex.crossings, signed=signed)
 
         def kernels(slot: Slot) -> int:
@@ -345,7 +345,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, on_cpu)
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first refused row or -1."""
+        """Write whether a winding number is not 0; return the first bad row, or -1."""
 
         def kernels(slot: Slot) -> int:
             labels = slot.place_of(slot.labels)
@@ -359,7 +359,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.winds)
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is on a triangle; return the first refused row or -1."""
+        """Write whether each point is on a triangle; return the first bad row, or -1."""
 
         def kernels(slot: Slot) -> int:
             labels = slot.place_of(slot.labels)

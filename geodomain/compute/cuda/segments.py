@@ -42,7 +42,7 @@ class Rooms:
         return self(layout.structure(name).size * count)
 
     def __exit__(self, *_: object) -> None:
-        """Free all of it."""
+        """Free all memory that was allocated."""
         device.free(*self._memory)
         self._memory = []
 
