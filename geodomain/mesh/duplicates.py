@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import gcd
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ from geodomain.mesh.components import shells
 from geodomain.mesh.edges import count_edges, has_equal_corners
 
 Vector = tuple[int, int, int]
+
+# Number of vertices that are tested before all the others are prepared.
+_FEW = 64
 
 
 class Duplicates(NamedTuple):
@@ -100,12 +103,16 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
     left = _uncancelled(proper, winding=winding)
     order = np.argsort(left, axis=None, kind="stable")
     used, starts = np.unique(left.reshape(-1)[order], return_index=True)
-    stars = np.split(left[order // 3], starts[1:])
-    places = whole_places(vertices)
+    ends = np.append(starts[1:], len(order))
     # In random order, so that a small part that encloses something is met early.
-    for each in np.random.default_rng(0).permutation(len(used)).tolist():
-        if not star_cancels(places, int(used[each]), stars[each], winding=winding):
-            return False
+    mixed = np.random.default_rng(0).permutation(len(used))
+    for some in (mixed[:_FEW], mixed[_FEW:]):
+        stars = [left[order[starts[each] : ends[each]] // 3] for each in some]
+        near = np.unique(np.concatenate([*stars, left[:0]]))
+        places = dict(zip(near.tolist(), whole_places(vertices[near]), strict=True))
+        for centre, star in zip(used[some].tolist(), stars, strict=True):
+            if not star_cancels(places, centre, star, winding=winding):
+                return False
     return True
 
 
@@ -131,13 +138,13 @@ def whole_places(vertices: Floats) -> list[Vector]:
     return whole
 
 
-def star_cancels(places: Sequence[Vector], centre: int, star: Ints, *, winding: bool) -> bool:
+def star_cancels(places: Mapping[int, Vector], centre: int, star: Ints, *, winding: bool) -> bool:
     """Return whether the edges at a vertex cancel on every line of every plane.
 
     Parameters
     ----------
-    places : sequence of three int
-        The vertices' coordinates, from `whole_places`.
+    places : mapping of int to three int
+        The coordinates of the vertices of the star, from `whole_places`.
     centre : int
         The vertex.
     star : (t, 3) int64

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import merge_equal
 from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.check import NOTHING_INSIDE, mesh_warnings, report_on
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 # Pairs of triangles that are compared, at most, before points are labelled: a second or two.
 _IN_PASSING = 10_000_000
+# Triangles at a vertex that are compared at once; for more, a vertex with fewer is looked for.
+_SMALL_STAR = 100
 
 
 def require_fit(
@@ -102,19 +106,34 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
 
 
 def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
-    """Return whether faces cancel at the first corner of the first triangle.
+    """Return whether faces cancel at a vertex that lies farthest out in some direction.
 
-    Cheaper than `encloses_nothing`, which sorts all triangles first.
+    There, faces that enclose something do not cancel, because no flat face goes on beyond such a
+    vertex. Cheaper than `encloses_nothing`, which sorts all triangles first.
     """
-    centre = mesh.triangles[0, 0]
-    here = (mesh.vertices == mesh.vertices[centre]).all(axis=1)
-    met = here[mesh.triangles]
-    star = mesh.triangles[met.sum(axis=1) == 1]
-    star = np.where(here[star], centre, star)
-    used, corners = np.unique(np.append(star, centre), return_inverse=True)
-    places = whole_places(mesh.vertices[used])
-    triangles = corners[:-1].reshape(-1, 3)
-    return star_cancels(places, int(corners[-1]), triangles, winding=rule == "winding")
+    best: tuple[int, Ints] | None = None
+    for axis, direction in itertools.product(range(3), (1.0, -1.0)):
+        centre = _farthest(mesh.vertices, axis, direction)
+        here = (mesh.vertices == mesh.vertices[centre]).all(axis=1)
+        star = mesh.triangles[here[mesh.triangles].sum(axis=1) == 1]
+        if len(star) and (best is None or len(star) < len(best[1])):
+            best = centre, np.where(here[star], centre, star)
+        if best is not None and len(best[1]) <= _SMALL_STAR:
+            break
+    if best is None:
+        return True
+    used = np.unique(best[1])
+    places = dict(zip(used.tolist(), whole_places(mesh.vertices[used]), strict=True))
+    return star_cancels(places, best[0], best[1], winding=rule == "winding")
+
+
+def _farthest(vertices: Floats, axis: int, direction: float) -> int:
+    """Return the vertex that is farthest along an axis; ties are decided by the other axes."""
+    rows = np.arange(len(vertices))
+    for each in (axis, (axis + 1) % 3, (axis + 2) % 3):
+        values = direction * vertices[rows, each]
+        rows = rows[values == values.max()]
+    return int(rows[0])
 
 
 def warn_once(mesh: Mesh) -> None:

@@ -167,9 +167,11 @@ def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
     The boxes of every two nested shells meet. So where boxes of many components meet, boxes of
     triangles are compared instead, which leaves thousands of pairs rather than millions.
     """
+    if most is not None:  # to compare boxes of triangles may take longer than the limit allows
+        return components.near(most), True
     few = _FEW * components.count
     near = components.near(few)
-    return (near, True) if len(near) <= few else (components.contacts(most), False)
+    return (near, True) if len(near) <= few else (components.contacts(), False)
 
 
 def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:

@@ -12,6 +12,7 @@ from shapes import (
     CUBE_TRIANGLES,
     cube,
     cube_in_six,
+    fan,
     joined,
     random_body,
     splinters,
@@ -21,12 +22,13 @@ from shapes import (
 )
 from surfaces import MINE, lidless, reversed_mesh, shuffled, soup, torus
 
-from geodomain import Mesh
+from geodomain import Mesh, MeshError
 from geodomain.compute import meshes as mesh_checks
 from geodomain.compute.meshes import Components
-from geodomain.mesh import relations
+from geodomain.mesh import fitness, relations
 from geodomain.mesh.relations import relate
 
+CORNER = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 
 
@@ -397,3 +399,29 @@ def test_bodies_of_voxels(one, two, shift):
     assume(all(relate(mesh).components == 1 for mesh in meshes) and as_made(*meshes))
     moved = frozenset((x + shift, y, z) for x, y, z in two)
     assert same(relation(*meshes), of_voxels(one, moved), *meshes)
+
+
+def test_before_labelling_no_more_is_compared_than_the_limit_allows(monkeypatch):
+    """Boxes of many thin bodies meet; to compare those of their triangles has no limit."""
+    monkeypatch.setattr(Components, "contacts", None)
+    body = splinters(4_000, turn=90.0)
+    assert len(relate(body, total=10_000).undetermined) == 11
+    with pytest.raises(TypeError):
+        relate(body)
+
+
+def test_an_inside_is_proven_at_a_vertex_of_few_triangles(monkeypatch):
+    """The centre of a drum's roof has all its slivers, and there the faces cancel."""
+    seen = []
+    compare = fitness.star_cancels
+
+    def recorded(places, centre, star, **options):
+        seen.append(len(star))
+        return compare(places, centre, star, **options)
+
+    monkeypatch.setattr(fitness, "star_cancels", recorded)
+    fitness.require_inside(fan(5_000), "parity")
+    assert seen == [5]
+    twice = Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]] * 2, [*CORNER, *(CORNER + 4)])
+    with pytest.raises(MeshError, match=r"nothing can be inside|cancel"):
+        fitness.require_inside(twice, "parity")
