@@ -90,15 +90,19 @@ def timed(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., Any]:
     name = request.path.stem.removeprefix("test_")
     PEERS.clear()
 
-    def run(group: str, function: Callable[[], Any]) -> Any:
+    def run(group: str, function: Callable[[], Any], by: str = "geodomain") -> Any:
         benchmark.group = group
         result = benchmark.pedantic(function, rounds=ROUNDS, iterations=1, warmup_rounds=1)
         if benchmark.stats is not None:
             least = benchmark.stats.stats.min
-            what = request.node.name.partition("[")[0].removeprefix("test_").replace("_", " ")
-            timer = "worked" if "process_time" in str(benchmark._timer) else "by the clock"
-            row = {"work": group, "what": what, "by": " ".join(PEERS) or "geodomain"}
-            ROWS[name, group, what] = {**row, f"time {timer}": shown(least)}
+            words = [request.node.originalname.removeprefix("test_").replace("_", " ")]
+            given = getattr(request.node, "callspec", None)
+            values = given.params.values() if given else ()
+            words += [each for each in values if isinstance(each, str) and each not in group]
+            what = ", ".join(each for each in words if len(each) > 1)  # no names of scenes
+            timer = "CPU time" if "process_time" in str(benchmark._timer) else "elapsed time"
+            row = {"work": group, "what": what, "by": " ".join(PEERS) or by}
+            ROWS[name, group, what] = {**row, timer: shown(least)}
         return result
 
     return run

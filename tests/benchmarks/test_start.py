@@ -51,7 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_import(name: str, run, timed) -> None:
-    timed(GROUP, lambda: run(PROGRAMS[name]))
+    timed(GROUP, lambda: run(PROGRAMS[name]), "NumPy" if name == "NumPy" else "geodomain")
 
 
 def test_label(scene: tuple[Path, np.ndarray], run, timed, wrong) -> None:
