@@ -122,8 +122,8 @@ def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
             break
     if best is None:
         return True
-    used = np.unique(best[1])
-    places = dict(zip(used.tolist(), whole_places(mesh.vertices[used]), strict=True))
+    used = sorted(set(best[1].ravel().tolist()))
+    places = dict(zip(used, whole_places(mesh.vertices[used]), strict=True))
     return star_cancels(places, best[0], best[1], winding=rule == "winding")
 
 
