@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from late import pandas
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 sys.path.insert(0, str(Path(__file__).parent))
 from campaign import Case, campaign
 from common_shares import exact_common, slab
+from late import pandas
 from shapes import cube, joined, random_body, staircase, star, tetrahedron
 from shares import exact_share
 from sheets import sheet

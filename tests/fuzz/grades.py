@@ -19,12 +19,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from late import pandas, pyvista
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 sys.path.insert(0, str(Path(__file__).parent))
 from campaign import Case as Number
 from campaign import campaign
+from late import pandas, pyvista
 from wireframes import box
 
 import geodomain
