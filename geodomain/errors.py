@@ -125,8 +125,8 @@ def warn(message: str) -> None:
 def log(message: str, *values: object, detail: bool = False) -> None:
     """Log to the channel ``geodomain``: at the level INFO, or DEBUG for detail.
 
-    Nobody listens in a process that has not imported `logging`, which takes a while: then nothing
-    is done. Values are made visible.
+    If the process has not imported `logging`, nothing is logged, because nobody can listen, and
+    the import would slow the start. Control characters in values are escaped.
     """
     if "logging" in sys.modules:
         import logging

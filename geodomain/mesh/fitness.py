@@ -108,8 +108,8 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
 def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
     """Return whether faces cancel at a vertex that lies farthest out in some direction.
 
-    There, faces that enclose something do not cancel, because no flat face goes on beyond such a
-    vertex. Cheaper than `encloses_nothing`, which sorts all triangles first.
+    No flat face surrounds such a vertex, so faces cancel there only if copies of them coincide.
+    Cheaper than `encloses_nothing`, which sorts all triangles first.
     """
     best: tuple[int, Ints] | None = None
     for axis, direction in itertools.product(range(3), (1.0, -1.0)):
