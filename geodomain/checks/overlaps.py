@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import distinct, ranked
 from geodomain.compute.data import Floats
+from geodomain.compute.rows import fill_cells
 from geodomain.lattice import LatticeBits, StoredArray
 
 # Up to this number, all blocks are compared, whatever their positions.
@@ -159,9 +159,9 @@ _Places = NDArray[np.int64]
 # Largest number of blocks to compare (for more, only blocks in a part of the model are compared),
 # of pieces of blocks, which are cut at the ends of others, and smallest part of the model.
 _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
-# Limits of the fast test that no blocks overlap: cells of the lattice, passes over blocks, and the
-# cells along an edge of a block.
-_MOST_CELLS, _MOST_PASSES, _WIDEST = 1 << 25, 1 << 12, 40
+# The fast test that no blocks overlap: largest lattice of cells; number of blocks whose faces are
+# the planes between cells, and how often more blocks join them if other faces are on no plane.
+_MOST_CELLS, _SAMPLE, _TRIES = 1 << 27, 1 << 14, 8
 # Overlap, as a fraction of the usual size, that rounding in exports cannot explain.
 _SLACK = 0.01
 # Overlap volume, as a fraction of the total, that rounding can explain.
@@ -290,7 +290,10 @@ class OverlappingBlocks:
             if (np.array(nearest) >= (1 - _SLACK) * self._size).all():
                 return None
             region = self._of_places()
-        points, sizes = region.blocks()
+        blocks = region.blocks()
+        if len(blocks) < 2 or _fill_cells_once(blocks):
+            return None
+        points, sizes = blocks[:, :3], blocks[:, 3:]
         if not turn_is_known and _are_lonely(points[:_FIRST]):
             return None
         return _compare(points, sizes, every=region.every)
@@ -333,10 +336,9 @@ class _Region:
             self._high[axis] = min(self._high[axis], end)
             self._chunks, self._count = [rows], len(rows)
 
-    def blocks(self) -> tuple[Floats, Floats]:
-        """Return the centroids and sizes of all blocks in the region."""
-        rows = np.concatenate([*self._chunks, np.empty((0, 6))])
-        return rows[:, :3], rows[:, 3:]
+    def blocks(self) -> Floats:
+        """Return the centroids and sizes of all blocks in the region, (n, 6)."""
+        return np.concatenate([*self._chunks, np.empty((0, 6))])
 
 
 def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -403,8 +405,6 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
     """Compare blocks; if there are too many pieces, compare only a part of the model."""
-    if len(points) < 2 or _fill_cells_once(_all_ends(points, sizes)):
-        return None
     points, sizes = _without_repeats(points, sizes)
     while len(points) > 1:
         volumes = np.prod(sizes, axis=1)
@@ -428,30 +428,28 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
     return None
 
 
-def _fill_cells_once(ends: list[_Ends]) -> bool:
-    """Return whether every cell between neighbouring ends lies in at most one block.
+def _fill_cells_once(blocks: Floats) -> bool:
+    """Return whether every cell between the faces of blocks lies in at most one block.
 
-    Return False also if the lattice of cells is too large, or if blocks have too many sizes.
+    Return False also if the lattice of cells is too large, or if faces lie too close together.
     """
-    shape = [len(axis.places) for axis in ends]
-    spans = np.array([axis.high - axis.low for axis in ends])
-    if math.prod(shape) > _MOST_CELLS or spans.min() < 1 or spans.max() >= _WIDEST:
-        return False
-    first = (ends[0].low * shape[1] + ends[1].low) * shape[2] + ends[2].low
-    codes = np.ravel_multi_index(tuple(spans), (_WIDEST,) * 3).astype(np.uint16)
-    first = first[codes.argsort(kind="stable")]
-    counts = np.bincount(codes)
-    sizes = np.flatnonzero(counts)
-    groups = np.split(first, counts[sizes].cumsum()[:-1])
-    spans = np.transpose(np.unravel_index(sizes, (_WIDEST,) * 3))
-    cells = spans.prod(axis=1)
-    if cells.sum() > _MOST_PASSES:
-        return False
-    filled = np.zeros(math.prod(shape), np.bool_)
-    for blocks, span in zip(groups, spans.tolist(), strict=True):
-        for x, y, z in itertools.product(*map(range, span)):
-            filled[blocks + ((x * shape[1] + y) * shape[2] + z)] = True
-    return int(np.count_nonzero(filled)) == int(cells @ counts[sizes])
+    sample = blocks[:: len(blocks) // _SAMPLE + 1]
+    for _ in range(_TRIES):
+        slack = _SLACK * np.median(sample[:, 3:], axis=0)
+        planes = [_planes(sample[:, axis], sample[:, 3 + axis], slack[axis]) for axis in range(3)]
+        if not 0 < math.prod(len(values) - 1 for values in planes) <= _MOST_CELLS:
+            return False
+        state, row = fill_cells(blocks, planes, slack)
+        if state != "off planes":
+            return state == "once"
+        sample = np.concatenate([sample, blocks[row : row + _SAMPLE]])
+    return False
+
+
+def _planes(centres: Floats, sizes: Floats, slack: float) -> Floats:
+    """Return the distinct positions of faces along an axis; equal up to rounding are merged."""
+    ends = distinct(np.concatenate([centres - sizes / 2, centres + sizes / 2]))
+    return ends[np.append(True, np.diff(ends) > slack)]
 
 
 def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,3 +285,40 @@ def join_boxes(
         owner,
     )
     return boxes[:, :3], boxes[:, 3:], owner
+
+
+def fill_cells(
+    blocks: Floats, planes: Sequence[Floats], slack: Floats
+) -> tuple[Literal["once", "twice", "off planes"], int]:
+    """Fill the cells between planes with blocks, to find out whether blocks may overlap.
+
+    Parameters
+    ----------
+    blocks : (n, 6) float64
+        Centroids and sizes, finite.
+    planes : three arrays of float64
+        Planes of x, y and z: two or more each, in increasing order.
+    slack : (3,) float64
+        Largest distance of a block's face from its plane.
+
+    Returns
+    -------
+    str
+        Whether every cell is filled at most once, a cell is filled twice, or a face is on no plane.
+    int
+        The first row of which this is true; n if cells are filled at most once.
+    """
+    sizes = np.array([len(values) for values in planes])
+    filled = np.zeros(math.prod((sizes - 1).tolist()) // 64 + 1, np.uint64)
+    outcome = np.zeros(2, np.int64)
+    core().fill_cells(
+        np.ascontiguousarray(blocks),
+        len(blocks),
+        np.concatenate(planes),
+        sizes,
+        np.ascontiguousarray(slack),
+        filled,
+        outcome,
+    )
+    state, row = outcome.tolist()
+    return ("once", "twice", "off planes")[state], row

@@ -1,5 +1,5 @@
-// Sub-blocks on the CPU: finds the blocks that a mesh enters, where its sheets cut them, and joins
-// blocks.
+// Sub-blocks on the CPU: finds the blocks that a mesh enters, where its sheets cut them, joins
+// blocks, and shows that none overlap.
 #include "volume/sub_blocks.h"
 
 #include <memory>
@@ -114,3 +114,22 @@ GD_API Status geodomain_join_boxes(const std::int64_t* starts, std::int64_t pare
   });
 }
 GD_DESCRIBE(geodomain_join_boxes);
+
+// Fills the cells between planes with blocks, (rows, 6) centroids and sizes, until a cell is filled
+// twice or a face is on no plane: `outcome` is 0 if neither occurs, 1 or 2, and the row. `planes`
+// holds those of x, y and z, at least two of each, and `counts` their numbers; `filled` has a bit
+// for each cell, all 0.
+GD_API Status geodomain_fill_cells(const double* blocks, std::int64_t rows, const double* planes,
+                                   const std::int64_t* counts, const double* slack,
+                                   std::uint64_t* filled, std::int64_t* outcome) {
+  return guarded([&] {
+    const double* const axes[] = {planes, planes + counts[0], planes + counts[0] + counts[1]};
+    CellFiller cells(axes, counts, slack, filled);
+    Fill state = Fill::kOnce;
+    std::int64_t row = -1;
+    while (state == Fill::kOnce && ++row < rows) state = cells.fill(blocks + 6 * row);
+    outcome[0] = static_cast<std::int64_t>(state);
+    outcome[1] = row;
+  });
+}
+GD_DESCRIBE(geodomain_fill_cells);

@@ -1,4 +1,5 @@
-// Sub-blocks: finds where a mesh cuts a block, and joins boxes into fewer boxes. Host only.
+// Sub-blocks: finds where a mesh cuts a block, joins boxes into fewer boxes, and shows that no
+// boxes overlap. Host only.
 #pragma once
 
 #include <algorithm>
@@ -266,6 +267,91 @@ class BoxJoiner {
 
   std::vector<JoinedBox> left_;
   std::vector<std::int32_t> owner_, best_owner_;
+};
+
+// Fills cells of a lattice with blocks, to show that no two blocks overlap. The cells lie between
+// `planes`, which are strictly increasing; faces of blocks must lie on planes, apart from `slack`.
+
+enum class Fill { kOnce = 0, kTwice = 1, kOffPlanes = 2 };
+
+class CellFiller {
+ public:
+  CellFiller(const double* const planes[3], const std::int64_t counts[3], const double slack[3],
+             std::uint64_t* filled)
+      : axes_{{planes[0], counts[0], slack[0]},
+              {planes[1], counts[1], slack[1]},
+              {planes[2], counts[2], slack[2]}},
+        filled_(filled) {}
+
+  // `block`: centroid and sizes. Every cell is filled at most once before a block stops the search,
+  // so the work is bounded by the number of cells.
+  Fill fill(const double* block) {
+    std::int64_t low[3], high[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const double half = 0.5 * block[3 + axis];
+      low[axis] = axes_[axis].find(block[axis] - half);
+      high[axis] = axes_[axis].find(block[axis] + half);
+      if (low[axis] < 0 || high[axis] <= low[axis]) return Fill::kOffPlanes;
+    }
+    for (std::int64_t x = low[0]; x < high[0]; ++x) {
+      for (std::int64_t y = low[1]; y < high[1]; ++y) {
+        const std::int64_t row = (x * (axes_[1].count - 1) + y) * (axes_[2].count - 1);
+        if (!fill_row(row + low[2], row + high[2])) return Fill::kTwice;
+      }
+    }
+    return Fill::kOnce;
+  }
+
+ private:
+  // Planes, and the first plane in each of many equal intervals.
+  struct Axis {
+    Axis(const double* values, std::int64_t size, double rounding)
+        : planes(values),
+          count(size),
+          slack(rounding),
+          last(static_cast<double>(4 * size)),
+          per_unit(last / (values[size - 1] - values[0])),
+          first(static_cast<std::size_t>(4 * size) + 2, size) {
+      std::size_t filled = 0;
+      for (std::int64_t i = 0; i < size; ++i) {
+        for (const std::size_t at = interval(planes[i]); filled <= at; ++filled) first[filled] = i;
+      }
+    }
+
+    std::size_t interval(double value) const {  // never decreases with the value; 0 for NaN
+      const double at = (value - planes[0]) * per_unit;
+      return at > 0.0 ? static_cast<std::size_t>(std::min(at, last)) : 0;
+    }
+
+    std::int64_t find(double value) const {  // the plane at a value, or -1
+      const std::size_t at = interval(value - slack);
+      const double* const end = planes + first[at + 1];
+      const double* const plane = std::lower_bound(planes + first[at], end, value - slack);
+      return plane != planes + count && *plane <= value + slack ? plane - planes : -1;
+    }
+
+    const double* planes;
+    std::int64_t count;
+    double slack, last, per_unit;
+    std::vector<std::int64_t> first;
+  };
+
+  // Fills cells from begin to end - 1; false if one is filled already.
+  bool fill_row(std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const int bit = static_cast<int>(begin % 64);
+      const int count = static_cast<int>(std::min<std::int64_t>(end - begin, 64 - bit));
+      const std::uint64_t mask = (~std::uint64_t{0} >> (64 - count)) << bit;
+      std::uint64_t& word = filled_[begin / 64];
+      if (word & mask) return false;
+      word |= mask;
+      begin += count;
+    }
+    return true;
+  }
+
+  Axis axes_[3];
+  std::uint64_t* filled_;
 };
 
 }  // namespace geodomain

@@ -17,6 +17,7 @@ import geodomain
 from geodomain.checks import overlaps
 from geodomain.checks.blocks import BlockChecks, overfull
 from geodomain.checks.overlaps import Overlap, OverlappingBlocks, RepeatedCentroids
+from geodomain.compute.rows import fill_cells
 from geodomain.tables.frames import LocalFrame
 
 Floats = NDArray[np.float64]
@@ -152,7 +153,12 @@ def test_the_fast_test_and_the_columns_agree(seed: int, monkeypatch: pytest.Monk
     assert str(compare(chunks)) == str(fast)
 
 
-def test_the_fast_test_rules_out_overlaps_of_sub_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sample", [8, 1 << 14])
+def test_the_fast_test_rules_out_overlaps_of_sub_blocks(
+    sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small sample lacks most planes at first."""
+    monkeypatch.setattr(overlaps, "_SAMPLE", sample)
     ((points, sizes),) = lattice((8, 8, 4), (4, 4, 2))
     ((subs, small),) = lattice((4, 16, 8), (2, 2, 1))
     rest = points[:, 0] > 8
@@ -160,6 +166,36 @@ def test_the_fast_test_rules_out_overlaps_of_sub_blocks(monkeypatch: pytest.Monk
     assert compare([(points[rest], sizes[rest]), (subs, small)]) is None
     with pytest.raises(TypeError):
         compare([(points, sizes), (subs, small)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cells_between_uneven_planes(seed: int) -> None:
+    """The first block that fills a cell again, or that is off the planes, is named."""
+    rng = np.random.default_rng(seed)
+    planes = [np.sort(rng.choice(10.0 ** rng.uniform(-2, 4, 400), 70)) for _ in range(3)]
+    planes[seed % 3] = np.arange(70) * 0.1 + 1e6
+    planes = [np.unique(values) for values in planes]
+    slack = np.array([np.diff(values).min() / 4 for values in planes])
+    faces = [rng.integers(0, len(values) - 1, 400) for values in planes]
+    low = np.stack(faces, axis=1)
+    high = low + rng.integers(1, 4, (400, 3))
+    high = np.minimum(high, [len(values) - 1 for values in planes])
+    ends = [
+        np.stack([values[side[:, axis]] for axis, values in enumerate(planes)], axis=1)
+        for side in (low, high)
+    ]
+    rows = np.concatenate([(ends[0] + ends[1]) / 2, ends[1] - ends[0]], axis=1)
+    filled = np.zeros([len(values) for values in planes], bool)
+    expected = ("once", len(rows))
+    for row, (begin, end) in enumerate(zip(low, high, strict=True)):
+        cells = tuple(slice(a, b) for a, b in zip(begin, end, strict=True))
+        if filled[cells].any():
+            expected = ("twice", row)
+            break
+        filled[cells] = True
+    assert fill_cells(rows, planes, slack) == expected
+    rows[5, seed % 3] += 2 * slack[seed % 3]
+    assert fill_cells(rows, planes, slack) == ("off planes", 5) or expected[1] < 5
 
 
 def test_blocks_of_one_size_off_their_spacing() -> None:
