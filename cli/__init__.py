@@ -55,15 +55,11 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands that are installed."""
-        return [
-            name
-            for name, (module, _) in _COMMANDS.items()
-            if importlib.util.find_spec(f"{__name__}.{module}")
-        ]
+        return list(filter(_is_installed, _COMMANDS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
-        if cmd_name not in self.list_commands(ctx):
+        if not _is_installed(cmd_name):
             return None
         module = importlib.import_module(f"{__name__}.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
@@ -78,9 +74,9 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, or suggest one with a similar name."""
-        known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
-            message = f"there is no command {args[0]!r}{did_you_mean(args[0], known)}"
+        name = args[0]
+        if not (_is_installed(name) or name.startswith("-") or ctx.resilient_parsing):
+            message = f"there is no command {name!r}{did_you_mean(name, self.list_commands(ctx))}"
             raise click.UsageError(message, ctx)
         return super().resolve_command(ctx, args)
 
@@ -101,6 +97,12 @@ class Commands(click.Group):
         with exit_codes(), warnings_last():
             refuse_own_input(ctx.meta.get(_WORDS, ()))
             return super().invoke(ctx)
+
+
+def _is_installed(name: str) -> bool:
+    """Return whether a command exists and its module is installed."""
+    entry = _COMMANDS.get(name)
+    return entry is not None and importlib.util.find_spec(f"{__name__}.{entry[0]}") is not None
 
 
 def _with_new_names(args: list[str]) -> list[str]:

@@ -14,17 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NoReturn, TextIO
 
 import click
 
-from geodomain.drillholes.settings import HoleSettings
 from geodomain.errors import DeviceError, GeodomainError, GeodomainWarning, visible
-from geodomain.labelling.settings import LabelSettings
-from geodomain.tables.settings import TableSettings
 
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -64,45 +61,56 @@ def _extras() -> dict[str, set[str]]:
 # --- Messages of the library name keywords (`x=`); for a command they are written as options
 # (`--x`).
 
-# Keywords that messages of the library name. Each is written as code, `x=` or `backend='cpu'`.
-KEYWORDS = (
-    {
-        keyword: "--" + keyword.replace("_", "-")
-        for keyword in (
-            *(
-                entry.name
-                for kind in (LabelSettings, TableSettings, HoleSettings)
-                for entry in fields(kind)
-            ),
-            *("start", "end", "vertex_type", "ray_type"),
-            *("bench", "output", "overwrite", "take_over", "devices"),
-            *("count", "fit", "margin", "fill", "size"),
-            *("collar", "survey", "intervals", "min_length", "pierce"),
-            *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
-            *("density", "density_unit", "proportion"),
-            *("resolution", "extensive", "parent", "scheme", "minimum"),
-        )
-    }
-    | {
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
+
+
+@cache
+def keywords() -> dict[str, str]:
+    """Return the option of each keyword that messages of the library name as code, such as `x=`.
+
+    Most commands print no message, and save the imports.
+    """
+    from geodomain.drillholes.settings import HoleSettings
+    from geodomain.labelling.settings import LabelSettings
+    from geodomain.tables.settings import TableSettings
+
+    settings = (*fields(LabelSettings), *fields(TableSettings), *fields(HoleSettings))
+    names = (
+        *(entry.name for entry in settings),
+        *("start", "end", "vertex_type", "ray_type"),
+        *("bench", "output", "overwrite", "take_over", "devices"),
+        *("count", "fit", "margin", "fill", "size"),
+        *("collar", "survey", "intervals", "min_length", "pierce"),
+        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+        *("density", "density_unit", "proportion"),
+        *("resolution", "extensive", "parent", "scheme", "minimum"),
+    )
+    named = {
         entry.name: f"--{entry.metadata['option']}"
         for entry in fields(HoleSettings)
         if isinstance(entry.metadata["option"], str)
     }
-    | {
+    others = {
         "domains": "--solid",
         "replace": "--replace-column",
         "holes": "--collar",
         "samples": "--intervals",
     }
-)
+    return {name: "--" + name.replace("_", "-") for name in names} | named | others
 
-_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
-_GIVEN = rf"\b(?:{'|'.join(KEYWORDS)})=(?:{_VALUE})"
-_NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.:)\]]|$)"
-# Values separated by commas are part of a command line and contain no keywords. The patterns are
-# compiled when the first message is printed; most commands print none, which saves 3 ms.
-_WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Compile the pattern of keywords in a message.
+
+    Values separated by commas are part of a command line and contain no keywords.
+    """
+    name = rf"\b(?:{'|'.join(keywords())})="
+    given = rf"{name}(?:{_VALUE})"
+    return re.compile(rf"(?<![\w.'\"=-])(?:{given}(?:, {given})*|{name}(?=[\s,;.:)\]]|$))")
+
+
 # Environment variables that the library names also have an option.
 _ALLOWS = "GEODOMAIN_MEMORY allows"
 _WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
@@ -117,7 +125,7 @@ def as_options(message: str) -> str:
     'name them with --x and --y, or use --backend cpu'
     """
     message = message.replace("GEODOMAIN_MEMORY=", "--memory ").replace(_ALLOWS, "--memory allows")
-    return re.sub(_WORDS, _options, re.sub(_WELD, _weld_command, message))
+    return _words().sub(_options, re.sub(_WELD, _weld_command, message))
 
 
 def _options(found: re.Match[str]) -> str:
@@ -127,7 +135,7 @@ def _options(found: re.Match[str]) -> str:
 
 def _option(keyword: str, value: str) -> str:
     """Write a keyword, with its value if any, as an option for the shell."""
-    option = KEYWORDS[keyword]
+    option = keywords()[keyword]
     if value in ("", "True"):
         return option
     given = ast.literal_eval(value)

@@ -212,7 +212,7 @@ def require_sense(
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
     """Label a file with the given options, and print the summary."""
-    from geodomain.datasets.parts import is_dataset
+    from geodomain.files.streams import is_dataset
     from geodomain.labelling.files import RunRecord
 
     page = given.pop("report", None)

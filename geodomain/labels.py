@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import geodomain
-from geodomain.datasets.parts import is_dataset
 from geodomain.domains.order import DomainsLike
+from geodomain.files.streams import is_dataset
 from geodomain.inputs import PathGiven, is_grid, is_of_xarray
 from geodomain.labelling.summary import Summary
 from geodomain.tables.in_memory import is_frame, is_lazy

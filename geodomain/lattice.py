@@ -199,7 +199,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EvenLattice:
     """Finite cells of one size, x fastest and z last.
 

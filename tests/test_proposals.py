@@ -15,7 +15,7 @@ from late import pd
 from wireframes import box
 
 import geodomain
-from geodomain.cli.console import KEYWORDS
+from geodomain.cli.console import keywords
 from geodomain.labelling import settings as label_settings
 from geodomain.tables import settings as table_settings
 
@@ -164,7 +164,7 @@ def proposed(call: Callable[[], object]) -> tuple[list[str], set[str]]:
         except geodomain.GeodomainError as error:
             caught = [error]  # type: ignore[list-item]
     said = [str(getattr(each, "message", each)) for each in caught]
-    names = rf"\b({'|'.join(KEYWORDS)})=(?=[\s'\"{{(\d,;.:)\]]|True|$)"
+    names = rf"\b({'|'.join(keywords())})=(?=[\s'\"{{(\d,;.:)\]]|True|$)"
     # What another function is called with is not a keyword of this one.
     own = [re.sub(r"\w+\(\.\.\..*?\)", "", each) for each in said]
     return said, {name for each in own for name in re.findall(names, each)}

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import geodomain
-from geodomain.cli.console import KEYWORDS
+from geodomain.cli.console import keywords
 from geodomain.cli.drillholes import composite, crossings, flag
 from geodomain.cli.labelling import label
 from geodomain.cli.models import inspect as inspect_command
@@ -162,7 +162,7 @@ def test_every_setting_of_holes_has_every_face(entry: Field[object]) -> None:
     for command in (flag, composite, crossings, inspect_command, plot, report):
         option = next(each for each in command.params if each.name == entry.name)
         assert isinstance(option, click.Option) and option.help
-        assert KEYWORDS[entry.name] == option.opts[0]
+        assert keywords()[entry.name] == option.opts[0]
 
 
 def test_options_of_holes_are_taken_by_the_functions() -> None:

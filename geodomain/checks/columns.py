@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ _ROCK = (0.5, 8.0)
 _SPREAD = 20.0
 
 
-@dataclass(frozen=True)
-class DensityUnit:
+class DensityUnit(NamedTuple):
     """A mass per cubed unit of the coordinates.
 
     Attributes

@@ -10,9 +10,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from geodomain.datasets.stores import FileMark, Store, is_url, store_of
+from geodomain.datasets.stores import FileMark, Store, store_of
 from geodomain.errors import GeodomainError, TableError
-from geodomain.files.streams import STANDARD
+from geodomain.files.streams import has_wildcard, is_url
 from geodomain.formats import parquet
 from geodomain.formats.blocks import BlockFile, kind_of, open_model
 from geodomain.tables.frames import Frame
@@ -68,17 +68,6 @@ class Dataset(NamedTuple):
     base: Store
     pattern: str
     parts: tuple[PartFile, ...]
-
-
-def is_dataset(model: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a folder, or a pattern of files such as ``blocks/*.parquet``."""
-    text = os.fspath(model)
-    if is_url(text):
-        return True
-    place = Path(text)
-    if text == STANDARD or place.is_file():
-        return False
-    return place.is_dir() or _has_wildcard(text)
 
 
 def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
@@ -137,12 +126,7 @@ def _split_url(url: str) -> tuple[str, str]:
 
 def _first_wildcard(names: Sequence[str]) -> int:
     """Return the index of the first name with a wildcard."""
-    return next((at for at, name in enumerate(names) if _has_wildcard(name)), len(names))
-
-
-def _has_wildcard(text: str) -> bool:
-    """Return whether a text has a wildcard."""
-    return any(mark in text for mark in "*?[")
+    return next((at for at, name in enumerate(names) if has_wildcard(name)), len(names))
 
 
 def is_part(name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from geodomain.errors import GeodomainError, TableError
-from geodomain.files.streams import replaced
+from geodomain.files.streams import URL, replaced
 
 
 class FileMark(NamedTuple):
@@ -234,7 +233,6 @@ _LIBRARIES = {
 }
 # Second names of schemes.
 _SAME = {"s3a": "s3", "gcs": "gs"}
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)", re.DOTALL)
 # Keys under which stores list a tag or time of an object, the most reliable first.
 _TAGS = ("ETag", "etag", "generation", "md5Hash", "LastModified", "last_modified", "mtime")
 # The head of a text needs its first MiB; twice that, in case it is compressed.
@@ -258,11 +256,6 @@ class _FileSystem(Protocol):
     def open(self, path: str, mode: str, *, block_size: int, cache_type: str) -> BinaryIO: ...
 
 
-def is_url(text: str) -> bool:
-    """Return whether a text is a URL, such as s3://bucket/blocks."""
-    return _URL.fullmatch(text) is not None
-
-
 def store_of(place: str | os.PathLike[str]) -> Store:
     """Return the folder of a path or a URL.
 
@@ -272,7 +265,7 @@ def store_of(place: str | os.PathLike[str]) -> Store:
         If the scheme is not supported, or its library is not installed.
     """
     text = os.fspath(place)
-    url = _URL.fullmatch(text)
+    url = URL.fullmatch(text)
     if url is None:
         return LocalStore(Path(text))
     scheme = url[1].lower()

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import struct
 import sys
@@ -31,6 +32,28 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 STANDARD = "-"
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)", re.DOTALL)
+
+
+def is_dataset(model: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a folder, a URL, or a pattern such as ``blocks/*.parquet``."""
+    text = os.fspath(model)
+    if is_url(text):
+        return True
+    place = Path(text)
+    if text == STANDARD or place.is_file():
+        return False
+    return place.is_dir() or has_wildcard(text)
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text is a URL, such as s3://bucket/blocks."""
+    return URL.fullmatch(text) is not None
+
+
+def has_wildcard(text: str) -> bool:
+    """Return whether a text has a wildcard."""
+    return any(mark in text for mark in "*?[")
 
 
 class HasDescriptor(Protocol):

@@ -143,7 +143,7 @@ class Cells(Protocol):
         """Yield all cells, chunk by chunk."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LatticeCells:
     """Cells of a lattice, which may be rotated, from face coordinates along three axes.
 
@@ -256,7 +256,7 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
     return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WithGhosts:
     """Cells with ghosts: copies, refined or hidden cells, which get no centre.
 
@@ -292,7 +292,7 @@ class WithGhosts:
             yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Corners:
     """Cells with eight corners each.
 

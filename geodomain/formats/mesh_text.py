@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,8 +158,7 @@ Integers: TypeAlias = NDArray[np.int64]
 _SMALL = 1 << 20  # bytes too few for several threads
 
 
-@dataclass(frozen=True)
-class TextReader:
+class TextReader(NamedTuple):
     """Handle of a text that the core has read, with its bytes."""
 
     kind: str
@@ -210,7 +209,7 @@ def reading(
         _function(f"{kind}_close")(address)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordReader:
     """Text whose words are rows of tables, regardless of line breaks."""
 

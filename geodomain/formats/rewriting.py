@@ -127,7 +127,7 @@ def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution
     return x, y, z
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CellSpace:
     """The local frame of cells whose edges point along the rows of `axes`, (3, 3)."""
 
@@ -197,7 +197,7 @@ def last_group(values: NDArray[np.float64]) -> int:
 SIZE_COLUMNS = ("DX", "DY", "DZ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockRows:
     """Consecutive blocks of a file.
 

@@ -45,7 +45,7 @@ NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
 REST = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verdict:
     """Labels of n blocks, and the answers of k domains, including layers of stacks.
 

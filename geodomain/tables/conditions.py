@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,8 +84,7 @@ def with_policy(column: Column, below: BelowDetection | None) -> Column:
     return column
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A comparison of a column with values.
 
     Attributes

@@ -108,7 +108,7 @@ def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Doubles:
     """Numbers of a binary file: float64, each operation rounded once."""
 

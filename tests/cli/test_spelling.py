@@ -15,7 +15,7 @@ from wireframes import box
 
 import geodomain
 from geodomain.cli import main
-from geodomain.cli.console import KEYWORDS, as_options
+from geodomain.cli.console import as_options, keywords
 from geodomain.formats.wireframes import write_mesh
 
 PACKAGE = Path(__file__).parents[2] / "geodomain"
@@ -97,7 +97,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
     said -= {("block_shares.py", "backend"), ("distance.py", "backend")}
     said -= {("contains.py", "direction")}
     said -= {("inputs.py", keyword) for keyword in ("like", "packed", "out")}
-    assert {found for _, found in said} - KEYWORDS.keys() == set()
+    assert {found for _, found in said} - keywords().keys() == set()
     assert ("layout.py", "dx") in said
 
 
@@ -116,7 +116,7 @@ def test_every_option_is_one_of_a_command() -> None:
     options = {
         option for command in commands_of(main) for each in command.params for option in each.opts
     }
-    assert set(KEYWORDS.values()) - options == set()
+    assert set(keywords().values()) - options == set()
 
 
 def test_a_user_of_python_is_told_the_keyword_and_one_of_the_command_the_option(
