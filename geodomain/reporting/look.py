@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,11 +108,15 @@ def blended(colour: str, towards: int, share: float) -> str:
 
 def _candidates(name: str) -> list[str]:
     """Return thirty colours in the order of preference of a name."""
-    count = len(_COLOURS)
-    first = zlib.crc32(name.encode()) % count
-    turned = [_COLOURS[(first + step) % count] for step in range(count)]
+    first = zlib.crc32(name.encode()) % len(_COLOURS)
+    return [colour for tier in _tiers() for colour in (*tier[first:], *tier[:first])]
+
+
+@cache
+def _tiers() -> list[list[str]]:
+    """Return the colours, the same paler, and the same darker."""
     tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
-    return [blended(colour, towards, share) for towards, share in tiers for colour in turned]
+    return [[blended(colour, towards, share) for colour in _COLOURS] for towards, share in tiers]
 
 
 # Style of a section.

@@ -337,6 +337,7 @@ def _lines(
 
 # Inches: height of a legend line, width of a letter and of a patch, height of a ramp and a title.
 _LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
+_MOST_ENTRIES = 60
 _KINDS = ("png", "svg", "pdf")
 # Matplotlib's warning of a character that is missing from its font.
 _GLYPH = re.compile(r"Glyph (\d+) .*missing from")
@@ -473,9 +474,9 @@ class _Book:
         panels = [Panel(cut, self._wireframes, look) for cut in cuts]
         for panel in panels:
             panel.window = self._windows.get(panel.cut.section.axis, panel.window)
-        shown = {name for panel in panels for name in panel.shown}
+        shown = _entries(colours, {name for panel in panels for name in panel.shown})
         lengths = np.array([panel.lengths for panel in panels])
-        columns = _legend_columns(shown, lay_out(lengths).size[0])
+        columns = _legend_columns([text for text, _ in shown], lay_out(lengths).size[0])
         foot = _LINE * -(-len(shown) // columns) + _RAMP * len(look.ramps)
         page = lay_out(lengths, below=foot, above=_TITLE if look.title else 0.0)
         wide, high = page.size
@@ -487,7 +488,7 @@ class _Book:
         drawn_labels = {label for cut in cuts for label in cut.labels.tolist()}
         _legend(
             figure,
-            {name: colours[name] for name in colours if name in shown},
+            shown,
             () if look.ramp else drawn_labels,
             columns,
             by_grade=look.ramp is not None,
@@ -525,6 +526,13 @@ def _by_number(label: str) -> list[tuple[int, str]]:
     ]
 
 
+def _entries(colours: Mapping[str, str], shown: Collection[str]) -> list[tuple[str, str]]:
+    """Return the names and colours for the legend; many names end with the number of the others."""
+    entries = [(name, colour) for name, colour in colours.items() if name in shown]
+    others = len(entries) - _MOST_ENTRIES
+    return [*entries[:_MOST_ENTRIES], (f"and {others:,} others", "")] if others > 0 else entries
+
+
 def _legend_columns(names: Collection[str], width: float) -> int:
     """Return the number of legend columns for a page of this width."""
     longest = max(map(len, names), default=1)
@@ -533,7 +541,7 @@ def _legend_columns(names: Collection[str], width: float) -> int:
 
 def _legend(
     figure: Figure,
-    colours: Mapping[str, str],
+    entries: Sequence[tuple[str, str]],
     drawn_labels: Collection[str],
     columns: int,
     *,
@@ -547,8 +555,10 @@ def _legend(
         Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
         if name in drawn_labels
         else Line2D([], [], color=colour if by_grade else darker(colour), lw=1.6, label=name)
-        for name, colour in colours.items()
+        for name, colour in entries
+        if colour
     ]
+    handles += [Line2D([], [], lw=0, label=name) for name, colour in entries if not colour]
     if handles:
         figure.legend(
             handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0

@@ -288,6 +288,14 @@ def test_thirty_domains_have_thirty_colours_in_the_order_of_their_numbers(folder
     assert places == sorted(places) and len(set(colours)) == len(colours) == 30
 
 
+def test_a_long_legend_ends_with_the_number_of_the_others(folder: Path) -> None:
+    rows = [f"{5 + 10 * i},5,5,10,10,10,D{i}" for i in range(62)]
+    (folder / "c.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n" + "\n".join(rows) + "\n")
+    picture = svg("c.csv", "--section", "z=5")
+    assert all((f"<!-- D{i} -->" in picture) == (i < 60) for i in range(62))
+    assert "<!-- and 2 others -->" in picture
+
+
 def run(*arguments: str, code: int = 0) -> Result:
     return run_command("plot", *arguments, code=code)
 
