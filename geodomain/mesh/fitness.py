@@ -10,8 +10,14 @@ import numpy as np
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import merge_equal
 from geodomain.errors import MeshError, counted, warn
-from geodomain.mesh.check import NOTHING_INSIDE, mesh_warnings, report_on
-from geodomain.mesh.duplicates import encloses_nothing, star_cancels, whole_places
+from geodomain.mesh.check import (
+    NOTHING_INSIDE,
+    encloses_nothing,
+    mesh_warnings,
+    report_on,
+    star_cancels,
+    whole_places,
+)
 from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.open_edges import open_edges_sentence, place
