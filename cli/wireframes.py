@@ -212,7 +212,7 @@ def distance(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
-    from geodomain.volumes.distance_file import distance_file
+    from geodomain.volumes.distance import distance_file
 
     options.require_table(keywords)
     named = by_name(meshes)

@@ -25,7 +25,7 @@ _CHECKOUT = __path__[0][: -len("/geodomain")]
 if os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK) and _CHECKOUT not in __path__:
     __path__.append(_CHECKOUT)
 
-# The public names of each module. `python tests/helpers/stub.py` writes them to `__init__.pyi`,
+# The public names of each module. `python tests/test_public.py` writes them to `__init__.pyi`,
 # which type checkers and editors read instead of this file.
 _NAMES = {
     "blocks.merging": "merge_file",
@@ -69,10 +69,8 @@ _NAMES = {
     "reporting.notebook": "view",
     "reporting.plot": "plot_sections",
     "reporting.report_file": "Report report_file",
-    "volumes.block_shares": "proportions",
-    "volumes.distance": "Nearest distances nearest",
-    "volumes.distance_file": "DistanceSummary distance_file",
-    "volumes.lattice_shares": "proportions_lattice",
+    "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
+    "volumes.shares": "proportions proportions_lattice",
     "volumes.tonnes": "tonnes tonnes_file",
     "volumes.tonnes_table": "Tonnes",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",

@@ -75,13 +75,13 @@ from geodomain.reporting.notebook import view as view
 from geodomain.reporting.plot import plot_sections as plot_sections
 from geodomain.reporting.report_file import Report as Report
 from geodomain.reporting.report_file import report_file as report_file
-from geodomain.volumes.block_shares import proportions as proportions
+from geodomain.volumes.distance import DistanceSummary as DistanceSummary
 from geodomain.volumes.distance import Nearest as Nearest
+from geodomain.volumes.distance import distance_file as distance_file
 from geodomain.volumes.distance import distances as distances
 from geodomain.volumes.distance import nearest as nearest
-from geodomain.volumes.distance_file import DistanceSummary as DistanceSummary
-from geodomain.volumes.distance_file import distance_file as distance_file
-from geodomain.volumes.lattice_shares import proportions_lattice as proportions_lattice
+from geodomain.volumes.shares import proportions as proportions
+from geodomain.volumes.shares import proportions_lattice as proportions_lattice
 from geodomain.volumes.tonnes import tonnes as tonnes
 from geodomain.volumes.tonnes import tonnes_file as tonnes_file
 from geodomain.volumes.tonnes_table import Tonnes as Tonnes

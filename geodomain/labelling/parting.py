@@ -39,7 +39,7 @@ from geodomain.labelling.share_pieces import (
 from geodomain.labelling.share_report import ROUNDING
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.surfaces import ABOVE, BELOW, OFF, sides_of
-from geodomain.volumes.block_shares import Shares
+from geodomain.volumes.shares import Shares
 
 
 class BodyShelf:

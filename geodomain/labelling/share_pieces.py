@@ -16,7 +16,7 @@ from geodomain.labelling.evaluate import BlockChunk, Shell, TiledSurface
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.surfaces import ABOVE, BELOW, sides_of
 from geodomain.tables.frames import turned
-from geodomain.volumes.block_shares import Shares
+from geodomain.volumes.shares import Shares
 
 _SQUARE, _UPRIGHT = 1e-9, 1e-12
 

@@ -12,7 +12,7 @@ from geodomain.domains.order import DomainOrLayer
 from geodomain.errors import counted
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import SAMPLES
-from geodomain.volumes.block_shares import by_lines
+from geodomain.volumes.shares import by_lines
 
 # Error bound of shares by volume, as a fraction of a cut block.
 ROUNDING = 1e-9

@@ -30,7 +30,7 @@ from geodomain.compute.cuda import device
 from geodomain.compute.cuda.segments import Rooms
 from geodomain.compute.cuda.shares import ShareLattice, SharePart
 from geodomain.query.lattice import Axes, label_bits
-from geodomain.volumes.block_shares import Shares, triangle_weights
+from geodomain.volumes.shares import Shares, triangle_weights
 
 SCENES = {81_920: 64, 1_003_520: 224}  # triangles: frequency
 

@@ -94,7 +94,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
         for found in keyword.findall(text)
     }
     # The functions whose messages these are have no command.
-    said -= {("block_shares.py", "backend"), ("distance.py", "backend")}
+    said -= {("shares.py", "backend"), ("distance.py", "backend")}
     said -= {("contains.py", "direction")}
     said -= {("inputs.py", keyword) for keyword in ("like", "packed", "out")}
     assert {found for _, found in said} - keywords().keys() == set()

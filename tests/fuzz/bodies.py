@@ -34,7 +34,7 @@ from surfaces import reversed_mesh
 import geodomain
 from geodomain import Domain, Mesh
 from geodomain.errors import GeodomainWarning
-from geodomain.volumes.block_shares import Shares
+from geodomain.volumes.shares import Shares
 
 _NEAR = 1e-9
 _MINE = np.array([414_000.3, 7_480_000.7, 310.1])

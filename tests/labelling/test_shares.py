@@ -22,7 +22,7 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, Domains, GeodomainWarning, Stack
 from geodomain.compute.meshes import line_places
-from geodomain.volumes.block_shares import Shares
+from geodomain.volumes.shares import Shares
 
 MINE = (414_000.3, 7_480_000.7, 310.1)
 

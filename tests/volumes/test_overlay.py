@@ -14,7 +14,7 @@ from sheets import sheet
 import geodomain
 from geodomain import Domain, Domains, Mesh, proportions, proportions_blocks, synthetic
 from geodomain.compute.meshes import common_shares
-from geodomain.volumes.block_shares import Shares
+from geodomain.volumes.shares import Shares
 
 MINE = np.array([414_000.3, 7_480_000.7, 310.1])
 
@@ -309,7 +309,7 @@ def test_volumes_that_contradict_each_other_are_not_used(monkeypatch, tmp_path, 
         shares[:, 3] = 0.25 + off if off > 0 else off
         return shares
 
-    monkeypatch.setattr(geodomain.volumes.block_shares, "common_shares", wrong)
+    monkeypatch.setattr(geodomain.volumes.shares, "common_shares", wrong)
     path = tmp_path / "one.csv"
     path.write_text("X,Y,Z,DX,DY,DZ\n0.5,0.5,0.5,1,1,1\n")
     domains = [Domain("A", cube(9, (0.5, -4, -4))), Domain("B", cube(9, (0.75, -4, -4)))]

@@ -13,7 +13,7 @@ from shares import exact_share
 import geodomain
 from geodomain import GeodomainWarning, Mesh
 from geodomain.compute.api import BlockAnswer
-from geodomain.volumes.block_shares import Shares, triangle_weights
+from geodomain.volumes.shares import Shares, triangle_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 RULES = ("parity", "winding")
