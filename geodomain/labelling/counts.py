@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.blocks import BlockChecks, with_prefix
-from geodomain.compute.data import Bools
+from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import ConditionCounts, DomainOrLayer
 from geodomain.labelling.evaluate import within
 from geodomain.labelling.labeller import REST, Verdict
-from geodomain.labelling.share_report import ShareTally
+from geodomain.labelling.share_pieces import SAMPLES
 from geodomain.lattice import StoredArray
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import turned
@@ -490,6 +490,87 @@ def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tup
         float((centre[lowest] - size[lowest] / 2).min()),
         float((centre[highest] + size[highest] / 2).max()),
     )
+
+
+# --- Sums of block proportions, and error estimates for shares along lines.
+
+# Error bound of shares by volume, as a fraction of a cut block.
+ROUNDING = 1e-9
+
+
+class ShareTally:
+    """Volumes from proportions, and counts of the ways of computing them; only one thread adds.
+
+    Parameters
+    ----------
+    count : int
+        Number of domains and layers, k.
+
+    Attributes
+    ----------
+    volumes : (k,) float64
+        Volumes from proportions, in cubed units of the file.
+    entered, by_lines : int
+        Blocks that a wireframe enters, and how many of them were cut along lines.
+    crossed : dict of str to int
+        Blocks cut along lines because triangles of a mesh cross or fold, by mesh name.
+    lost : (k,) int64
+        Blocks without a proportion for a domain on its own, outside a surface's footprint.
+    beyond : int
+        Blocks with an unlabelled part, by domain order, for the same reason.
+    moved : int
+        Blocks whose label by majority differs from the label of the centroid.
+    worst : float
+        Largest estimated error of a share.
+    turned, by_itself : bool
+        Whether meshes were rotated to the frame of the blocks; whether volumes are of each domain
+        on its own, not by domain order.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.volumes = np.zeros(count)
+        self._off, self._unseen = np.zeros((SAMPLES, count)), np.zeros(count)
+        self._cut = np.zeros(count)
+        self.lost = np.zeros(count, np.int64)
+        self.entered = self.by_lines = self.beyond = self.moved = 0
+        self.crossed: dict[str, int] = {}
+        self.worst = 0.0
+        self.turned = self.by_itself = False
+
+    @property
+    def errors(self) -> Floats:
+        """Return the estimated error of each volume, (k,), including rounding."""
+        lines = np.sqrt((self._off**2).max(axis=0) + self._unseen)
+        return np.asarray(lines + ROUNDING * self._cut)
+
+    def add_cut(self, targets: range, shares: Floats, volumes: Floats) -> None:
+        """Add n cut blocks: shares in w targets, (n, w), and block volumes, (n,)."""
+        cut = (shares > 0) & (shares < 1)
+        self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
+
+    def see(self, off: Floats, unseen: Floats) -> None:
+        """Update the largest error of shares."""
+        for error in (off, unseen):
+            self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
+
+    def add_off(self, targets: range, off: Floats, unseen: Floats, volumes: Floats) -> None:
+        """Add errors of shares to the errors of volumes.
+
+        Parameters
+        ----------
+        targets : range
+            w of them.
+        off : (s, n, w) float64
+            Difference between each sample of lines and all lines. Samples may err in the same
+            direction in many blocks, so differences are added with their sign.
+        unseen : (n, w) float64
+            Share that lines may miss; independent between blocks.
+        volumes : (n,) float64
+            Volumes of the blocks.
+        """
+        span = slice(targets.start, targets.stop)
+        self._off[: len(off), span] += (off * volumes[:, None]).sum(axis=1)
+        self._unseen[span] += ((unseen * volumes[:, None]) ** 2).sum(axis=0)
 
 
 # --- All counts of a pass over blocks: merged with other passes, and stored as arrays.

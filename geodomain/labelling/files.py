@@ -51,10 +51,9 @@ from geodomain.labelling.counts import Counts, Tally
 from geodomain.labelling.evaluate import BlockLattice, refuse_disjoint
 from geodomain.labelling.labeller import Labeller, new_columns, prepare
 from geodomain.labelling.settings import FileKeywords, LabelSettings
-from geodomain.labelling.share_report import share_warnings
 from geodomain.labelling.sharer import Sharer, frame_of
 from geodomain.labelling.summary import Summary, parts_of, summarise
-from geodomain.labelling.warnings import exchanged_axes, tally_warnings
+from geodomain.labelling.warnings import exchanged_axes, share_warnings, tally_warnings
 from geodomain.labelling.whole_lattice import label_whole
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress

@@ -11,6 +11,7 @@ import numpy as np
 from geodomain.compute.api import BlockAnswer
 from geodomain.compute.data import Bools, Floats
 from geodomain.errors import DomainError, MeshError
+from geodomain.labelling.counts import ROUNDING
 from geodomain.labelling.evaluate import (
     Evaluation,
     Shell,
@@ -36,7 +37,6 @@ from geodomain.labelling.share_pieces import (
     rake,
     sample_count,
 )
-from geodomain.labelling.share_report import ROUNDING
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.surfaces import ABOVE, BELOW, OFF, sides_of
 from geodomain.volumes.shares import Shares

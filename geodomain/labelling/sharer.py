@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, allowed_rows
 from geodomain.errors import TableError, warn
+from geodomain.labelling.counts import ShareTally
 from geodomain.labelling.evaluate import SolidEvaluation
 from geodomain.labelling.labeller import BEYOND, KEPT, LEAKING, LOST, NONE, REST, Labeller, Verdict
 from geodomain.labelling.parting import (
@@ -29,7 +30,7 @@ from geodomain.labelling.parting import (
 )
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import Body, ModelFrame, model_frame
-from geodomain.labelling.share_report import ShareTally, share_warnings
+from geodomain.labelling.warnings import share_warnings
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.rotation import require_known_turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypedDict
 
@@ -13,10 +13,9 @@ from geodomain.domains.sources import Weld
 from geodomain.errors import counted, in_lines, log
 from geodomain.files.streams import STANDARD
 from geodomain.html import html_table, records_frame, text_table
-from geodomain.labelling.counts import Tally
+from geodomain.labelling.counts import ShareTally, Tally
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
-from geodomain.labelling.share_report import ShareSummary, ShareTally, share_notes, share_summary
 from geodomain.labelling.warnings import notes, tally_warnings
 from geodomain.mesh.mesh import Mesh
 
@@ -82,6 +81,54 @@ class Folded(TypedDict):
     surface: str
     columns: int
     blocks: int
+
+
+@dataclass(frozen=True)
+class ShareSummary:
+    """How block proportions were computed.
+
+    Attributes
+    ----------
+    proportions : {"itself", "priority"}, optional
+        Proportions that were written; see `label_file`.
+    percent : bool
+        Whether they are from 0 to 100.
+    by : {"centroid", "majority"}
+        How blocks were labelled.
+    lines : int
+        Square root of the number of vertical lines in a block.
+    entered, by_lines : int
+        Blocks that a wireframe enters, and how many of them were cut along lines.
+    beyond : int
+        Blocks with an unlabelled part outside the footprint of a surface.
+    moved : int
+        Blocks whose label by majority differs from the label of the centroid.
+    estimated_error : float
+        Largest estimated error of a share along lines, 0 to 1: its difference from the share by a
+        sixth of the lines.
+    """
+
+    proportions: str | None
+    percent: bool
+    by: str
+    lines: int
+    entered: int
+    by_lines: int
+    beyond: int
+    moved: int
+    estimated_error: float
+
+    def __str__(self) -> str:
+        """Return one line of text."""
+        said = f"shares: wireframes enter {counted(self.entered, 'block')}"
+        if self.by_lines:
+            said += (
+                f", {self.by_lines:,} of them cut along {self.lines} x {self.lines} lines: "
+                f"proportions there are wrong by at most {self.estimated_error:.2g} (estimated)"
+            )
+        if self.by == "majority":
+            said += f"; majority changed the label of {counted(self.moved, 'block')}"
+        return said
 
 
 @dataclass(frozen=True, repr=False)
@@ -343,10 +390,34 @@ def summarise(
         notes=(
             *earlier,
             *notes(labeller.domains, tally, samples=settings.samples),
-            *(share_notes(tally.shares) if tally.shares else ()),
+            *(_share_notes(tally.shares) if tally.shares else ()),
         ),
-        shares=share_summary(settings, tally.shares) if tally.shares else None,
+        shares=_share_summary(settings, tally.shares) if tally.shares else None,
     )
+
+
+def _share_summary(settings: LabelSettings, tally: ShareTally) -> ShareSummary:
+    """Return the summary of shares."""
+    return ShareSummary(
+        settings.proportions,
+        bool(settings.percent),
+        settings.by or "centroid",
+        settings.line_count,
+        tally.entered,
+        tally.by_lines,
+        tally.beyond,
+        tally.moved,
+        tally.worst,
+    )
+
+
+def _share_notes(tally: ShareTally) -> Iterator[str]:
+    """Yield remarks that are not warnings."""
+    if tally.turned:
+        yield (
+            "for proportions the wireframes were rotated to the frame of the blocks in float64, "
+            "which rounds their coordinates"
+        )
 
 
 def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSettings) -> list[Part]:

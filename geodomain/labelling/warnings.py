@@ -17,7 +17,14 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainOrLayer, Domains, unmet
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import counted, warn
-from geodomain.labelling.counts import MOST_COLUMNS, MOST_PAIRS, MOST_SAMPLES, Folds, Tally
+from geodomain.labelling.counts import (
+    MOST_COLUMNS,
+    MOST_PAIRS,
+    MOST_SAMPLES,
+    Folds,
+    ShareTally,
+    Tally,
+)
 from geodomain.labelling.evaluate import (
     EXCHANGES,
     all_apart,
@@ -30,6 +37,7 @@ from geodomain.labelling.evaluate import (
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh, volume_beyond
+from geodomain.volumes.shares import by_lines
 
 _SIDES = (("west side", "east side"), ("south side", "north side"), ("bottom", "top"))
 # Fraction of a solid's volume beyond a side below which nothing is reported.
@@ -357,6 +365,31 @@ def _doubled(solid: DomainOrLayer, blocks: int) -> str:
         f"{said} in overlapping shells of {solid.name}, or in a void that faces "
         "outward: outside by parity, inside by winding"
     )
+
+
+# --- Warnings about proportions.
+
+
+def share_warnings(
+    settings: LabelSettings, tally: ShareTally, targets: Sequence[DomainOrLayer]
+) -> Iterator[str]:
+    """Yield warnings about proportions."""
+    for name, count in tally.crossed.items():
+        yield by_lines(name, count, settings.line_count)
+    for target, lost in zip(targets, tally.lost.tolist(), strict=True):
+        if lost:
+            yield (
+                f"{counted(lost, 'block')} {'lies' if lost == 1 else 'lie'} partly or wholly "
+                f"outside the footprint of a surface of {target.name}, and "
+                f"{'has' if lost == 1 else 'have'} no "
+                f"{settings.share_column(target.name)}"
+            )
+    if tally.beyond:
+        yield (
+            f"{counted(tally.beyond, 'block')} {'lies' if tally.beyond == 1 else 'lie'} partly or "
+            "wholly outside the footprint of a surface: the part outside is unassigned and in no "
+            "proportion"
+        )
 
 
 # --- Warnings about blocks in memory: those of a file, without counts.
