@@ -1,9 +1,9 @@
 """The interface of a backend, and of the indexes that it builds.
 
-There are backends for the CPU (`cpu`), for one GPU (`cuda.backend`), for several (`gpus`), and one
-that chooses between CPU and GPUs call by call (`auto`). A backend indexes a mesh for points,
-segments, distances or blocks; any thread may query an index. It also labels lattices, which need
-no index. All backends give the same answers, bit for bit.
+There are backends for the CPU (`cpu`), for one GPU or several (`gpus`, with `cuda`), and one that
+chooses between CPU and GPUs call by call (`auto`). A backend indexes a mesh for points, segments,
+distances or blocks; any thread may query an index. It also labels lattices, which need no index.
+All backends give the same answers, bit for bit.
 
 The types of their arguments are in `data`.
 """

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from geodomain.compute import cpu, device_arrays
 from geodomain.compute.api import BlockIndex, MachineUsed, NearestIndex, PointIndex, SegmentIndex
 from geodomain.compute.cpu import CpuNearestIndex, CpuPointIndex, CpuSegmentIndex
-from geodomain.compute.cuda import device, points
-from geodomain.compute.cuda.backend import CudaBackend
+from geodomain.compute.cuda import device, lattices, shares
+from geodomain.compute.cuda import points as cuda_points
 from geodomain.compute.cuda.distance import CudaNearestIndex
 from geodomain.compute.cuda.driver import OutOfDeviceMemory, RefusedCall
 from geodomain.compute.cuda.points import CudaPointIndex
 from geodomain.compute.cuda.segments import CudaSegmentIndex, Resident
+from geodomain.compute.cuda.shares import CudaBlockIndex
 from geodomain.compute.data import (
     Columns,
     DevicePoints,
@@ -604,7 +605,6 @@ class GpusBackend:
     name = "cuda"
 
     def __init__(self) -> None:
-        self._single = CudaBackend()
         self._pool = DevicePool()
 
     def start(self) -> None:
@@ -612,8 +612,8 @@ class GpusBackend:
         errors = []
         for number in device.numbers():
             try:
-                with device.using(number):
-                    return self._single.start()
+                with device.using(number), device.current():
+                    return
             except DeviceError as error:
                 errors.append(error)
         raise errors[0]
@@ -625,7 +625,7 @@ class GpusBackend:
     def point_index(self, mesh: MeshArrays, *, threads: int) -> PointIndex:
         """Index a mesh for points."""
         if self._alone:
-            return self._single.point_index(mesh, threads=threads)
+            return CudaPointIndex(mesh, threads=threads)
         return SharedPointIndex(mesh, threads=threads, pool=self._pool)
 
     def segment_index(
@@ -633,7 +633,7 @@ class GpusBackend:
     ) -> SegmentIndex:
         """Index a mesh for segments."""
         if self._alone:
-            return self._single.segment_index(mesh, strategy=strategy, grid=grid, threads=threads)
+            return CudaSegmentIndex(mesh, strategy=strategy, grid=grid)
         return SharedSegmentIndex(
             mesh, strategy=strategy, grid=grid, threads=threads, pool=self._pool
         )
@@ -641,21 +641,21 @@ class GpusBackend:
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> NearestIndex:
         """Index a mesh for distances."""
         if self._alone:
-            return self._single.nearest_index(mesh, threads=threads)
+            return CudaNearestIndex(mesh)
         return SharedNearestIndex(mesh, threads=threads, pool=self._pool)
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
         """Index a mesh for the shares of blocks, on one device."""
-        return self._single.block_index(mesh, rim)
+        return CudaBlockIndex(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
         """Write the number of the first index that contains each point; see `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if len(own) != len(indexes) or not own:
-            return self._single.codes(indexes, points, out, threads)
+            return cuda_points.codes(indexes, points, out, threads)
         return ask_all(
             self._pool, points, out, threads,
-            lambda *call: self._single.codes([index.here() for index in own], *call),
+            lambda *call: cuda_points.codes([index.here() for index in own], *call),
             lambda *call: cpu.codes([index.on_cpu(len(call[1])) for index in own], *call),
         )  # fmt: skip
 
@@ -678,7 +678,7 @@ class GpusBackend:
     ) -> bool:
         """Write labels of a lattice as bits along z, in slabs along x, to ``out``."""
         if self._alone:
-            return self._single.lattice_packed(mesh, axes, out, threads, index)
+            return lattices.lattice_packed(mesh, axes, out, threads, index)
         workers = max(1, len(self._pool.able))
         layer = max(1, out.nbytes // max(1, len(out)))
         parts = cut(len(out), workers, max(1, LEAST_BITS // layer))
@@ -689,7 +689,7 @@ class GpusBackend:
 
         decided = self._pool.share(
             parts,
-            lambda some: self._single.lattice_packed(mesh, *slab(some), each, _on_this_gpu(index)),
+            lambda some: lattices.lattice_packed(mesh, *slab(some), each, _on_this_gpu(index)),
             lambda some: cpu.lattice_packed(mesh, *slab(some), threads),
         )
         return all(decided)
@@ -699,7 +699,7 @@ class GpusBackend:
     ) -> bool:
         """Write labels of a lattice to an array on a GPU, where they are computed."""
         with device.using(device_arrays.home(room)):
-            return self._single.lattice_there(mesh, axes, room, _on_this_gpu(index))
+            return lattices.lattice_there(mesh, axes, room, _on_this_gpu(index))
 
     def lattice_shares(
         self,
@@ -711,7 +711,7 @@ class GpusBackend:
         threads: int,
     ) -> int:
         """Write the shares of blocks between edges, on one device."""
-        return self._single.lattice_shares(mesh, weights, edges, labels, out, threads)
+        return shares.lattice_shares(mesh, weights, edges, labels, out, threads)
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
@@ -719,10 +719,11 @@ class GpusBackend:
         """Return "cuda", or "cpu" if no GPU computed anything, and the reason."""
         shared = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if not shared:
-            machine, reason = self._single.machine_used(indexes, why)
+            own = [index for index in indexes if isinstance(index, CudaPointIndex)]
+            machine, reason = cuda_points.machine_used(own, why)
             return machine, self._pool.with_failures(reason)
         copies = [copy for index in shared for copy in index.copies.made()]
-        machine, reason = points.machine_used(copies, why)
+        machine, reason = cuda_points.machine_used(copies, why)
         cpu_answers = sum(index.cpu_answers for index in shared)
         if cpu_answers and not any(copy.answers for copy in copies):
             machine = "cpu"

@@ -18,9 +18,8 @@ from fake_gpu import machine_used as auto_taken
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.compute import _choosing, auto, choose, machine_used
+from geodomain.compute import _choosing, auto, choose, gpus, machine_used
 from geodomain.compute import cpu as cpu_segments
-from geodomain.compute.cuda import backend as cuda_backend
 from geodomain.compute.cuda import device
 from geodomain.compute.cuda import segments as cuda_segments
 
@@ -49,7 +48,7 @@ def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             asked.append("close")
             super().close()
 
-    monkeypatch.setattr(cuda_backend, "CudaSegmentIndex", Surface)
+    monkeypatch.setattr(gpus, "CudaSegmentIndex", Surface)
     return asked
 
 
@@ -114,7 +113,7 @@ def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> Non
         raise DeviceError(message)
 
     intersector = SegmentIntersector(MESH)
-    monkeypatch.setattr(cuda_backend.CudaSegmentIndex, "_ask", fail)
+    monkeypatch.setattr(gpus.CudaSegmentIndex, "_ask", fail)
     with pytest.warns(GeodomainWarning, match="fell off the bus; the CPU takes over"):
         assert same(intersector.intersect((STARTS, ENDS)), EXPECTED["boolean"])
     assert intersector.machine == ("cpu", "the GPU fell off the bus")

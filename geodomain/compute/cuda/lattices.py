@@ -348,19 +348,6 @@ def _make(
 # Labels from the device, or from the CPU if memory is short.
 
 
-def lattice_bits(
-    mesh: MeshArrays,
-    axes: Columns,
-    threads: int,
-    index: PointIndex | None = None,
-) -> NDArray[np.uint64] | None:
-    """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
-    words = (len(axes[2]) + 63) // 64
-    out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
-    decided = lattice_packed(mesh, axes, out.view(np.uint8), threads, index)
-    return out if decided else None
-
-
 def lattice_packed(
     mesh: MeshArrays,
     axes: Columns,
