@@ -15,8 +15,7 @@ import numpy as np
 from geodomain.compute.data import Floats
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
-from geodomain.reporting.section_holes import Samples, samples_of
-from geodomain.reporting.sections import Section
+from geodomain.reporting.sections import Samples, Section, samples_of
 from geodomain.tables.numbers import BelowDetection
 
 if TYPE_CHECKING:

@@ -46,7 +46,6 @@ from geodomain.reporting.look import (
     usual_ground,
     with_ground,
 )
-from geodomain.reporting.section_holes import lines_near, samples_near
 from geodomain.reporting.sections import (
     Cut,
     Section,
@@ -57,7 +56,9 @@ from geodomain.reporting.sections import (
     cut_triangles,
     gather,
     is_run,
+    lines_near,
     require_labels,
+    samples_near,
     wireframes_of,
 )
 from geodomain.settings import renamed

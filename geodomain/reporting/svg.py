@@ -16,8 +16,14 @@ from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Geometry
 from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note, round_length
-from geodomain.reporting.section_holes import lines_near, samples_near
-from geodomain.reporting.sections import AXES, Section, cut_blocks, cut_triangles
+from geodomain.reporting.sections import (
+    AXES,
+    Section,
+    cut_blocks,
+    cut_triangles,
+    lines_near,
+    samples_near,
+)
 
 
 def merge_rectangles(rectangles: Ints) -> Ints:
