@@ -18,9 +18,9 @@ from geodomain.cli.console import keywords
 from geodomain.cli.drillholes import composite, crossings, flag
 from geodomain.cli.labelling import label
 from geodomain.cli.models import inspect as inspect_command
+from geodomain.cli.models import subblock
 from geodomain.cli.options import settings_options
 from geodomain.cli.pictures import plot, report
-from geodomain.cli.subblocks import subblock
 from geodomain.datasets.jobs import describe_job, hash_of
 from geodomain.datasets.stores import LocalStore
 from geodomain.domains.defaults import LabelDefaults
