@@ -150,7 +150,7 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
     """
-    from geodomain.formats.conversion import convert_blocks, converts_blocks
+    from geodomain.formats.blocks import convert_blocks, converts_blocks
     from geodomain.formats.wireframes import convert_file, holds_names
 
     with Console(quiet=False).listening():

@@ -46,7 +46,7 @@ _NAMES = {
     "drillholes.flag_files": "FlagSummary flag flag_file",
     "errors": "DeviceError DomainError GeodomainError GeodomainWarning MeshError PointError "
     "TableError",
-    "formats.conversion": "convert_blocks",
+    "formats.blocks": "convert_blocks",
     "formats.wireframes": "convert_file read_mesh read_meshes",
     "inputs": "as_mesh",
     "labelling.arrays": "label_grid label_lattice label_points",

@@ -32,7 +32,7 @@ from geodomain.errors import GeodomainWarning as GeodomainWarning
 from geodomain.errors import MeshError as MeshError
 from geodomain.errors import PointError as PointError
 from geodomain.errors import TableError as TableError
-from geodomain.formats.conversion import convert_blocks as convert_blocks
+from geodomain.formats.blocks import convert_blocks as convert_blocks
 from geodomain.formats.wireframes import convert_file as convert_file
 from geodomain.formats.wireframes import read_mesh as read_mesh
 from geodomain.formats.wireframes import read_meshes as read_meshes
