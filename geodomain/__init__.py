@@ -57,9 +57,8 @@ _NAMES = {
     "mesh.check": "MeshReport",
     "mesh.mesh": "Mesh",
     "mesh.repair": "FillResult Hole WeldResult",
-    "query.contains": "contains contains_lattice count_crossings generalised_winding on_surface "
-    "winding_numbers",
-    "query.first_solid": "label_codes",
+    "query.contains": "contains contains_lattice count_crossings generalised_winding label_codes "
+    "on_surface winding_numbers",
     "query.locator": "PointLocator Winding",
     "query.segment_files": "IntersectionSummary intersect_file",
     "query.segments": "Hits SegmentIntersector Segments intersect sort_rays",

@@ -54,9 +54,9 @@ from geodomain.query.contains import contains as contains
 from geodomain.query.contains import contains_lattice as contains_lattice
 from geodomain.query.contains import count_crossings as count_crossings
 from geodomain.query.contains import generalised_winding as generalised_winding
+from geodomain.query.contains import label_codes as label_codes
 from geodomain.query.contains import on_surface as on_surface
 from geodomain.query.contains import winding_numbers as winding_numbers
-from geodomain.query.first_solid import label_codes as label_codes
 from geodomain.query.locator import PointLocator as PointLocator
 from geodomain.query.locator import Winding as Winding
 from geodomain.query.segment_files import IntersectionSummary as IntersectionSummary

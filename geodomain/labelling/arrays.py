@@ -36,7 +36,7 @@ from geodomain.labelling.labeller import LOST, NONE, Labeller
 from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.first_solid import as_solids, first_codes
+from geodomain.query.contains import as_solids, first_codes
 from geodomain.query.locator import PointLocator
 from geodomain.settings import read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column

@@ -30,7 +30,7 @@ from geodomain.lattice import (
     cells_in_words,
 )
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.first_solid import first_codes
+from geodomain.query.contains import first_codes
 from geodomain.query.locator import CellAnswers, PointLocator, Rule, contains_read
 from geodomain.query.surfaces import ABOVE, BELOW, OFF, Extension, sides_of
 from geodomain.volumes.distance import MeshDistance
