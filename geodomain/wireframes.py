@@ -14,7 +14,6 @@ from geodomain.formats import wireframes
 from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import files_of, read_mesh, read_meshes
 from geodomain.formats.wireframes import write_mesh as write_solid
-from geodomain.html import html_table
 from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh import check as report
 from geodomain.mesh import repair
@@ -26,6 +25,7 @@ from geodomain.mesh.open_edges import collapse_text
 from geodomain.mesh.repair import FillResult, Hole, WeldResult, closing_weld, collapsing_weld
 from geodomain.mesh.repair import fill_holes as fill_mesh
 from geodomain.mesh.repair import weld as weld_mesh
+from geodomain.result_tables import html_table
 
 if TYPE_CHECKING:
     import pandas

@@ -22,10 +22,10 @@ from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.formats.parquet import Sink
 from geodomain.formats.registry import split_name
 from geodomain.formats.vtk import encoded
-from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshesLike, PathGiven, as_meshes
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
+from geodomain.result_tables import data_frame, html_table
 from geodomain.tables.frames import LocalFrame, turned
 from geodomain.tables.options import read_turns
 from geodomain.tables.settings import Turns

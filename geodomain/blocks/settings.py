@@ -17,8 +17,8 @@ from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import BlockFile, file_of, kind_of, require_same_kind
 from geodomain.formats.rewriting import SIZE_COLUMNS, BlockRows, NewRows, Rewriting, Space
-from geodomain.html import records_frame
 from geodomain.labelling.summary import Summary
+from geodomain.result_tables import records_frame
 from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution, read_resolution
 from geodomain.tables.vendors import find_column, plain_name
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from geodomain.checks.columns import refuse_nan
 from geodomain.errors import DomainError, shown
-from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.mesh.mesh import Mesh
+from geodomain.result_tables import html_table
 from geodomain.settings import FLAG, Key, Rule, key, one_of, require_fits
 from geodomain.tables.conditions import Condition, read_conditions
 from geodomain.tables.new_columns import unwritable

@@ -23,9 +23,9 @@ from geodomain.domains.domain import (
 )
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
-from geodomain.html import html_table
 from geodomain.inputs import MeshesLike
 from geodomain.mesh.mesh import Mesh
+from geodomain.result_tables import html_table
 from geodomain.settings import TEXT, Key, key, one_of, require_values
 from geodomain.tables.conditions import Column, Condition, with_policy
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGrades, NumberError

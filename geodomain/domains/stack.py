@@ -27,9 +27,9 @@ from geodomain.domains.domain import (
     require_name,
 )
 from geodomain.errors import DomainError
-from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, is_mesh_like
 from geodomain.mesh.mesh import Mesh
+from geodomain.result_tables import html_table
 from geodomain.settings import Key, key, one_of, require_fits
 from geodomain.tables.conditions import Condition, read_conditions
 

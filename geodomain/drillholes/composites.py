@@ -20,11 +20,11 @@ from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.settings import HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, in_lines, warn
-from geodomain.html import data_frame, html_table, text_table
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
+from geodomain.result_tables import data_frame, html_table, text_table
 from geodomain.settings import BackendName, with_keywords
 from geodomain.tables.conditions import with_policy
 from geodomain.tables.numbers import NegativeGrades

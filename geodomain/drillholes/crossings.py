@@ -28,11 +28,11 @@ from geodomain.domains.order import Domains
 from geodomain.drillholes.curves import Curves, HolePaths
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import counted, in_lines, warn
-from geodomain.html import data_frame, html_table, text_table
 from geodomain.mesh.fitness import require_balanced, require_fit
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, contains_by, locate
 from geodomain.query.segments import SegmentIntersector
+from geodomain.result_tables import data_frame, html_table, text_table
 from geodomain.settings import BackendName
 
 if TYPE_CHECKING:

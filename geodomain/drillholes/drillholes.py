@@ -53,8 +53,8 @@ from geodomain.drillholes.tables import (
     several_tables,
 )
 from geodomain.errors import TableError, counted, in_lines, warn
-from geodomain.html import data_frame, html_table
 from geodomain.query.locator import Rule
+from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
 from geodomain.tables.settings import NumberKeywords, TableSettings
 

@@ -46,12 +46,12 @@ from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
 from geodomain.formats.blocks import require_same_kind
 from geodomain.formats.parquet_table import ParquetTable
-from geodomain.html import html_table, records_frame, text_table
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
 from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
 from geodomain.labelling.labeller import LOST, Labeller, new_columns
 from geodomain.labelling.settings import LabelSettings, PointKeywords, WriteKeywords
+from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.tables.in_memory import BlockFrame
 from geodomain.tables.new_columns import NewColumn, plan_splice

@@ -12,12 +12,12 @@ from geodomain.domains.order import DomainOrLayer
 from geodomain.domains.sources import Weld
 from geodomain.errors import counted, in_lines, log
 from geodomain.files.streams import STANDARD
-from geodomain.html import html_table, records_frame, text_table
 from geodomain.labelling.counts import ShareTally, Tally
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.warnings import notes, tally_warnings
 from geodomain.mesh.mesh import Mesh
+from geodomain.result_tables import html_table, records_frame, text_table
 
 if TYPE_CHECKING:
     import pandas

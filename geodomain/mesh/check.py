@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import counted, in_lines
-from geodomain.html import html_table, records_frame
 from geodomain.mesh.components import measure_shells, shells
 from geodomain.mesh.edges import EdgeTable, collinear, count_edges, edge_table, has_equal_corners
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.open_edges import is_single, place, say_open, smallest_gap, t_junctions
 from geodomain.mesh.relations import Relations, cancelling, count_shells, relate
+from geodomain.result_tables import html_table, records_frame
 
 if TYPE_CHECKING:
     import pandas

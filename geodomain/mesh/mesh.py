@@ -14,9 +14,9 @@ from geodomain.arrays import as_array, as_doubles
 from geodomain.compute import meshes
 from geodomain.compute.data import Floats, Indices
 from geodomain.errors import MeshError
-from geodomain.html import html_table
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.polygons import Faces, triangles_of
+from geodomain.result_tables import html_table
 
 if TYPE_CHECKING:
     import pyvista

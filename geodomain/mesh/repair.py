@@ -12,7 +12,6 @@ import numpy as np
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import MeshError, counted
-from geodomain.html import html_table, records_frame
 from geodomain.mesh.components import connected_components
 from geodomain.mesh.edges import (
     EdgeTable,
@@ -23,6 +22,7 @@ from geodomain.mesh.edges import (
 )
 from geodomain.mesh.mesh import Mesh, area, normals
 from geodomain.mesh.polygons import triangulate
+from geodomain.result_tables import html_table, records_frame
 
 if TYPE_CHECKING:
     import pandas

@@ -21,13 +21,13 @@ from geodomain.compute import choose, layout
 from geodomain.compute.data import Bools, Columns, Floats, Points
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import look_up
-from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshLike, PointsLike, answer_on_lattice, as_mesh, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.edges import signed_rim
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import lattice
 from geodomain.query.lattice import Axes, label_bits
+from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName
 from geodomain.settings import Rule as Rule
 

@@ -21,7 +21,6 @@ from geodomain.files.pipeline import ByteSource
 from geodomain.files.streams import STANDARD, Target, open_source, open_target
 from geodomain.formats.blocks import require_text_name
 from geodomain.formats.registry import kind_of, other_formats_named
-from geodomain.html import html_table, records_frame
 from geodomain.inputs import MeshLike, PathGiven, as_mesh
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
@@ -34,6 +33,7 @@ from geodomain.query.raw_files import (
     written_together,
 )
 from geodomain.query.segments import WORDS, Answer, Hits, Mode, SegmentIntersector, Segments
+from geodomain.result_tables import html_table, records_frame
 from geodomain.settings import BackendName
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, require_text, split_rows
 from geodomain.tables.layout import TableLayout, read_layout

@@ -18,10 +18,10 @@ from geodomain.compute.data import Coordinates, Floats, Held
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import scatter
 from geodomain.errors import PointError, counted
-from geodomain.html import data_frame, html_table
 from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.mesh import Mesh
+from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.formats.block_file import Relabelling
 from geodomain.formats.blocks import open_model
-from geodomain.html import html_table, records_frame, text_table
 from geodomain.progress import Progress, show_progress
+from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.tables.conditions import Column
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords

@@ -32,7 +32,6 @@ from geodomain.errors import MeshError, collect_warnings, counted, in_lines, war
 from geodomain.formats.blocks import BlockFile, Relabelling, open_model
 from geodomain.formats.cell_file import CellModel
 from geodomain.formats.wireframes import reading_once
-from geodomain.html import html_table, records_frame
 from geodomain.inputs import MeshesLike, as_meshes, model_path
 from geodomain.labelling.evaluate import explain_apart, explain_better, meet, share_within
 from geodomain.lattice import even_lattice
@@ -40,6 +39,7 @@ from geodomain.mesh.fitness import require_inside
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
+from geodomain.result_tables import html_table, records_frame
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import shortest
 from geodomain.tables.options import table_options

@@ -19,7 +19,6 @@ from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_target
 from geodomain.files.unchanged import Unchanged
 from geodomain.formats.blocks import file_of, require_page_name
-from geodomain.html import html_table
 from geodomain.inputs import model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
@@ -30,6 +29,7 @@ from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
 from geodomain.reporting.record import RecordGiven, read_record, require_same_file
 from geodomain.reporting.sections import Section, SectionGiven, as_sections, require_labels
 from geodomain.reporting.tables import domain_rows
+from geodomain.result_tables import html_table
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords

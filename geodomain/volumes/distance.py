@@ -29,13 +29,13 @@ from geodomain.formats.blocks import (
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import reading_once
-from geodomain.html import data_frame, html_table, records_frame, text_table
 from geodomain.inputs import MeshLike, PathGiven, PointsLike, as_mesh, model_path, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
+from geodomain.result_tables import data_frame, html_table, records_frame, text_table
 from geodomain.settings import BackendName
 from geodomain.tables.conditions import Column
 from geodomain.tables.new_columns import NewColumn

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import TableColumn
 from geodomain.errors import TableError, counted, in_lines, shown
-from geodomain.html import html_table, records_frame, text_table
+from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.volumes.tonnage import ONE, Group, MetalUnit, Tonnage, Wanted, nearest_float
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from wireframes import cube
 import geodomain
 from geodomain.cli import main
 from geodomain.errors import visible
-from geodomain.html import text_table
+from geodomain.result_tables import text_table
 
 # A colour, the title of a window, a bell, a line of its own, a mark that turns the writing.
 EVIL = "O\x1b[31mR\x1b]0;mine\x07E\nerror: forged\r\x9b2J\u202e"

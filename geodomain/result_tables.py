@@ -1,4 +1,4 @@
-"""Show tables: lines of text, escaped HTML for a notebook, a DataFrame of pandas."""
+"""Show results as tables: lines of text, HTML for a notebook, a DataFrame of pandas."""
 
 from __future__ import annotations
 
