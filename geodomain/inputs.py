@@ -41,15 +41,16 @@ if TYPE_CHECKING:
         def dims(self) -> Iterable[Hashable]:
             """Return the names of the dimensions."""
 
-    class DimensionedArray(Dimensioned, Protocol):
-        """A DataArray of xarray."""
+    ArrayT = TypeVar("ArrayT")
+    ArrayT_co = TypeVar("ArrayT_co", covariant=True)
 
-        @property
-        def dtype(self) -> object:
-            """Return the type of its values."""
+    class Gridded(Dimensioned, Protocol[ArrayT_co]):
+        """A DataArray or Dataset of xarray, whose coordinates are DataArrays."""
+
+        def __getitem__(self, key: str, /) -> ArrayT_co:
+            """Return a coordinate."""
 
     CoordinateT = TypeVar("CoordinateT", bound=Dimensioned)
-    ModelT = TypeVar("ModelT", bound=DimensionedArray)
 
 
 class FacedSurface(Protocol):
@@ -468,13 +469,13 @@ def as_data_array(
 
 def answer_on_lattice(
     answer: Callable[[ArrayLike, ArrayLike, ArrayLike], NDArray[np.bool_] | NDArray[np.uint8]],
-    x: object,
+    x: ArrayLike | pyvista.DataSet | Gridded[ArrayT],
     y: ArrayLike | None,
     z: ArrayLike | None,
     *,
     name: str,
     whole: bool,
-) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
+) -> NDArray[np.bool_] | NDArray[np.uint8] | ArrayT:
     """Return the answer for a lattice; for a grid of xarray as an array of its dimensions.
 
     Parameters
@@ -501,4 +502,5 @@ def answer_on_lattice(
     values = answer(*cast("Sequence[ArrayLike]", axes))
     if dims is None:
         return values
-    return as_data_array(values, name, cast("Sequence[xarray.DataArray]", axes), dims, like)
+    made = as_data_array(values, name, cast("Sequence[xarray.DataArray]", axes), dims, like)
+    return cast("ArrayT", made)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import xarray
 
     from geodomain.compute.device_arrays import DeviceArray
-    from geodomain.inputs import CoordinateT, Dimensioned, ModelT
+    from geodomain.inputs import ArrayT, CoordinateT, Dimensioned, Gridded
 
 # Points labelled at a time, because labelling needs several arrays of that length.
 _PART = 1 << 18
@@ -241,31 +241,22 @@ def label_grid(
 ) -> NDArray[np.str_]: ...
 @overload
 def label_grid(
-    grid: ModelT,
+    grid: Gridded[ArrayT],
     domains: DomainsLike,
     *,
     by: LabelBy | None = ...,
     lines: int | None = ...,
     **keywords: Unpack[ArrayKeywords],
-) -> ModelT: ...
-@overload
-def label_grid(
-    grid: Dimensioned,
-    domains: DomainsLike,
-    *,
-    by: LabelBy | None = ...,
-    lines: int | None = ...,
-    **keywords: Unpack[ArrayKeywords],
-) -> Dimensioned: ...
+) -> ArrayT: ...
 @with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_grid(
-    grid: pyvista.DataSet | Dimensioned,
+    grid: pyvista.DataSet | Gridded[ArrayT],
     domains: DomainsLike,
     *,
     by: LabelBy | None = None,
     lines: int | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> NDArray[np.str_] | Dimensioned:
+) -> NDArray[np.str_] | ArrayT:
     """Return the name of the domain of each cell of a grid, by its centre or its volume.
 
     If the domains are closed solids by parity without conditions, and the grid is an ImageData or
@@ -333,7 +324,7 @@ def label_grid(
                 "label a pyvista.ImageData or RectilinearGrid, or a table with sizes"
             )
             raise ValueError(message)
-        return label_lattice(cast("Dimensioned", grid), given, **keywords)
+        return label_lattice(cast("Gridded[ArrayT]", grid), given, **keywords)
     grid = cast("pyvista.DataSet", grid)
     if settings.by == "majority":
         ordered = as_domains(domains)
@@ -381,12 +372,8 @@ def label_lattice(
 ) -> NDArray[np.str_]: ...
 @overload
 def label_lattice(
-    grid: ModelT, domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
-) -> ModelT: ...
-@overload
-def label_lattice(
-    grid: Dimensioned, domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
-) -> Dimensioned: ...
+    grid: Gridded[ArrayT], domains: DomainsLike, /, **keywords: Unpack[ArrayKeywords]
+) -> ArrayT: ...
 @overload
 def label_lattice(
     x: CoordinateT,
@@ -411,7 +398,7 @@ def label_lattice(
 ) -> NDArray[np.str_]: ...
 @with_keywords(LabelSettings, ArrayKeywords, numbers=NumberKeywords)
 def label_lattice(
-    x: ArrayLike | Dimensioned | pyvista.DataSet,
+    x: ArrayLike | Dimensioned | pyvista.DataSet | Gridded[ArrayT],
     y: ArrayLike | Dimensioned | DomainsLike,
     z: ArrayLike | Dimensioned | None = None,
     domains: DomainsLike | None = None,
@@ -419,7 +406,7 @@ def label_lattice(
     like: Dimensioned | None = None,
     columns: Mapping[str, ArrayLike] | None = None,
     **keywords: Unpack[ArrayKeywords],
-) -> NDArray[np.str_] | Dimensioned:
+) -> NDArray[np.str_] | Dimensioned | ArrayT:
     """Return the name of the domain of each block of a lattice.
 
     If the domains are closed solids by parity without conditions, columns of blocks are labelled as
@@ -491,9 +478,8 @@ def label_lattice(
     shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))
     if dims is None:
         return shaped
-    return as_data_array(
-        shaped, "domain", cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like
-    )
+    coordinates = cast("Sequence[xarray.DataArray]", (x, y, z))
+    return cast("ArrayT", as_data_array(shaped, "domain", coordinates, dims, like))
 
 
 def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:

@@ -46,7 +46,7 @@ from geodomain.settings import BackendName
 if TYPE_CHECKING:
     import pyvista
 
-    from geodomain.inputs import Dimensioned, ModelT
+    from geodomain.inputs import ArrayT, Gridded
 
 
 def contains(
@@ -196,25 +196,14 @@ def contains_lattice(
 @overload
 def contains_lattice(
     mesh: MeshLike,
-    grid: ModelT,
+    grid: Gridded[ArrayT],
     /,
     *,
     rule: Rule = ...,
     backend: BackendName = ...,
     threads: int | None = ...,
     allow_open: bool = ...,
-) -> ModelT: ...
-@overload
-def contains_lattice(
-    mesh: MeshLike,
-    grid: Dimensioned,
-    /,
-    *,
-    rule: Rule = ...,
-    backend: BackendName = ...,
-    threads: int | None = ...,
-    allow_open: bool = ...,
-) -> Dimensioned: ...
+) -> ArrayT: ...
 @overload
 def contains_lattice(
     mesh: MeshLike,
@@ -259,7 +248,7 @@ def contains_lattice(
 ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
 def contains_lattice(
     mesh: MeshLike,
-    x: ArrayLike | pyvista.DataSet | Dimensioned,
+    x: ArrayLike | pyvista.DataSet | Gridded[ArrayT],
     y: ArrayLike | None = None,
     z: ArrayLike | None = None,
     *,
@@ -269,7 +258,7 @@ def contains_lattice(
     allow_open: bool = False,
     packed: bool = False,
     out: object = None,
-) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
+) -> NDArray[np.bool_] | NDArray[np.uint8] | ArrayT:
     """Return which blocks of a lattice lie inside a closed mesh, exactly.
 
     Parameters

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas
     import pyvista
 
-    from geodomain.inputs import Dimensioned, ModelT
+    from geodomain.inputs import ArrayT, Gridded
 
 
 def check_rule(rule: str) -> None:
@@ -222,19 +222,11 @@ class PointLocator:
     @overload
     def contains_lattice(
         self,
-        grid: ModelT,
+        grid: Gridded[ArrayT],
         /,
         *,
         rule: Rule = ...,
-    ) -> ModelT: ...
-    @overload
-    def contains_lattice(
-        self,
-        grid: Dimensioned,
-        /,
-        *,
-        rule: Rule = ...,
-    ) -> Dimensioned: ...
+    ) -> ArrayT: ...
     @overload
     def contains_lattice(
         self,
@@ -270,14 +262,14 @@ class PointLocator:
     ) -> NDArray[np.bool_] | NDArray[np.uint8]: ...
     def contains_lattice(
         self,
-        x: ArrayLike | pyvista.DataSet | Dimensioned,
+        x: ArrayLike | pyvista.DataSet | Gridded[ArrayT],
         y: ArrayLike | None = None,
         z: ArrayLike | None = None,
         *,
         rule: Rule = "parity",
         packed: bool = False,
         out: object = None,
-    ) -> NDArray[np.bool_] | NDArray[np.uint8] | Dimensioned:
+    ) -> NDArray[np.bool_] | NDArray[np.uint8] | ArrayT:
         """Return which blocks of a lattice are inside; see `geodomain.contains_lattice`."""
         check_rule(rule)
 
