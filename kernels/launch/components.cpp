@@ -6,7 +6,6 @@
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
-#include "topology/nearness.h"
 #include "topology/relate.h"
 
 using namespace geodomain;
