@@ -70,8 +70,7 @@ _NAMES = {
     "reporting.report_file": "Report report_file",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
-    "volumes.tonnes": "tonnes tonnes_file",
-    "volumes.tonnes_table": "Tonnes",
+    "volumes.tonnes": "Tonnes tonnes tonnes_file",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -16,7 +16,7 @@ from geodomain.reporting.blocks import Blocks, ShownLabel
 from geodomain.reporting.svg import curve_svg, histogram_svg, ticks
 from geodomain.reporting.tables import table, volume
 from geodomain.volumes.tonnage import Tonnage, Wanted
-from geodomain.volumes.tonnes_table import Tonnes, TonnesRow, report, tonnage_warnings
+from geodomain.volumes.tonnes import Tonnes, TonnesRow, report, tonnage_warnings
 
 # Number of blocks added up at a time.
 _TOGETHER = 1 << 18
