@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from shapes import cube
 from wireframes import box
 
 import geodomain
-from geodomain import TableError, inspect_file, label_file
+from geodomain import Mesh, TableError, inspect_file, label_file
 from geodomain.cli import main
 
 pytestmark = needs("pyarrow")
@@ -250,3 +252,27 @@ def test_models_that_others_wrote(shared_data):
     assert np.abs(table[["X", "Y", "Z"]].to_numpy() - centres).max() < 1e-12
     np.testing.assert_array_equal(table[["dX", "dY", "dZ"]].to_numpy(), sizes)
     assert labels["Bunny"].count("Body") == 1774
+
+
+# --- Threads of Arrow, which may abort a process that ends soon after.
+
+
+# A few numbers to each thread are enough: Arrow starts them for the columns of a file.
+PROGRAM = """
+import os, sys
+import pyarrow.parquet
+import geodomain
+before = set(os.listdir("/proc/self/task"))
+geodomain.read_mesh(sys.argv[1])
+print(len(set(os.listdir("/proc/self/task")) - before))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="this system lists no threads")
+def test_no_thread_is_started(tmp_path: Path) -> None:
+    corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    place = tmp_path / "a.omf"
+    geodomain.write_mesh(Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), place)
+    command = [sys.executable, "-c", PROGRAM, str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

@@ -1,6 +1,6 @@
 """Acceptance over real block models, kept beside the checkout; skipped where they are not.
 
-`test_rotated_model.py` tests the same of a model that is made.
+`tables/test_turned_models.py` tests the same of a model that is made.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.formats.block_file import as_numbers
 from geodomain.formats.cells import cells_of
+from geodomain.formats.vtk import category_array
 from geodomain.formats.wireframes import write_mesh
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.new_columns import NewColumn
@@ -300,3 +301,32 @@ def test_integers_beside_no_code_are_refused_where_floats_would_round_them() -> 
     with pytest.raises(TableError, match=r"'zone' has old integers beyond 2\^53"):
         as_numbers(column, codes, np.array([2**53 + 1, 5]))
     assert as_numbers(column, codes, np.array([2**52, 5]))[0] == 2**52
+
+
+# --- Arrays of strings, as VTK holds them.
+
+
+TEXTS = ["ORE", "HALÓ", "a b"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 400])
+@pytest.mark.parametrize("run", [1, 2, 7, 300])
+def test_values_are_the_texts_of_their_places(count: int, run: int) -> None:
+    random = np.random.default_rng(count + run)
+    places = np.repeat(random.integers(-1, len(TEXTS), count), run)[:count].astype(np.int32)
+    array = category_array("domain", TEXTS, places)
+    assert array.GetName() == "domain"
+    values = [array.GetValue(row) for row in range(array.GetNumberOfValues())]
+    assert values == [TEXTS[place] if place >= 0 else "" for place in places]
+
+
+def test_longer_runs_come_later_and_are_copied_whole() -> None:
+    lengths = [1, 5, 2, 64, 3, 129, 1]
+    places = np.concatenate([np.full(n, row % 2, np.int32) for row, n in enumerate(lengths)])
+    array = category_array("domain", TEXTS, places)
+    assert [array.GetValue(row) for row in range(sum(lengths))] == [TEXTS[p] for p in places]
+
+
+def test_nothing_but_missing() -> None:
+    array = category_array("domain", [], np.full(9, -1, np.int32))
+    assert {array.GetValue(row) for row in range(9)} == {""}

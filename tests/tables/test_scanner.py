@@ -1,5 +1,7 @@
 """Numbers equal Python's float; every fault is one sentence that says where."""
 
+from __future__ import annotations
+
 import math
 import random
 import struct
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from geodomain.errors import TableError
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.scanner import ColumnCells, Scanner, read_number
+from geodomain.tables.scanner import ColumnCells, ReusedColumns, Scanner, read_number
 
 LAYOUT = TableLayout(b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ())
 TINY, HUGE = 5e-324, 1.7976931348623157e308
@@ -249,3 +251,28 @@ def test_cells_are_one_run_of_bytes():
     cells = ColumnCells((b"ORE", b"", b"W"), b",")
     assert bytes(cells.bytes) == b",ORE,,W"
     assert cells.starts.tolist() == [0, 4, 5, 7]
+
+
+# --- Memory of columns, taken again once nobody has an array in it.
+
+
+def test_memory_is_taken_again_when_nobody_has_it():
+    columns = ReusedColumns()
+    first = columns.take(1000)
+    address, first = first.ctypes.data, None
+    again = columns.take(900)
+    assert again.ctypes.data == address
+    assert again.shape == (900, 3)
+    assert again.flags.f_contiguous
+
+
+@pytest.mark.parametrize(
+    "part", [lambda a: a, lambda a: a[:, 1], lambda a: a.T[0][5:], lambda a: memoryview(a)]
+)
+def test_memory_that_somebody_has_stays_as_it_is(part):
+    columns = ReusedColumns()
+    kept = part(columns.take(1000))
+    before = np.array(kept).copy()
+    for _ in range(3):
+        columns.take(1000)[:] = -1.0
+    np.testing.assert_array_equal(np.array(kept), before)
