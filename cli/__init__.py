@@ -51,14 +51,14 @@ _WORDS = "geodomain.words"
 
 
 class Commands(click.Group):
-    """Command group that imports a command when it is run, and turns errors into exit codes."""
+    """Command group that imports a command only to run it, and turns errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands that are installed."""
+        """Return the names of the commands that are installed."""
         return list(filter(_is_installed, _COMMANDS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
+        """Import a command and return it; None if there is no command with that name."""
         if not _is_installed(cmd_name):
             return None
         module = importlib.import_module(f"{__name__}.{_COMMANDS[cmd_name][0]}")
@@ -66,14 +66,14 @@ class Commands(click.Group):
         return with_memory(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with one line each."""
+        """Write the list of commands, with one line for each, to the help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or suggest one with a similar name."""
+        """Return the command that the user typed; suggest a similar name if there is none."""
         name = args[0]
         if not (_is_installed(name) or name.startswith("-") or ctx.resilient_parsing):
             message = f"there is no command {name!r}{did_you_mean(name, self.list_commands(ctx))}"
@@ -81,14 +81,14 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether the command writes JSON, because errors are then written as JSON too."""
+        """Parse the arguments, and note whether errors must be written as JSON too."""
         args = _with_new_names(args)
         ctx.meta[WANTED] = wants_json(args)
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Parse and run; also handle errors before a command runs, or while an error is printed."""
+        """Run the program; errors outside a command's own run get their exit codes here."""
         with exit_codes():
             return super().main(*args, **extra)
 
@@ -106,7 +106,7 @@ def _is_installed(name: str) -> bool:
 
 
 def _with_new_names(args: list[str]) -> list[str]:
-    """Return what was typed with the new names of options, with a warning for each old one."""
+    """Return the arguments with old names of options replaced by new ones; warn of each."""
     names = RENAMED.get(args[0], {}) if args else {}
     found = []
     for word in args:
@@ -132,6 +132,6 @@ Example:
 def main() -> None:
     """Label geological block models: which blocks lie inside which wireframe, exactly.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted,
-    143 ended.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted, 143 ended.
     """

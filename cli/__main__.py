@@ -1,4 +1,4 @@
-"""Run the command line as `python -m geodomain.cli`; nothing else."""
+"""Run the command line as `python -m geodomain.cli`."""
 
 import runpy
 

@@ -31,7 +31,7 @@ _DISTRIBUTIONS = {"vtkmodules": "pyvista"}
 
 
 def mend_missing(error: ModuleNotFoundError) -> str | None:
-    """Return the command that installs a missing library; None for modules of geodomain."""
+    """Return a message that says how to install a missing library; None for geodomain's modules."""
     module = (error.name or "").partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
     extras = _extras().get(name)
@@ -43,7 +43,7 @@ def mend_missing(error: ModuleNotFoundError) -> str | None:
 
 
 def _extras() -> dict[str, set[str]]:
-    """Return the extra that installs each library; "" for libraries that are always installed."""
+    """Return the extras that install each library; "" means that it is always installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -58,8 +58,7 @@ def _extras() -> dict[str, set[str]]:
     return found
 
 
-# --- Messages of the library name keywords (`x=`); for a command they are written as options
-# (`--x`).
+# --- The library's messages contain keywords (`x=`), which commands print as options (`--x`).
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
@@ -67,9 +66,9 @@ _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 
 @cache
 def keywords() -> dict[str, str]:
-    """Return the option of each keyword that messages of the library name as code, such as `x=`.
+    """Return, for each keyword that messages of the library contain (`x=`), the option (`--x`).
 
-    Most commands print no message, and save the imports.
+    The settings are imported here, because most commands print no such message.
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
@@ -102,22 +101,22 @@ def keywords() -> dict[str, str]:
 
 @cache
 def _words() -> re.Pattern[str]:
-    """Compile the pattern of keywords in a message.
+    """Return the pattern that finds keywords in a message.
 
-    Values separated by commas are part of a command line and contain no keywords.
+    Values separated by commas are part of a command line, and contain no keywords.
     """
     name = rf"\b(?:{'|'.join(keywords())})="
     given = rf"{name}(?:{_VALUE})"
     return re.compile(rf"(?<![\w.'\"=-])(?:{given}(?:, {given})*|{name}(?=[\s,;.:)\]]|$))")
 
 
-# Environment variables that the library names also have an option.
+# The option --memory sets this environment variable, which the library's messages name.
 _ALLOWS = "GEODOMAIN_MEMORY allows"
 _WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
 
 
 def as_options(message: str) -> str:
-    """Write keywords in a message as options, and calls of `weld` as commands.
+    """Return a message with keywords written as options, and calls of `weld` as commands.
 
     Examples
     --------
@@ -129,12 +128,12 @@ def as_options(message: str) -> str:
 
 
 def _options(found: re.Match[str]) -> str:
-    """Write adjacent keywords as options."""
+    """Return the options for a list of keywords, such as `x='EAST', y='NORTH'`."""
     return " ".join(_option(*one) for one in re.findall(rf"(\w+)=({_VALUE})?", found[0]))
 
 
 def _option(keyword: str, value: str) -> str:
-    """Write a keyword, with its value if any, as an option for the shell."""
+    """Return a keyword and its value, "" if there is none, as an option for the shell."""
     option = keywords()[keyword]
     if value in ("", "True"):
         return option
@@ -155,7 +154,10 @@ def _option(keyword: str, value: str) -> str:
 
 
 def _weld_command(call: re.Match[str]) -> str:
-    """Return the command that welds the file; the format stays the same if it holds one solid."""
+    """Return the `geodomain check` command for a call of `weld`.
+
+    The output keeps the format of the file, unless the format stores several solids.
+    """
     from geodomain.formats.registry import writer_of_meshes
 
     path = ast.literal_eval(call[1])
@@ -179,8 +181,8 @@ BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
 def exit_codes() -> Iterator[None]:
     """Turn errors that the user can correct into exit codes; bugs keep their traceback.
 
-    A closed pipe is not an error, because its reader has stopped reading on purpose. If an error
-    cannot be printed, for example on a full disk, only the exit code reports it.
+    A closed pipe is not an error, because the program that reads it has stopped on purpose. If an
+    error cannot be printed, for example on a full disk, only the exit code reports it.
     """
     try:
         yield
@@ -256,7 +258,10 @@ def refuse_own_input(words: Sequence[str]) -> None:
 
 
 def _named_by(word: str) -> set[str]:
-    """Return the paths that a word of the command line may name, or that its domains.toml names."""
+    """Return the paths that a word of the command line may name.
+
+    For a domains.toml, the paths in this file are included.
+    """
     value = word.partition("=")[2]
     paths = {part for whole in (word, value) for part in (whole, whole.rpartition(":")[0])}
     for path in [path for path in paths if path.endswith(".toml")]:
@@ -268,7 +273,7 @@ def _named_by(word: str) -> set[str]:
 
 
 def _keep_silent(names: Sequence[str]) -> None:
-    """Redirect errors to the other stream, because these streams must not be written."""
+    """Redirect errors away from the streams `names`, to the other standard stream if possible."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     out, err = "standard output" in names, "standard error" in names
@@ -284,7 +289,7 @@ def _status_of(stream: TextIO) -> os.stat_result:
 
 
 def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
-    """Return the status of a regular file, None for other files."""
+    """Return the status that `look` returns if it is that of a regular file, otherwise None."""
     with suppress(OSError, ValueError, AttributeError):
         status = look()
         return status if stat.S_ISREG(status.st_mode) else None
@@ -292,7 +297,7 @@ def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """End with one red line, and with JSON if JSON was requested."""
+    """End with a red line on stderr and an exit code; write JSON too if it was requested."""
     with suppress(OSError):
         print_error(message)
     with suppress(OSError):
@@ -301,13 +306,16 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def print_error(message: str) -> None:
-    """Print one red line, with options in place of keywords."""
+    """Print an error as one red line, with keywords written as options."""
     said = visible(as_options(" ".join(message.split())))
     click.secho(f"error: {said}", fg="red", err=True)
 
 
 def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
-    """Return where a command with these arguments writes JSON; stderr if data is on stdout."""
+    """Return the stream to which a command writes JSON, or "" if the arguments ask for none.
+
+    The stream is stderr if the command writes data to stdout.
+    """
     if "--json" not in args:
         return ""
     data = any(pair in (("-o", "-"), ("--output", "-")) for pair in pairwise(args))
@@ -315,7 +323,7 @@ def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
 
 
 def _write_json(message: str, code: int) -> None:
-    """Write an error as JSON instead of the result, unless the result has been written."""
+    """Write an error as JSON, if JSON was requested and no result has been written as JSON."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     if context is None or not where or context.meta.get(WRITTEN):
@@ -326,7 +334,7 @@ def _write_json(message: str, code: int) -> None:
 
 
 def said_of(error: Exception) -> str:
-    """Return the message of an error; for file errors, the file and the reason."""
+    """Return the message of an error; for an OSError, the file and the reason."""
     if not isinstance(error, OSError):
         return str(error)
     reason = error.strerror or str(error)
@@ -334,7 +342,7 @@ def said_of(error: Exception) -> str:
 
 
 def _leave_pipe() -> NoReturn:
-    """Exit without a message, and keep Python from flushing into the closed pipe."""
+    """Exit without a message after a pipe was closed, and keep Python from writing to the pipe."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(0)
@@ -350,26 +358,26 @@ _SENTENCES = {"backend_reason", "faults", "mend", "notes", "reason", "rotation",
 
 @dataclass
 class Console:
-    """Print notes and progress to stderr, and warnings after the result.
+    """Prints notes and progress to stderr, and warnings after the result.
 
     Attributes
     ----------
     quiet : bool
-        Print nothing.
+        Print neither notes nor warnings.
     said : list of str
-        Warnings so far.
+        Warnings collected so far.
     """
 
     quiet: bool
     said: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Write to stderr, unless quiet."""
+        """Print a text to stderr, unless quiet."""
         if not self.quiet:
             click.echo(visible(text, lines=True), err=True)
 
     def warn(self, message: str) -> None:
-        """Store a warning, once."""
+        """Store a warning to be printed later; equal warnings are stored once."""
         message = as_options(" ".join(str(message).split()))
         if message not in self.said:
             self.said.append(message)
@@ -379,7 +387,7 @@ class Console:
         """Collect the library's warnings, to print them after the result of the command.
 
         If a command ends in an error, only the error is printed. Outside a command, warnings are
-        printed at the end of the block.
+        printed at the end of the `with` statement.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("always", GeodomainWarning)
@@ -407,18 +415,18 @@ class Console:
             context.meta.setdefault(_LATER, {})[id(self)] = self
 
     def tell(self) -> None:
-        """Print the stored warnings."""
+        """Print the stored warnings to stderr, unless quiet."""
         for message in () if self.quiet else self.said:
             click.secho(f"warning: {visible(message)}", fg="yellow", err=True)
 
     @property
     def on_terminal(self) -> bool:
-        """Whether progress is shown: on a terminal only."""
+        """Whether progress is shown: stderr is a terminal, and the command is not quiet."""
         return not self.quiet and sys.stderr is not None and sys.stderr.isatty()
 
     @contextmanager
     def steps(self) -> Iterator[Callable[[str], None]]:
-        """Yield a function that shows the current step, on a terminal only."""
+        """Yield a function that shows the current step if stderr is a terminal."""
         shown = self.on_terminal
         try:
             yield _show_step if shown else lambda _: None
@@ -448,17 +456,17 @@ def _tell_all(context: click.Context) -> None:
 
 
 def _show_step(name: str) -> None:
-    """Overwrite the current line."""
+    """Replace the current line of the terminal by the name of a step."""
     click.echo(f"\r\x1b[K{visible(name)}", err=True, nl=False)
 
 
 def print_text(result: object, *, err: bool = False) -> None:
-    """Print a result as text, with options in place of keywords."""
+    """Print a result as text, with keywords written as options; to stderr if `err`."""
     click.echo(visible(as_options(str(result)), lines=True), err=err)
 
 
 def print_json(result: object, *, err: bool = False) -> None:
-    """Print plain values as JSON, with options in place of keywords in sentences."""
+    """Print a result as JSON, with keywords in sentences written as options; to stderr if `err`."""
     click.echo(json.dumps(_with_options(result), indent=2), err=err)
     context = click.get_current_context(silent=True)
     if context is not None:
@@ -466,7 +474,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return values whose sentences name options instead of keywords."""
+    """Return JSON values in which keywords are written as options, in sentences only."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -57,7 +57,7 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
 
 
 def _command(model: Path, domains: dict[str, list[Path]], result: Path) -> str:
-    """Return the `geodomain label` command that does the same."""
+    """Return the `geodomain label` command that labels a model as the demo does."""
     solids = [f"--solid={name}={path}" for name, paths in domains.items() for path in paths]
     rest = ["--background=WASTE", "-o", str(result), "--overwrite"]
     return _command_line(["geodomain", "label", str(model), *solids, *rest])
@@ -69,7 +69,7 @@ def _command_line(words: list[str]) -> str:
 
 
 def _contents(folder: Path, deposit: Deposit) -> str:
-    """Return the list of files with their contents' sizes."""
+    """Return a list of the files, with the number of triangles, blocks or rows in each."""
     from geodomain.synthetic import files
 
     meshes = [*deposit.solids.values(), deposit.topography]

@@ -22,7 +22,7 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @options.json_option
 def devices(as_json: bool) -> None:
-    """List the CPU and the GPUs, which of them --backend auto uses, and the reason.
+    """List the CPU and the GPUs, and say which of them --backend auto uses, and why.
 
     By default commands use all listed GPUs. To select some, give --devices to a command, or set
     GEODOMAIN_DEVICE=0,1. CUDA_VISIBLE_DEVICES hides GPUs from geodomain altogether.
@@ -39,7 +39,7 @@ def devices(as_json: bool) -> None:
 
 
 def _as_text(inventory: Inventory) -> str:
-    """Return the inventory as lines of text."""
+    """Return the CPU and the GPUs as lines of text."""
     choice = "the GPU if it is faster" if inventory.backend == "cuda" else "the CPU"
     lines = [f"--backend auto uses {choice}: {inventory.reason}", ""]
     lines += [line for gpu in inventory.gpus for line in _gpu_lines(gpu)]
@@ -56,7 +56,7 @@ def _as_text(inventory: Inventory) -> str:
 
 
 def _gpu_lines(gpu: Gpu) -> list[str]:
-    """Describe one GPU and where its kernels come from."""
+    """Return lines that describe a GPU and say where its compiled kernels come from."""
     use = "used" if gpu.used else f"not used; GEODOMAIN_DEVICE={gpu.number} would select it"
     size = f"{gpu.memory_bytes / 2**30:.1f} GiB"
     origins = ", ".join(f"{file} from {origin}" for file, origin in gpu.kernels.items())

@@ -1,4 +1,4 @@
-"""The commands `flag`, `composite` and `holes`; options of drillholes for other commands too."""
+"""The commands `flag`, `composite` and `holes`, and options of drillholes for other commands."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling.settings import LabelSettings
+from geodomain.tables.settings import PlaceSettings, TableSettings
 
 if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 _SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
 _tables = (
     click.option(
-        "--collar", metavar="FILE", help="Collars: hole, x, y, z, and if known the depth."
+        "--collar", metavar="FILE", help="Table of collars: hole, x, y, z, and the depth if known."
     ),
-    click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
+    click.option(
+        "--survey", metavar="FILE", help="Table of survey stations: hole, depth, azimuth, dip."
+    ),
 )
 _reading = options.settings_options(HoleSettings)
 
@@ -49,7 +52,7 @@ within_option = click.option(
 
 
 def sample_grade_option(condition: str) -> options.Decorator:
-    """Make the option that names the grade of samples."""
+    """Make the option --sample-grade; `condition` says which other options it needs."""
     what = (
         f"{condition}: colour the samples along the drawn holes by this column of the first "
         "--intervals file."
@@ -58,7 +61,13 @@ def sample_grade_option(condition: str) -> options.Decorator:
 
 
 def samples_of(given: dict[str, Any]) -> str | None:
-    """Return the table of samples to draw, None without a grade; refuse a grade alone."""
+    """Return the table of samples to draw, or None without --sample-grade.
+
+    Raises
+    ------
+    click.UsageError
+        If --sample-grade is used without --collar and --intervals.
+    """
     if given["sample_grade"] is None:
         return None
     if not given["collar"] or not given["intervals"]:
@@ -71,7 +80,7 @@ def samples_of(given: dict[str, Any]) -> str | None:
 
 
 def min_length_option(what: str) -> options.Decorator:
-    """Make the option for a least length."""
+    """Make the option --min-length, with the help text `what`."""
     return click.option(
         "--min-length",
         type=click.FloatRange(min=0),
@@ -87,7 +96,7 @@ hole_options = options.together(*_tables, _reading, options.text_options, option
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of drillholes from `given`; return them as keywords of `Drillholes`."""
+    """Remove the drillhole options from `given`, and return them as keywords of `Drillholes`."""
     require_collar(given)
     keywords = {
         name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
@@ -98,9 +107,9 @@ def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
-    """Remove the options of drillholes from `given`; raise a usage error if any of them is set.
+    """Remove the drillhole options from `given`; raise a usage error if the user typed any.
 
-    They need a collar table, and there is none.
+    It is called if there is no collar table, which all of these options need.
     """
     context = click.get_current_context()
     for option in context.command.params:
@@ -109,20 +118,20 @@ def refuse_without_collar(given: dict[str, Any]) -> None:
             continue
         del given[name]
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            message = f"{option.opts[0]} is about drillholes, and needs --collar FILE"
+            message = f"{option.opts[0]} is for drillholes, and needs --collar FILE"
             raise click.UsageError(message)
     given.pop("collar")
 
 
 def require_collar(given: dict[str, Any]) -> None:
-    """Refuse options without a collar table."""
+    """Raise a usage error if there is no collar table."""
     if not given["collar"]:
-        message = "no holes given: use --collar FILE, and --survey FILE"
+        message = "no drillholes given: use --collar FILE, and --survey FILE"
         raise click.UsageError(message)
 
 
 def read_optional(given: dict[str, Any]) -> Drillholes | None:
-    """Remove the options of drillholes from `given`, and read the holes, if there are any."""
+    """Remove the drillhole options from `given`, and return the holes, or None without --collar."""
     from geodomain.drillholes.drillholes import Drillholes
 
     if not given["collar"]:
@@ -147,6 +156,13 @@ _OF_POINTS = (
     "x", "y", "z", "dx", "dy", "dz", "rotation", "origin", "local_origin", "gslib_grid",
     "replace_column", "in_place", "record", "points_are_middles",
 )  # fmt: skip
+_SAMPLE_COLUMNS = {
+    **{axis: f"Column of the sample's {axis}." for axis in "xyz"},
+    **{
+        f"d{axis}": f"If the rows are blocks: column of their sizes in {axis}, or one size for all."
+        for axis in "xyz"
+    },
+}
 
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
@@ -162,7 +178,7 @@ _OF_POINTS = (
     "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
 )
 @min_length_option(
-    "With --split: parts shorter than this are not split off; the summary gives their number.  "
+    "With --split: do not split off parts shorter than this; the summary gives their number.  "
     "[default: 0.001]"
 )
 @click.option(
@@ -172,8 +188,10 @@ _OF_POINTS = (
 )
 @options.domain_options
 @options.output_option("OUT.csv", "File to write; - is stdout.")
-@options.settings_options(LabelSettings, without=LabelDefaults)
-@options.table_options
+@options.settings_options(
+    LabelSettings, without=LabelDefaults, background="Label for samples outside every domain."
+)
+@options.settings_options(TableSettings, without=PlaceSettings, **_SAMPLE_COLUMNS)
 @options.rotation_options
 @options.devices_option
 @options.replacing_options
@@ -189,28 +207,29 @@ def flag(**given: Any) -> None:
     the middle of the sample, and --rotation turns samples from a local grid into world coordinates.
     Rows without coordinates are counted, and get the label of --unassigned.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     if given["collar"]:
         _flag_intervals(given)
         return
     for name in ("by", "split", "min_length", "coordinates"):
         if given.pop(name) not in (None, False):
-            message = f"--{name.replace('_', '-')} is about drillholes, and needs --collar FILE"
+            message = f"--{name.replace('_', '-')} is for drillholes, and needs --collar FILE"
             raise click.UsageError(message)
     refuse_without_collar(given)
     run_labelling("flag", given)
 
 
 def _flag_intervals(given: dict[str, Any]) -> None:
-    """Flag intervals along drillholes."""
+    """Run `geodomain flag` for intervals along drillholes."""
     from geodomain.drillholes.flag_files import FlagKeywords, flag_file
 
     settings = [entry.name for entry in fields(LabelSettings)]
     others = [name for name in settings if name not in FlagKeywords.__annotations__]
     for name in (*(name for name in others if name in given and name != "by"), *_OF_POINTS):
         if given.pop(name) not in (None, False):
-            message = f"--{name.replace('_', '-')} is about points, and not with --collar"
+            message = f"--{name.replace('_', '-')} is for points, and does not apply with --collar"
             raise click.UsageError(message)
     if given["split"] and given["by"]:
         message = "--split and --by are different ways to flag an interval: give one of them"
@@ -218,7 +237,7 @@ def _flag_intervals(given: dict[str, Any]) -> None:
     by = "split" if given.pop("split") else given["by"] or "middle"
     least = given.pop("min_length")
     if least is not None and by != "split":
-        message = "--min-length is about parts of intervals, and needs --split"
+        message = "--min-length is for parts of intervals, and needs --split"
         raise click.UsageError(message)
     output, dry_run = given.pop("output"), given.pop("dry_run")
     if output is None and not dry_run:
@@ -283,15 +302,16 @@ Example:
 @options.machine_options
 @options.report_options
 def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
+    """Average the samples of INTERVALS into composites of equal length along the holes.
 
-    Lengths are measured from the point at which a hole enters a domain. The last composite ends
-    where the hole leaves the domain. Means are weighted by length. Missing values are left out of a
-    mean; the column after the mean has the length without a value. Negative values count, with a
-    warning, unless --below-detection or --missing says what they mean. Samples that overlap are an
-    error.
+    Each composite lies within one domain. Lengths are measured from the point at which a hole
+    enters a domain. The last composite ends where the hole leaves the domain. Means are weighted by
+    length. Missing values are left out of a mean; the column after the mean states how much of the
+    composite's length had no value. Negative values count, with a warning, unless
+    --below-detection or --missing says what they mean. Samples that overlap are an error.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     from geodomain.drillholes.files import composite_file
 
@@ -357,10 +377,12 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     A row of OUT.csv (-o) is one stay: the part of a hole from where it enters a solid to where it
     leaves the solid. Columns are hole, domain, from, to, length, the points of entry and exit, and
     whether the hole begins or ends inside. A row of OUT.csv (--pierce) is one point where a hole
-    goes through a surface. Holes are arcs between stations. The summary counts the holes in which
-    the number of crossings agrees with whether the collar and the end are inside.
+    goes through a surface. Between two stations, a hole is an arc. As a check, the summary counts
+    the holes whose crossings fit their ends: if only one of collar and end is inside a solid, the
+    number of crossings must be odd, otherwise even.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     from geodomain.drillholes.files import crossings_file
 

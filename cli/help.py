@@ -64,7 +64,7 @@ class Sectioned(click.Command):
     """Command whose help lists options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the options, section by section."""
+        """Write the options to the help, section by section."""
         offered = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         shown = {each.name: each.get_help_record(ctx) for each in offered}
         records = {name: record for name, record in shown.items() if name and record}
@@ -88,8 +88,9 @@ TOPICS = {
         "reference/formats",
     ),
     "doubtful": (
-        "Blocks above or below gaps in open meshes, outside a surface's footprint or on a wall are "
-        "counted; see --leaky, --unassigned, --uncertain and --count-on-wall.",
+        "The summary counts doubtful blocks: above or below gaps in open meshes, outside a "
+        "surface's footprint, or on a wall. See --leaky, --unassigned, --uncertain and "
+        "--count-on-wall.",
         "how_to/quality_control",
     ),
     "domains": (
@@ -98,16 +99,19 @@ TOPICS = {
         "reference/domains_toml",
     ),
     "drillholes": (
-        "Collar, survey and interval tables; holes are curves of minimum curvature.",
+        "Drillholes are read from collar, survey and interval tables; their curves have minimum "
+        "curvature, unless --desurvey says otherwise.",
         "tutorials/drillholes",
     ),
     "exact": (
-        "Results are those of exact arithmetic. A point on a wall is treated as moved up by an "
-        "infinitely small step; if that does not decide, also east, and then north.",
+        "Labels are those of exact arithmetic. A point on a wall is treated as moved up by an "
+        "infinitely small step. If this step does not decide, a step east does, and then a step "
+        "north.",
         "explanation/exactness",
     ),
     "exit-codes": (
-        "0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.",
+        "0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130 "
+        "interrupted.",
         "reference/exit_codes",
     ),
     "formats": (
@@ -115,8 +119,8 @@ TOPICS = {
         "reference/formats",
     ),
     "gpu": (
-        "--backend cuda gives the same results, bit for bit, as --backend cpu; auto uses the "
-        "faster one.",
+        "--backend cuda gives the same results as --backend cpu, bit for bit; --backend auto uses "
+        "the faster of the two.",
         "tutorials/gpu",
     ),
     "json": (
@@ -165,7 +169,7 @@ def help(context: click.Context, topic: str | None) -> None:
     """
     group = context.parent
     if group is None or not isinstance(group.command, click.Group):
-        message = "help belongs to the command geodomain"
+        message = "'help' is a command of geodomain: run 'geodomain help'"
         raise click.UsageError(message)
     if topic is None:
         click.echo(_listed())
@@ -185,13 +189,13 @@ def help(context: click.Context, topic: str | None) -> None:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return a "did you mean" hint with the most similar known name, if there is one."""
+    """Return "; did you mean 'NAME'?" with the most similar known name; "" if none is similar."""
     close = get_close_matches(name.casefold(), known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _listed() -> str:
-    """List the topics."""
+    """Return the list of help topics as text."""
     formatter = click.HelpFormatter(width=100)
     with formatter.section("Topics, in addition to the commands that 'geodomain -h' lists"):
         formatter.write_dl([(name, said) for name, (said, _) in sorted(TOPICS.items())])

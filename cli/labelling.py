@@ -1,4 +1,4 @@
-"""The commands `label` and `tonnes`; options and steps that other commands share with them."""
+"""The commands `label` and `tonnes`, and options and steps that other commands share with them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 def density_option(what: str, *, required: bool = False) -> Decorator:
-    """Make the option for the density of blocks."""
+    """Make the option --density, with the help text `what`."""
     return click.option(
         "--density", type=_density, required=required, metavar="COLUMN|VALUE", help=what
     )
 
 
 def density_unit_option() -> Decorator:
-    """Make the option for the unit of densities."""
+    """Make the option --density-unit."""
     return click.option(
         "--density-unit",
         type=click.Choice(["t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"]),
@@ -50,12 +50,12 @@ def density_unit_option() -> Decorator:
 
 
 def grade_option(what: str) -> Decorator:
-    """Make the option that names grades."""
+    """Make the option --grade, with the help text `what`."""
     return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
 
 
 def _density(value: str) -> str | float:
-    """Read a number above 0; anything else is a column."""
+    """Return a density as a number above 0; any other text is the name of a column."""
     try:
         number = float(value)
     except ValueError:
@@ -75,7 +75,7 @@ Cutoff = list[str] | dict[str, list[str]]
 
 
 def _cutoff(value: str) -> Cutoff:
-    """Read NAME=VALUE,... or VALUE,..."""
+    """Parse cut-offs, GRADE=VALUE,... or VALUE,...; return {GRADE: [text]} or [text]."""
     name, equals, rest = value.rpartition("=")
     try:
         numbers = [float(one) for one in rest.split(",")]
@@ -91,7 +91,7 @@ def _cutoff(value: str) -> Cutoff:
 def _together(
     _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
 ) -> Cutoff | None:
-    """Join the cut-offs of a repeated option, instead of keeping only the last."""
+    """Return the cut-offs of all uses of the option together; refuse cut-offs for two grades."""
     named: dict[str, list[str]] = {}
     bare: list[str] = []
     for one in given:
@@ -99,13 +99,13 @@ def _together(
             (named.setdefault(name, []) if name else bare).extend(numbers)
     if named and (bare or len(named) > 1):
         said = ", ".join([*named, *(["no grade"] if bare else [])])
-        message = f"cut-offs for {said}: give cut-offs for one grade only"
+        message = f"cut-offs are given for {said}: give cut-offs for one grade only"
         raise click.BadParameter(message)
     return named or bare or None
 
 
 def _share(value: str) -> tuple[str, str]:
-    """Split NAME=COLUMN."""
+    """Split NAME=COLUMN of the option --proportion into its two parts."""
     name, _, column = value.partition("=")
     if not name or not column:
         message = f"{value!r} is not NAME=COLUMN"
@@ -114,7 +114,7 @@ def _share(value: str) -> tuple[str, str]:
 
 
 def _unit(value: str) -> tuple[str, str]:
-    """Split GRADE=UNIT, or take a unit alone."""
+    """Split [GRADE=]UNIT into grade ("" if left out) and unit; refuse an unknown unit."""
     from geodomain.volumes.tonnage import metal_unit
 
     name, _, unit = value.rpartition("=")
@@ -128,7 +128,7 @@ def _unit(value: str) -> tuple[str, str]:
 def _units(
     _context: click.Context, _option: click.Parameter, given: Sequence[tuple[str, str]]
 ) -> str | dict[str, str] | None:
-    """Join the units of an option that is repeated."""
+    """Return the units of all uses of the option: by grade, or one unit without a grade."""
     units = dict(given)
     if len(units) < len(given) or (len(units) > 1 and "" in units):
         message = "give each grade one unit, as GRADE=UNIT"
@@ -137,12 +137,15 @@ def _units(
 
 
 def amounts_options(*, required: bool = False) -> Decorator:
-    """Make the options; unless `required`, nothing is added up without a density."""
-    what = "The column of densities, or one number for all blocks."
+    """Make the options for tonnes and grades; --density may be required."""
+    what = "Column of densities, or one number for all blocks."
     return together(
-        density_option(what if required else f"Add up tonnes too. {what}", required=required),
+        density_option(
+            what if required else f"{what} With this option, tonnes are added up.",
+            required=required,
+        ),
         density_unit_option(),
-        grade_option("A grade; may be repeated."),
+        grade_option("Column of a grade; may be repeated."),
         click.option(
             "--bench",
             type=click.FloatRange(min=0, min_open=True),
@@ -167,8 +170,8 @@ def amounts_options(*, required: bool = False) -> Decorator:
             multiple=True,
             metavar="NAME=COLUMN",
             help="Compute tonnes from fractions of blocks, not from labels. NAME is a domain, and "
-            "COLUMN has the fraction of each block inside it, 0 to 1, such as ORE=prop_ore. May be "
-            "repeated. The rest of each block counts as --background.",
+            "COLUMN has the fraction of each block inside the domain, 0 to 1, such as "
+            "ORE=prop_ore. May be repeated. The rest of each block counts as --background.",
         ),
         click.option(
             "--grade-unit",
@@ -189,7 +192,7 @@ def require_sense(
     cutoff: object,
     units: object,
 ) -> None:
-    """Refuse options that contradict each other."""
+    """Raise a usage error if the options for tonnes and grades contradict each other."""
     message = ""
     if column and proportion:
         message = "--column and --proportion both assign blocks to domains: give only one of them"
@@ -211,7 +214,7 @@ def require_sense(
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
-    """Label a file with the given options, and print the summary."""
+    """Run `geodomain label` or `flag` with the given options, and print the summary."""
     from geodomain.files.streams import is_dataset
     from geodomain.labelling.files import RunRecord
 
@@ -253,7 +256,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
-    """Return the function that labels a dataset or a single file."""
+    """Return the function that labels: `label_dataset` if `in_parts`, otherwise `label_file`."""
     if in_parts:
         from geodomain.datasets.labelling import label_dataset
 
@@ -264,7 +267,7 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
 
 
 def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse options for single files, and rename arguments for `label_dataset`."""
+    """Refuse options that only single files have; turn `asked` into keywords of `label_dataset`."""
     if asked["output"] is not None and asked["output"] == asked["model"]:
         _misuse("--in-place works for single files; for a dataset give the output with -o OUT")
     if page is not None:
@@ -283,7 +286,7 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
 
 
 def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse a report if no labelled file is written."""
+    """Refuse --report if no labelled file is written."""
     if page is not None and asked["output"] in (None, "-"):
         _misuse("--report needs a labelled file: use -o OUT.csv or --in-place")
 
@@ -296,7 +299,10 @@ _SHARED = (*_TABLE, "column", "domains", "overwrite")
 def _write_page(
     page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
 ) -> str:
-    """Write the report, and return a message without notes, which the summary has printed."""
+    """Write the report of a labelled file, and return a message about the report.
+
+    The message has no notes, because the summary has printed them already.
+    """
     from geodomain.reporting.report_file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
@@ -306,7 +312,7 @@ def _write_page(
 
 
 def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
-    """Refuse to add up tonnes without a density, or if the output is not a single file."""
+    """Refuse options for tonnes without --density, or without a single labelled file."""
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
@@ -328,7 +334,7 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
 
 
 def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> Tonnes | None:
-    """Return the tonnes of the labelled file, if requested."""
+    """Return the tonnes of the labelled file, or None without --density."""
     if amounts.get("density") is None:
         return None
     from geodomain.domains.sources import policy_of
@@ -352,7 +358,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the name of the column, and whether it is replaced."""
+    """Return the keywords `column`, the label column, and `replace`, whether it replaces one."""
     replace, column = given.pop("replace_column"), given.pop("column")
     source = click.get_current_context().get_parameter_source("column")
     if replace and source is not ParameterSource.DEFAULT and replace != column:
@@ -361,7 +367,13 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
-    """Return the list of domains, or the solids by name; refuse neither and both."""
+    """Return the path of the list of domains, or the solids' paths by name.
+
+    Raises
+    ------
+    click.UsageError
+        If neither --solid nor --domains is used, or both, or --codes without --domains.
+    """
     solids, listed = given.pop("solids"), given.pop("domains")
     if not solids and listed is None:
         _misuse("no domains given: use --solid NAME=PATH, or --domains FILE.toml")
@@ -373,7 +385,13 @@ def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
 
 
 def _places(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the model and the output; refuse no output, two outputs, and stdin in place."""
+    """Return the keywords `model` and `output`, and `overwrite` for --in-place.
+
+    Raises
+    ------
+    click.UsageError
+        If there is no output or more than one, or stdin is to be rewritten in place.
+    """
     blocks, output = given.pop("blocks"), given.pop("output")
     in_place, dry_run = given.pop("in_place"), given.pop("dry_run")
     if output is None and not (in_place or dry_run):
@@ -391,7 +409,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_the_input(blocks: str, output: str) -> None:
-    """Refuse to overwrite the input without --in-place; --overwrite is not enough."""
+    """Refuse an output that is the input, even with --overwrite: this needs --in-place."""
     from geodomain.errors import TableError
 
     one, other = Path(blocks), Path(output)
@@ -403,7 +421,7 @@ def _refuse_the_input(blocks: str, output: str) -> None:
 
 
 def _misuse(message: str) -> NoReturn:
-    """End with exit code 2."""
+    """Raise a usage error, for exit code 2."""
     raise click.UsageError(message)
 
 
@@ -449,7 +467,8 @@ def label(**given: Any) -> None:
     With --density, the command reads the labelled file again and prints volume, tonnes, mean grades
     and metal by domain below the summary, like `geodomain tonnes`.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     run_labelling("label", given)
 
@@ -488,7 +507,7 @@ def tonnes(
     Tonnes are volume times density, metal is grade times tonnes, and means are weighted by
     tonnes. Missing densities and grades are reported, and do not count as zero.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.volumes.tonnes import tonnes_file
 

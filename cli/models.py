@@ -21,7 +21,10 @@ Example:
 
 
 def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
-    """Return an option type that checks a value but keeps its text for the library."""
+    """Return an option type that checks a value with a function of `new_model`.
+
+    `reader` is the function's name. The option keeps the text, which the library reads again.
+    """
 
     def check(value: str) -> str:
         from geodomain.blocks import new_model
@@ -65,7 +68,9 @@ def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
     "number, or MX,MY,MZ.  [default: 0]",
 )
 @options.settings_options(TableSettings, "rotation", "local_origin")
-@options.output_option("OUT", "A .csv, .csv.gz, .parquet or .vti; - is stdout.", required=True)
+@options.output_option(
+    "OUT", "File to write (.csv, .csv.gz, .parquet or .vti); - is stdout.", required=True
+)
 @options.overwrite_option
 @options.report_options
 def model(
@@ -84,11 +89,12 @@ def model(
     """Make a regular block model: centroids and sizes, ready for `geodomain label`.
 
     Centroids are exact decimals, origin + (i + 1/2) size. Rows run through x first, then y, then z.
-    With --fit, block corners lie at multiples of the block size. With --rotation the file has local
-    coordinates: give `geodomain label` the same --rotation, --origin and --local-origin. A .vti
-    file stores its rotation, and needs none of these options.
+    With --fit, block corners lie at --origin plus multiples of the block size. With --rotation the
+    file has local coordinates: give `geodomain label` the same --rotation, --origin and
+    --local-origin. A .vti file stores its rotation, so `geodomain label` needs none of these
+    options for it.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.blocks.new_model import model_file
 
@@ -126,7 +132,7 @@ def model(
 
 
 def _refuse(contradictions: dict[str, object]) -> None:
-    """Raise a usage error with the first message whose condition is true."""
+    """Raise a usage error with the first message whose value is true."""
     for message, is_true in contradictions.items():
         if is_true:
             raise click.UsageError(message)
@@ -168,7 +174,7 @@ def inspect(
     With --collar instead of BLOCKS, the command describes drillholes: columns, the sign of dips,
     ends of holes, bends, and all unusual or unusable rows and holes.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     console = Console(quiet)
     with console.listening():
@@ -184,14 +190,14 @@ def inspect(
 
 
 def _refuse_both(blocks: str | None) -> None:
-    """Refuse a block model together with drillholes."""
+    """Raise a usage error if a block model is given together with drillholes."""
     if blocks is not None:
         message = f"--collar describes drillholes, and {blocks} is a block model: give one of them"
         raise click.UsageError(message)
 
 
 def _report_holes(values: dict[str, Any]) -> Any:
-    """Describe drillholes."""
+    """Return the description of drillholes that `geodomain inspect` prints."""
     from geodomain.drillholes.drillholes import report_on_holes
 
     return report_on_holes(**drillholes.as_keywords(values))
@@ -204,7 +210,7 @@ def _report_blocks(
     console: Console,
     table: dict[str, Any],
 ) -> Any:
-    """Describe a block model."""
+    """Return the description of a block model that `geodomain inspect` prints."""
     from geodomain.reporting.inspect import inspect_file
 
     if blocks is None:
@@ -236,13 +242,13 @@ Example:
 @options.frame_options
 @options.report_options
 def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Compare the labels of OLD and NEW: blocks and volume moved from domain to domain.
+    """Compare the labels of OLD and NEW: count the blocks that moved from domain to domain.
 
     OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
     format that `geodomain label` reads. They may be the same file with two label columns. The
     command writes no file.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.reporting.compare import compare_files
 
@@ -263,12 +269,12 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
 
 
 def extensive_option(what: str) -> options.Decorator:
-    """Make the option that names columns of amounts."""
+    """Make the option --extensive, with the help text `what`."""
     return click.option("--extensive", metavar="COLUMN,...", help=what)
 
 
 def columns_of(value: str | None) -> list[str]:
-    """Split the names of columns."""
+    """Return the column names in a text such as VOLUME,TONNES."""
     return [name for name in (value or "").split(",") if name]
 
 
@@ -295,8 +301,8 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="With --scheme seam: cuts in z are rounded to multiples of this. In text tables also "
-        "the rounding step for cuts with endless decimals, such as a third of 10.",
+        help="With --scheme seam: cuts in z are rounded to multiples of this. In text tables, with "
+        "every scheme, a cut with endless decimals (such as 10/3) is rounded to it too.",
     ),
     extensive_option(
         "Columns of quantities that can be added up, such as VOLUME,TONNES. They are divided among "
@@ -306,7 +312,7 @@ scheme_options = options.together(
 
 
 def parent_option(what: str) -> options.Decorator:
-    """Make the option that names the column of the parents."""
+    """Make the option --parent, with the help text `what`."""
     return click.option("--parent", metavar="NAME", default="parent", show_default=True, help=what)
 
 
@@ -343,7 +349,8 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     from 0, and its domain. All other columns, except those of --extensive, are copied from the
     parent byte for byte. The summary goes to stderr.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     from geodomain.blocks.splitting import subblock_file
 
@@ -365,7 +372,7 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
 
 
 def _require_sense(given: dict[str, Any]) -> None:
-    """Raise a usage error for invalid sizes, column names or options."""
+    """Raise a usage error if sizes or names are invalid, or options contradict each other."""
     from geodomain.blocks.settings import resolution_of
     from geodomain.cli.console import as_options
 
@@ -398,13 +405,15 @@ Example:
 @options.threads_option
 @options.report_options
 def merge(as_json: bool, quiet: bool, **given: Any) -> None:
-    """Join neighbours in SUB that have the same parent and agree in all other columns.
+    """Join neighbours in SUB that have the same parent and agree in their attributes.
 
-    SUB is text (- for stdin), Parquet or .vtu with block sizes, such as 'geodomain subblock'
-    writes; the blocks of a parent are in consecutive rows. Joined blocks fill exactly the space of
-    their parts. The number of blocks before and after goes to stderr.
+    Attributes are all columns except coordinates, sizes and the columns of --extensive.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    SUB is text (- for stdin), Parquet or .vtu with block sizes, such as an output of 'geodomain
+    subblock'. The blocks of a parent must be in consecutive rows. Joined blocks fill exactly the
+    space of their parts. The number of blocks before and after goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.blocks.merging import merge_file
 

@@ -1,4 +1,4 @@
-"""Options shared by commands, and the types of their values."""
+"""Options that commands share, and functions that check or convert their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geodomain.tables.settings import PlaceSettings, TableSettings
 
 
 def named_path(value: str) -> tuple[str, str]:
-    """Split NAME=PATH at the first equals sign; a path alone keeps the names in its file."""
+    """Split NAME=PATH at the first equals sign; the name is "" if only a path is given."""
     name, equals, path = value.partition("=")
     if not equals:
         name, path = "", value
@@ -37,9 +37,9 @@ def named_path(value: str) -> tuple[str, str]:
 
 
 def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """Group paths by name; a repeated name is a union.
+    """Return a list of paths for each name; a name with several paths is a union.
 
-    Without a name, each solid of the file is used under its name in the file.
+    If the name is "", each solid of the file is used under its name in the file.
     """
     found: dict[str, list[str]] = {}
     for name, path in solids:
@@ -49,7 +49,7 @@ def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def _each(path: str) -> list[tuple[str, str]]:
-    """List the solids of a file with their paths."""
+    """Return the solids of a file as pairs: name, and path or FILE:NAME."""
     from geodomain.formats.wireframes import read_meshes
 
     names = list(read_meshes(path))
@@ -57,10 +57,10 @@ def _each(path: str) -> list[tuple[str, str]]:
 
 
 def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
-    """Return an option type that checks a value by its reader; see `geodomain.settings.Key`.
+    """Return an option type that checks a value with a function; `reader` is its dotted name.
 
-    The option returns the text, which the library reads again. With `pair` it returns the pair
-    (NAME, VALUE) that the reader returns.
+    The option keeps the text, which the library reads again. With `pair`, it keeps what the
+    function returns, a pair (NAME, VALUE). See `geodomain.settings.Key`.
     """
 
     def check(value: str) -> object:
@@ -77,19 +77,19 @@ def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
 def as_mapping(
     _: click.Context, __: click.Parameter, given: Sequence[tuple[str, object]]
 ) -> dict[str, object]:
-    """Return the values of a repeated option as a mapping."""
+    """Return the pairs of a repeated option as a dict."""
     return dict(given)
 
 
 def from_words(choices: Sequence[str]) -> Callable[..., str | None]:
-    """Return a callback that replaces hyphens of a command line by the blanks of a choice."""
+    """Return a callback that converts a typed choice, with hyphens, to the choice with blanks."""
     return lambda _, __, given: next(
         (each for each in choices if each.replace(" ", "-") == given), given
     )
 
 
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """Raise BadParameter for infinity and NaN."""
+    """Return a number; raise BadParameter if it is infinite or NaN."""
     if value is not None and not math.isfinite(value):
         message = f"{value} is not a finite number"
         raise click.BadParameter(message)
@@ -97,7 +97,7 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 
 
 def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Raise BadParameter unless the value is a number of local workers or an address."""
+    """Return a Dask scheduler; raise BadParameter unless it is local:N or an address."""
     if value is not None:
         from geodomain.datasets.labelling import require_scheduler
 
@@ -109,7 +109,7 @@ def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str |
 
 
 class Picture(click.Path):
-    """The path of a picture, with its allowed formats and the library that draws it."""
+    """Option type for the path of a picture, with the allowed formats and the required library."""
 
     def __init__(self, kinds: tuple[str, ...], library: str) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -121,7 +121,7 @@ class Picture(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        """Fail early if a picture cannot be drawn."""
+        """Return the path; fail if its format is not allowed or the library is not installed."""
         picture = Path(os.fsdecode(super().convert(value, param, ctx)))
         if picture.suffix.lower() not in self._kinds:
             self.fail(f"{picture} must end in {' or '.join(self._kinds)}", param, ctx)
@@ -144,7 +144,7 @@ def count(value: str) -> int:
 
 
 def terrain_triangles(value: str) -> int:
-    """Read the number of triangles of the test surface."""
+    """Read the number of triangles of the test surface; refuse a number that is not possible."""
     from geodomain.synthetic.scenes import require_possible
 
     triangles = count(value)
@@ -158,7 +158,7 @@ def terrain_triangles(value: str) -> int:
 def chosen_devices(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> str | None:
-    """Select the GPUs with these numbers for this process and its child processes."""
+    """Use only the GPUs with these numbers, such as "0,1", in this process and its children."""
     if value is None or context.resilient_parsing:
         return value
     from geodomain.compute.inventory import use_devices
@@ -182,7 +182,7 @@ def chosen_devices(
 
 
 def section_option(what: str) -> Decorator:
-    """Make the option for the position of sections."""
+    """Make the option --section, with the help text `what`."""
     return click.option(
         "--section",
         "sections",
@@ -194,12 +194,12 @@ def section_option(what: str) -> Decorator:
 
 
 def title_option(what: str) -> Decorator:
-    """Make the option that names a picture or a page."""
+    """Make the option --title, with the help text `what`."""
     return click.option("--title", metavar="TEXT", help=what)
 
 
 def _section(value: str) -> str:
-    """Check AXIS=COORDINATE or AXIS=START,STOP,STEP."""
+    """Check that a section is AXIS=COORDINATE or AXIS=START,STOP,STEP, and return its text."""
     from geodomain.reporting.sections import parse_sections
 
     try:
@@ -213,7 +213,7 @@ def _section(value: str) -> str:
 
 
 class OptionSettings(TypedDict, total=False):
-    """Settings of an option that differ between commands."""
+    """Settings of a click option that differ between commands."""
 
     type: object
     default: str
@@ -229,7 +229,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def together(*options: Decorator) -> Decorator:
-    """Combine several options into one decorator, in order."""
+    """Return one decorator that adds several options to a command, in order."""
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
@@ -247,7 +247,7 @@ def settings_options(
     without : type, optional
         A class whose fields are left out.
     **helps : str
-        Other help texts, by field name.
+        Help texts, by field name, that replace the text of the field.
     """
     known = {entry.name: entry for entry in fields(kind) if entry.metadata["option"]}
     for entry in fields(without) if without else ():
@@ -256,7 +256,10 @@ def settings_options(
 
 
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
-    """Make the option of a field; keywords in its help, such as `leaky=`, become options."""
+    """Make the option of a field; `text` replaces the help text of the field.
+
+    Keywords in the help text, such as `leaky=`, are written as options.
+    """
     default: Any = entry.default
     values, settings = entry.metadata["values"], dict[str, Any](default=default)
     said, option = text or entry.metadata["help"], entry.metadata["option"]
@@ -294,12 +297,15 @@ def _flag(name: str) -> str:
 
 
 def require_table(given: Mapping[str, Any]) -> None:
-    """Raise a usage error if rotation, origin and frame contradict each other."""
+    """Raise a usage error if the options for rotation, origin and frame contradict each other."""
     require_settings(TableSettings, given)
 
 
 def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
-    """Raise a usage error with the library's message if settings contradict each other."""
+    """Raise a usage error, with the library's message, if options contradict each other.
+
+    The options in `given` that are fields of the settings class `kind` are checked.
+    """
     own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     try:
         kind(**{name: value for name, value in given.items() if name in own})
@@ -310,7 +316,7 @@ def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> N
 
 
 def _allow_memory(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    """Set the memory limit for this command and its child processes."""
+    """Set the memory limit for this command and the processes that it starts."""
     if value is None:
         return
     import os
@@ -360,7 +366,7 @@ number_options = settings_options(TableSettings, "below_detection", "detection_l
 
 
 def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option for a model's origin, which is also the centre of its rotation."""
+    """Make the option --origin: a model's origin, which is also the centre of its rotation."""
     return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
 
 
@@ -371,7 +377,7 @@ table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:
-    """Make the option that joins close vertices; a tolerance of 0 joins equal ones."""
+    """Make the option --weld; with `zero`, it accepts a tolerance of 0, for equal vertices only."""
     return click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=not zero),
@@ -391,7 +397,7 @@ def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[
 
 
 def paths_from(start: str) -> list[str]:
-    """Return files and folders whose paths begin with a text; folders end in a slash."""
+    """Return the files and folders whose paths begin with `start`; folders end in a slash."""
     folder, name = os.path.split(start)
     place = Path(folder or ".")
     if not place.is_dir():
@@ -406,7 +412,7 @@ def paths_from(start: str) -> list[str]:
 
 
 def solid_option(what: str) -> Decorator:
-    """Make the option that names wireframes and their domains."""
+    """Make the option --solid, with the help text `what`."""
     return click.option(
         "--solid",
         "solids",
@@ -419,7 +425,7 @@ def solid_option(what: str) -> Decorator:
 
 
 def domains_option(what: str) -> Decorator:
-    """Make the option that names a list of domains."""
+    """Make the option --domains, with the help text `what`."""
     return click.option(
         "--domains",
         metavar="FILE.toml",
@@ -443,17 +449,17 @@ domain_options = together(
 
 
 def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option for the output."""
+    """Make the option -o (--output), with the help text `what`."""
     return click.option("-o", "--output", metavar=metavar, help=what, **settings)
 
 
 def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option for the column of labels."""
+    """Make the option --column, with the help text `what`."""
     return click.option("--column", metavar="NAME", help=what, **settings)
 
 
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option for the label of blocks outside every domain."""
+    """Make the option --background: the label of blocks outside every domain."""
     return click.option("--background", metavar="LABEL", help=what, **settings)
 
 
@@ -461,7 +467,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace exist
 
 
 def record_option(what: str) -> Decorator:
-    """Make the option that names the record of a run."""
+    """Make the option --record, with the help text `what`."""
     return click.option(
         "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=what
     )
@@ -475,7 +481,7 @@ replacing_options = together(
         flag_value="",
         default=None,
         metavar="[NAME]",
-        help="Overwrite the existing column NAME, or the column given by --column.",
+        help="Overwrite the existing column NAME; without NAME, the column that --column gives.",
     ),
     click.option("--in-place", is_flag=True, help="Write the result to the input file."),
     click.option("--dry-run", is_flag=True, help="Label and report, but write no file."),
@@ -514,7 +520,7 @@ scheduler_option = click.option(
 take_over_option = click.option(
     "--take-over",
     is_flag=True,
-    help="If BLOCKS is a folder, pattern or URL: use the output folder although an interrupted run "
+    help="If BLOCKS is a folder, pattern or URL: use the output folder even if an interrupted run "
     "has left it locked.",
 )
 
@@ -531,12 +537,12 @@ report_options = together(json_option, quiet_option)
 
 
 class WholeWords(BashComplete):
-    """Completion for Bash, which splits NAME=PATH into three words and replaces only the last."""
+    """Completion for Bash, which splits NAME=PATH into three words and replaces only PATH."""
 
     name = "bash"
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Join words around an equals sign."""
+        """Return the words on the line, with the three words of NAME=PATH joined."""
         args, incomplete = super().get_completion_args()
         joined: list[str] = []
         for word in (*args, incomplete):
@@ -547,11 +553,11 @@ class WholeWords(BashComplete):
         return joined[:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Omit the part that Bash keeps, up to the equals sign."""
+        """Return a completion without the text up to the equals sign, which Bash keeps."""
         value = item.value.rpartition("=")[2] if item.type == "plain" else item.value
         return f"{item.type},{value}"
 
 
 def offer() -> None:
-    """Register this completion for Bash."""
+    """Register the class `WholeWords` with click as the completion for Bash."""
     add_completion_class(WholeWords, "bash")

@@ -1,4 +1,4 @@
-"""The commands `geodomain plot` and `geodomain report`: draw sections, write a web page."""
+"""The commands `geodomain plot` and `geodomain report`: draw sections, or write a web page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Example:
 
 
 def _colour_map(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse an unknown colour map; the default is not checked, to save loading matplotlib."""
+    """Refuse an unknown colour map; the default is not checked, which saves loading matplotlib."""
     from geodomain.reporting.look import require_cmap
 
     if value != option.default:
@@ -102,9 +102,9 @@ def plot(
     Blocks are drawn at their true sizes, coloured by domain or by grade, with traces of wireframes
     and with drillholes near the section. All sections have the same scale. Sections across x look
     west, and sections across y look north. A section exactly on faces of blocks shows the
-    blocks above, east or north of it.
+    blocks above, east or north of the section.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.drillholes.findings import notes_of
     from geodomain.reporting.plot import plot_sections
@@ -114,7 +114,10 @@ def plot(
     samples = drillholes.samples_of(given)
     within, output = given.pop("within"), given["output"]
     if bool(given["collar"]) != (within is not None):
-        message = "give --collar and --within together: the drillholes, and how near to a section"
+        message = (
+            "--collar and --within must be given together: the drillholes, and how near to a "
+            "section they are drawn"
+        )
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
@@ -159,7 +162,7 @@ Example:
     "--compare",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="Show the blocks that changed their domain since OLD, an earlier labelling of the same "
+    help="Show the blocks whose domain differs from that in OLD, an earlier labelling of the same "
     "blocks.",
 )
 @section_option(
@@ -210,7 +213,7 @@ def report(
     domain, warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With
     --record it also shows how the model was labelled.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.reporting.report_file import report_file
 
@@ -218,7 +221,7 @@ def report(
     options.require_table(given)
     samples = drillholes.samples_of(given)
     if given["within"] is not None and not given["collar"]:
-        message = "--within is about drillholes, and needs --collar FILE"
+        message = "--within is for drillholes, and needs --collar FILE"
         raise click.UsageError(message)
     if samples and given["within"] is None:
         message = "--sample-grade needs --within: how near to a section samples are drawn"
@@ -244,7 +247,10 @@ def report(
 def _refuse_pipe_and_two_lists(
     reason: str, labelled: str, solids: tuple[tuple[str, str], ...], domains: Path | None
 ) -> None:
-    """Refuse a model from a pipe, for a reason, and wireframes by --solid and --domains both."""
+    """Refuse a model from stdin, and --solid together with --domains.
+
+    `reason` begins the message for stdin: why a file is needed.
+    """
     if labelled == "-":
         message = f"{reason}: give a file, not -"
         raise click.UsageError(message)

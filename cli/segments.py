@@ -1,4 +1,4 @@
-"""The commands `intersect`, `synthesize` and `bench`: segments across a surface."""
+"""The commands `intersect`, `synthesize` and `bench`: line segments across a surface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def scene_options(rays: str) -> Decorator:
-    """Return the options that define a test surface and its segments."""
+    """Make the options of a test surface and its segments; `rays` is the default of --rays."""
     return together(
         click.option(
             "--triangles",
@@ -36,7 +36,13 @@ def scene_options(rays: str) -> Decorator:
             metavar="N",
             help="Number of segments; half of them cross the surface.",
         ),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Seed of the random numbers.",
+        ),
     )
 
 
@@ -64,7 +70,7 @@ Examples:
     "--mode",
     type=click.Choice(["boolean", "barycentric", "intercept_count", "all"]),
     help="What to report: whether a segment crosses, its first crossing, the number of crossings, "
-    "or every crossing (tables only). [default: boolean, for a table barycentric]",
+    "or every crossing (tables only). [default: boolean for raw files, barycentric for a table]",
 )
 @options.output_option(
     "OUT", "Folder for the results [default: .], or table to write; - is stdout."
@@ -97,12 +103,13 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
     barycentric it gets four files instead: intersectTriangle_i32 (-1 for a miss), and
     barycentricT_f32, barycentricU_f32 and barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
-    A segment that touches the surface is treated as moved up by an infinitely small step; if that
-    does not decide, also east, and then north. So a hole collared on the ground crosses the ground
-    if it goes down, but not if it goes up. A segment in the plane of a triangle does not cross the
-    triangle.
+    A segment that touches the surface is treated as moved up by an infinitely small step. If this
+    step does not decide, a step east does, and then a step north. So a hole collared on the ground
+    crosses the ground if it goes down, but not if it goes up. A segment in the plane of a triangle
+    does not cross the triangle.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     from geodomain.query.segment_files import intersect_file
 
@@ -119,13 +126,13 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
 
 
 def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the paths of the surface and of the segments: a table or raw files."""
+    """Return the surface and the segments: a mesh and a table, or two pairs of raw files."""
     if len(inputs) == 2:
         _refuse(keywords, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
         if keywords["output"] is None:
             _misuse("no output given: use -o OUT.csv, or -o - for stdout")
         if bool(keywords["start"]) != bool(keywords["end"]):
-            _misuse("--start and --end go together")
+            _misuse("--start and --end must be given together")
         return inputs[0], str(inputs[1])
     if len(inputs) != 4:
         _misuse(f"pass MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
@@ -133,12 +140,15 @@ def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, An
     if keywords["mode"] == "all":
         _misuse("--mode all writes a table: pass MESH SEGMENTS.csv")
     if keywords["output"] == "-":
-        _misuse("raw files go to a folder: -o - is for a table")
+        _misuse("results for raw files go to a folder: -o - is only for a table")
     return inputs[:2], inputs[2:]
 
 
 def _refuse(keywords: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    """Raise a usage error for options that belong to the other kind of input."""
+    """Raise a usage error if an option is used that belongs to the other form of input.
+
+    The message says that the option is for `why`.
+    """
     for name in names:
         if keywords[name]:
             _misuse(f"--{name.replace('_', '-')} is for {why}")
@@ -175,7 +185,7 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywor
     """Write a test surface and segments across it to DIR, as raw little-endian files.
 
     The surface is an undulating terrain, 3000 x 2500 m; the segments follow the normals of its
-    triangles, after R. Leung, arXiv 2209.02878. The same options give the same files.
+    triangles, as in R. Leung, arXiv 2209.02878. The same options give the same files.
     For each segment, truth_boolean_i32 says whether it crosses the surface, and truth_count_i32 how
     many times, by exact arithmetic. parameters.json has the options and the counts.
     """
@@ -190,7 +200,7 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywor
 
 
 def _summary(folder: Path, made: SceneFiles) -> str:
-    """Return the counts and the files written as text."""
+    """Return the counts of a scene, and the files that were written, as text."""
     share = made["crossing"] / made["rays"]
     return (
         f"{counted(made['triangles'], 'triangle')} and {counted(made['rays'], 'segment')}, of "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
-        """The options that `distance_file` takes by the same names."""
+        """Options of `geodomain distance` that are also keywords of `distance_file`."""
 
         signed: bool
         output: str
@@ -74,13 +74,14 @@ def check(
     output: Path | None,
     overwrite: bool,
 ) -> None:
-    """Report whether each MESH is fit to label blocks with, and if not, why and where.
+    """Report whether each MESH can be used for labelling, and if not, why and where.
 
     A wireframe must be closed, and its shells must not overlap. For an open wireframe, the command
     reports whether welding would close it. With --weld or --fill, the command repairs the mesh,
     describes the changes, and writes OUT. An open surface passes the check with --kind surface.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh cannot be used, 4 cannot read or write a
+    file.
     """
     from geodomain.errors import GeodomainError
     from geodomain.wireframes import check_file
@@ -115,7 +116,7 @@ def check(
 
 
 def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, changed: bool) -> None:
-    """Refuse an output without a change, or for several meshes."""
+    """Refuse -o without --weld or --fill, or with several meshes."""
     if output is not None and not changed:
         message = "-o writes a changed mesh: add --weld or --fill"
         raise click.UsageError(message)
@@ -146,9 +147,10 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
     .vtu, .vti (blocks of one size that fill a lattice) or .omf. If an .omf contains wireframes and
-    block models, converting it to .omf writes the wireframes; IN:NAME converts a block model.
+    block models, converting it to .omf writes the wireframes; to convert one of its block models,
+    give IN:NAME.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
     from geodomain.formats.blocks import convert_blocks, converts_blocks
     from geodomain.formats.wireframes import convert_file, holds_names
@@ -210,7 +212,8 @@ def distance(
     text table keeps every byte and gains columns. Distances are from centroids, in float64; a
     block without coordinates gets no distance. The summary goes to stderr.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
     """
     from geodomain.volumes.distance import distance_file
 

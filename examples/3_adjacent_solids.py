@@ -28,7 +28,7 @@ claims = inside.sum(axis=0)
 
 print(f"{claims.size:,} points, {np.count_nonzero(claims)} in the cube, none in two solids")
 
-# Which solid has each block of one level: white blocks are in none.
+# The solid of each block of one level; white blocks are in no solid.
 level = len(z) // 2
 owner = np.where(claims, inside.argmax(axis=0) + 1, np.nan)[:, :, level]
 figure, axes = plt.subplots(figsize=(5.6, 5.4), layout="constrained")

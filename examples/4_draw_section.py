@@ -11,7 +11,7 @@ import numpy as np
 from geodomain import label_points, synthetic
 
 COLOURS = {"WASTE": "#e4e0d6", "OXIDE": "#e6b566", "ORE": "#b5382c", "DYKE": "#3d6b73"}
-NORTHING = 7_480_208.3  # between the lattice lines, so that every cut is a clean one
+NORTHING = 7_480_208.3  # between the lattice lines, so that no cut lies on block faces
 SCALE = 2.0  # pixels to a metre
 
 deposit = synthetic.deposit("small")

@@ -29,7 +29,7 @@ for hole in np.unique(walls.segment):
     spans = "  ".join(f"{enter:6.1f} to {leave:6.1f}" for enter, leave in pairs)
     print(f"{hole:4}  {depth[hole]:6.1f}   {spans}")
 
-# The fence in section: holes from the ground down, and what they have of the ore.
+# The fence in section: holes from the ground down, and their parts inside the ore.
 figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
 starts = np.empty_like(collars)
 starts[surface.segment] = surface.point
@@ -41,7 +41,7 @@ axes.set(aspect="equal", xlabel="easting", ylabel="elevation", title="Ore along 
 axes.ticklabel_format(useOffset=False, style="plain")
 figure.savefig("fence.png")
 
-# Halfway between going in and coming out is inside.
+# The point halfway between entry and exit is inside.
 middles = walls.point.reshape(-1, 2, 3).mean(axis=1)
 assert len(surface) == len(collars)
 assert not contains(ore, np.concatenate([collars, toes])).any()

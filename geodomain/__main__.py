@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run() -> None:
-    """Run the command line; SIGINT and SIGTERM end it without a traceback, by 130 and 143."""
+    """Run the command line; SIGINT and SIGTERM end it without a traceback, exit code 130 or 143."""
     # OpenBLAS, which NumPy loads, starts a thread for each core, and each thread waits for work in
     # a loop for 0.1 s before it sleeps. Our products are too small for several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -31,12 +31,12 @@ def run() -> None:
 
 
 def _leave_at_once(number: int, _: FrameType | None) -> None:
-    """End at once, while there is nothing to clean up."""
+    """End the program with exit code 128 + `number` at once, while there is nothing to clean up."""
     os._exit(128 + number)
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """End after cleaning up open files; a second signal ends the program at once.
+    """End the program after cleaning up open files; a second signal ends it at once.
 
     SystemExit is raised, because click replaces a KeyboardInterrupt by "Aborted!".
     """

@@ -33,7 +33,7 @@ _KNOWN_TO_NUMPY = ("__array__", "__array_interface__", "__array_struct__")
 
 
 def as_doubles(values: object, name: str) -> Floats:
-    """Return numbers as native float64; refuse numbers that this would round.
+    """Return numbers as native float64; raise an error for numbers that float64 would round.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def as_doubles(values: object, name: str) -> Floats:
 
 
 def as_array(values: object) -> NDArray[Any]:
-    """Return values in memory as an array, masked ones as NaN; DLPack is read without a copy."""
+    """Return values in memory as an array, with NaN for masked values; DLPack is not copied."""
     if hasattr(values, "__dlpack__") and not any(hasattr(values, name) for name in _KNOWN_TO_NUMPY):
         return np.from_dlpack(cast(Any, values))
     return np.asarray(_unmasked(values))
@@ -79,7 +79,7 @@ def _unmasked(values: object) -> object:
 
 
 def distinct(values: Floats) -> Floats:
-    """Return the distinct finite numbers, ascending: `np.unique` without importing numpy.ma."""
+    """Return the distinct finite numbers in ascending order, without importing numpy.ma."""
     ordered = np.sort(values, axis=None)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -87,9 +87,10 @@ def distinct(values: Floats) -> Floats:
 
 
 def ranked(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct finite numbers in ascending order, and the index of each value.
+    """Return the distinct finite numbers in ascending order, and for each value its index in them.
 
-    If few numbers occur many times each, most are in a sample, and a full sort is avoided.
+    The distinct numbers are first looked for in a sample. If few numbers occur many times each, the
+    sample has most of them, and a full sort is avoided.
     """
     numbers = distinct(values[:: len(values) // _SAMPLE + 1])
     ranks = np.searchsorted(numbers, values)
@@ -111,7 +112,7 @@ def is_on_device(values: object) -> bool:
 
 
 def as_rows(values: object, name: str) -> Floats:
-    """Return points as float64 of shape (n, 3), without a copy if they are that already."""
+    """Return points as float64 of shape (n, 3), without a copy if they already have this form."""
     array = _in_rows(as_doubles(values, name), name)
     if getattr(values, "dtype", None) == np.float32 and name == "points":
         warn_of_single(array, name)
@@ -127,7 +128,7 @@ def as_rows_of_either(values: object, name: str) -> Coordinates:
 
 
 def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
-    """Require the shape (n, 3), an empty list, or one point x, y, z, which is one row."""
+    """Return points in shape (n, 3). An empty list and one point x, y, z are accepted, too."""
     if array.shape in ((0,), (3,)):
         return array.reshape(-1, 3)
     if array.ndim != 2 or array.shape[1] != 3:
@@ -137,7 +138,7 @@ def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
 
 
 def warn_of_single(values: Floats, name: str) -> None:
-    """Warn if coordinates were float32 and their spacing there is `COARSE` or more."""
+    """Warn if coordinates came from float32, and float32 is spaced by `COARSE` or more at them."""
     resolution = single_resolution(values)
     if resolution >= COARSE:
         warn(
@@ -147,14 +148,14 @@ def warn_of_single(values: Floats, name: str) -> None:
 
 
 def single_resolution(values: Floats) -> float:
-    """Return the spacing of float32 at the largest finite magnitude; 0 if there is none."""
+    """Return the spacing of float32 at the largest finite magnitude, or 0 without finite values."""
     largest = np.abs(values).max(initial=0.0, where=np.isfinite(values))
     with np.errstate(over="ignore"):
         return float(np.spacing(np.float32(largest))) if largest else 0.0
 
 
 def as_columns(points: object) -> Columns:
-    """Return x, y and z of points, as views of any strides if they are float64."""
+    """Return the columns x, y and z of points; float64 points are not copied."""
     if isinstance(points, CachedPoints):
         return points.columns
     array = as_rows(points, "points")
@@ -162,7 +163,7 @@ def as_columns(points: object) -> Columns:
 
 
 def refuse_row(points: Points, row: int) -> None:
-    """Raise PointError if a kernel refused a row (row >= 0)."""
+    """Raise PointError for a row that a kernel cannot decide; do nothing if `row` is negative."""
     if row < 0:
         return
     if isinstance(points, tuple):
@@ -172,8 +173,8 @@ def refuse_row(points: Points, row: int) -> None:
 
         place = row_of(points, row)
     message = (
-        f"point {row} is {place}: a coordinate is not zero and so small (below 2^-306) that its "
-        "label cannot be decided; write it as 0"
+        f"point {row} is {place}: a coordinate is not 0 but so small (below 2^-306) that the "
+        "point's label cannot be decided; write the coordinate as 0"
     )
     raise PointError(message)
 
@@ -188,8 +189,8 @@ class Question(NamedTuple, Generic[Number]):
     room : numpy.ndarray or DeviceRoom
         The buffer that the backend writes to.
     out : array
-        The array to return to the caller: the caller's ``out``, or a new one in the points'
-        memory. An array on a GPU is not an NDArray, and is returned as it is.
+        The array to return to the caller: the caller's ``out``, or a new array in the same memory
+        as the points. An array on a GPU is not an NDArray, and is returned as it is.
     """
 
     points: Points
@@ -198,7 +199,7 @@ class Question(NamedTuple, Generic[Number]):
 
 
 def ask(points: object, dtype: type[Number], out: object, backend: Backend) -> Question[Number]:
-    """Prepare points for a backend, with results in ``out`` or in the points' memory.
+    """Prepare points for a backend. Results go to ``out``, or to a new array beside the points.
 
     Raises
     ------
@@ -236,7 +237,7 @@ def ask_read(
 
 
 def _require_apart(overlap: bool) -> None:
-    """Refuse an ``out`` that overlaps the input: results would overwrite points not yet read."""
+    """Raise ValueError if ``out`` overlaps the input, because results would overwrite points."""
     if overlap:
         message = "out shares memory with the input: pass a separate array"
         raise ValueError(message)
@@ -258,7 +259,7 @@ def host_room(
     out: object,
     inputs: Sequence[NDArray[np.generic]] = (),
 ) -> NDArray[Number]:
-    """Return ``out`` after checking that it fits, or a new array for None.
+    """Return ``out`` after checking its type, shape and layout, or a new array if ``out`` is None.
 
     ``out`` must not overlap the ``inputs``, which may be read after the first result is written.
     """
@@ -279,10 +280,10 @@ def host_room(
 
 
 def require_gpu(backend: Backend, what: str) -> None:
-    """Refuse arrays on a GPU if the backend is the CPU."""
+    """Raise ValueError if the backend is the CPU, because it cannot read arrays on a GPU."""
     if backend.name == "cpu":
         message = (
-            f"{what} on a GPU, which the CPU cannot read: copy to memory first, as with .get() "
-            "of CuPy or .cpu() of PyTorch, or use backend='cuda'"
+            f"{what} on a GPU, which the CPU cannot read: copy the array to memory first, as with "
+            ".get() of CuPy or .cpu() of PyTorch, or use backend='cuda'"
         )
         raise ValueError(message)

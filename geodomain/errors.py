@@ -18,10 +18,10 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 class GeodomainError(ValueError):
-    """Bad data. The message says what is wrong, where, and how to fix it.
+    """An error in data. The message says what is wrong, where, and how to fix it.
 
-    A wrong argument (a wrong type, an unknown option) raises a plain ``TypeError``
-    or ``ValueError``.
+    For a wrong argument (a wrong type, an unknown option), a plain ``TypeError`` or
+    ``ValueError`` is raised.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -53,7 +53,7 @@ class DeviceError(GeodomainError):
 
 
 class CoreError(GeodomainError, ImportError):
-    """A compiled core that is missing, or was built from another version of the sources."""
+    """A compiled library that is missing, or was built from another version of the sources."""
 
 
 class GeodomainWarning(UserWarning):
@@ -61,7 +61,7 @@ class GeodomainWarning(UserWarning):
 
 
 def _sentence(message: str) -> str:
-    """Return a message as one line of readable length, even if names in it are odd."""
+    """Return a message as one line of readable length, even if it holds long names or line ends."""
     line = re.sub(r"\S{251,}", lambda word: f"{word[0][:120]}...{word[0][-120:]}", message)
     line = re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", line).strip()
     return line if len(line) <= 1800 else f"{line[:1200]} ... {line[-500:]}"
@@ -86,12 +86,12 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def in_lines(lines: Iterable[str]) -> str:
-    """Join lines, escaping control characters so that each stays one line."""
+    """Join lines. Control characters within a line are escaped, so each stays one line."""
     return "\n".join(map(visible, lines))
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message: spelled as in TOML, and shortened."""
+    """Return a value as text for a message: booleans as in TOML, long texts shortened."""
     try:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
     except (ValueError, RecursionError):  # a number written in 5,000 hexadecimal digits
@@ -111,7 +111,7 @@ def counted(number: int, what: str, several: str | None = None) -> str:
 
 
 def warn(message: str) -> None:
-    """Issue a GeodomainWarning, attributed to the first caller outside the package."""
+    """Issue a GeodomainWarning, attributed to the nearest caller outside the package."""
     collected, sentence = _COLLECTED.get(), _sentence(message)
     if collected is not None and sentence not in collected:
         collected.append(sentence)
@@ -125,8 +125,8 @@ def warn(message: str) -> None:
 def log(message: str, *values: object, detail: bool = False) -> None:
     """Log to the channel ``geodomain``: at the level INFO, or DEBUG for detail.
 
-    If the process has not imported `logging`, nothing is logged, because nobody can listen, and
-    the import would slow the start. Control characters in values are escaped.
+    If the process has not imported `logging`, nothing is logged: nobody can be listening, and
+    importing `logging` would slow the start. Control characters in values are escaped.
     """
     if "logging" in sys.modules:
         import logging
@@ -139,7 +139,10 @@ def log(message: str, *values: object, detail: bool = False) -> None:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Collect the text of each distinct warning in a `with` block; warn as usual, too."""
+    """Yield a list that receives the text of each distinct warning in a `with` block.
+
+    The warnings are still issued as usual.
+    """
     collected: list[str] = []
     token = _COLLECTED.set(collected)
     try:

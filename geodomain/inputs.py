@@ -1,4 +1,4 @@
-"""Convert the meshes, points and paths that functions accept."""
+"""Convert the types of meshes, points, lattices and paths that functions accept."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FacedSurface(Protocol):
 
 
 class Scene(Protocol):
-    """A trimesh.Scene: meshes and their positions."""
+    """A trimesh.Scene: meshes with a position for each."""
 
     @property
     def geometry(self) -> Mapping[str, object]:
@@ -77,7 +77,7 @@ class Scene(Protocol):
         """The positions of the meshes."""
 
     def dump(self, *, concatenate: bool) -> object:
-        """Return the placed meshes."""
+        """Return the meshes, moved to their positions in the scene."""
 
 
 OfTrimesh: TypeAlias = FacedSurface | Scene
@@ -102,7 +102,7 @@ def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
     model : path
         The model that the caller passed.
     in_memory : str
-        Advice for a model in memory, which ends the message.
+        The end of the error message: advice for a caller who has the model in memory.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
     - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
     - a ``trimesh.Scene``, whose meshes are placed and joined, as the solids of a file are;
-    - a tuple of two arrays, vertices (v, 3) and triangles (t, 3), the second of integers;
+    - a tuple of two arrays, vertices (v, 3) and integer triangles (t, 3);
     - the path of a file, which is read by `read_mesh`.
 
     Functions that take several meshes take a list, or any other iterable, of these, and a
@@ -145,10 +145,10 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     Parameters
     ----------
     mesh : mesh-like
-        One of the above.
+        One of the types above.
     name : str, optional
-        Name for messages, if the mesh has none of its own: a `Mesh` keeps its name, and
-        a file is called by its file name.
+        Name of the mesh in messages. A `Mesh` keeps its own name, and the mesh of a file is
+        called by the file name.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     Raises
     ------
     TypeError
-        For anything else; the message lists the accepted types.
+        For any other type; the message lists the accepted types.
     MeshError
         As `Mesh` and `read_mesh`.
     OSError
@@ -204,7 +204,7 @@ def is_mesh_like(thing: object) -> TypeGuard[MeshLike]:
 
 
 def _blocks(blocks: pyvista.MultiBlock, name: str | None) -> Iterator[Mesh]:
-    """Yield the meshes of a MultiBlock, including nested ones; skip empty blocks."""
+    """Yield the meshes of a MultiBlock and of MultiBlocks nested in it; skip empty blocks."""
     for number in range(blocks.n_blocks):
         block, called = blocks[number], blocks.get_block_name(number) or name
         if _is_multiblock(block):
@@ -217,7 +217,8 @@ def _refusal(thing: object) -> str:
     """Return the message for an unsupported mesh: the accepted types, and the actual type."""
     if _is_multiblock(thing):
         return (
-            "a MultiBlock is several meshes, but this takes a single mesh: pass one of its blocks"
+            "a MultiBlock is several meshes, but this function takes a single mesh: pass one block "
+            "of the MultiBlock"
         )
     message = f"a mesh must be {_TAKEN}, not {type(thing).__name__}"
     if isinstance(thing, list | np.ndarray):
@@ -251,7 +252,7 @@ def _is_pair(thing: object) -> bool:
 
 
 def _has_three_columns(values: object) -> bool:
-    """Return whether an object is an array of numbers, (n, 3), or has no rows."""
+    """Return whether an object is an array of numbers with shape (n, 3), or an empty array."""
     if not (isinstance(values, list | tuple) or any(hasattr(values, name) for name in _ARRAYS)):
         return False
     try:
@@ -264,7 +265,7 @@ def _has_three_columns(values: object) -> bool:
 
 
 def _of_scene(scene: Scene, name: str) -> Mesh:
-    """Return the placed meshes of a scene as a single mesh."""
+    """Join the meshes of a scene, each at its position, into a single mesh."""
     placed = scene.to_mesh() if hasattr(scene, "to_mesh") else scene.dump(concatenate=True)
     return _of_faces(cast(FacedSurface, placed), name)
 
@@ -297,7 +298,7 @@ _ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
 
 @dataclass(frozen=True, eq=False)
 class LatticePoints:
-    """The points of a lattice along x, y and z, x fastest; rows are computed on demand.
+    """The points of a lattice, with x changing fastest; rows are computed when they are needed.
 
     Attributes
     ----------
@@ -308,18 +309,18 @@ class LatticePoints:
     axes: tuple[Floats, Floats, Floats]
 
     def __len__(self) -> int:
-        """Count the points."""
+        """Return the number of points."""
         x, y, z = self.axes
         return len(x) * len(y) * len(z)
 
     @cached_property
     def rows(self) -> Floats:
-        """Return the points one by one, (n, 3)."""
+        """Return all points as an array, (n, 3)."""
         return product(*self.axes)
 
 
 def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
-    """Return points in shape (n, 3); arrays are returned as they are, also on a GPU.
+    """Return points in shape (n, 3); arrays are returned as they are, even on a GPU.
 
     Raises
     ------
@@ -346,7 +347,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
 
 
 def lattice_of(points: object) -> LatticePoints | None:
-    """Return the lattice of points of a grid; None for other points."""
+    """Return the cell centres of a grid as a lattice; None for points that are not a lattice."""
     if isinstance(points, LatticePoints):
         return points
     if not is_dataset(points, "ImageData", "RectilinearGrid"):
@@ -360,7 +361,7 @@ def lattice_of(points: object) -> LatticePoints | None:
 
 
 def is_grid(thing: object) -> bool:
-    """Return whether an object is a PyVista grid; its cells are blocks."""
+    """Return whether an object is a PyVista grid, the cells of which are blocks."""
     return is_dataset(thing, *_GRIDS)
 
 
@@ -388,14 +389,14 @@ def _is_array(thing: object) -> bool:
 def axes_of(
     grid: object,
 ) -> tuple[Sequence[Dimensioned | Floats], Dimensioned | None, dict[str, ArrayLike]]:
-    """Return the axes of a lattice, the grid if it has dimensions, and its columns."""
+    """Return the axes of a lattice, the grid itself if it is of xarray, and the grid's columns."""
     if not is_of_xarray(grid):
         lattice = lattice_of(grid)
         if lattice is None:
             message = (
                 "a lattice must be a pyvista ImageData or RectilinearGrid that is not rotated, an "
                 f"xarray DataArray or Dataset, or x, y and z, not {type(grid).__name__}"
-                f"{'; label_grid labels other grids, and contains takes them' * is_grid(grid)}"
+                f"{'; for other grids, use label_grid or contains' * is_grid(grid)}"
             )
             raise TypeError(message)
         shape = tuple(map(len, lattice.axes[::-1]))
@@ -420,7 +421,7 @@ def axes_of(
 def _are_coordinates(
     axes: Sequence[ArrayLike | Dimensioned],
 ) -> TypeGuard[Sequence[xarray.DataArray]]:
-    """Return whether the axes are coordinates of xarray, or arrays; refuse a mixture."""
+    """Return whether all axes are coordinates of xarray; raise TypeError if only some are."""
     module = sys.modules.get("xarray")
     known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
     if any(known) and not all(known):
@@ -432,10 +433,13 @@ def _are_coordinates(
 def dimensions(
     axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
 ) -> list[Hashable] | None:
-    """Return the dimensions of xarray coordinates, or None for arrays."""
+    """Return the names of the dimensions of x, y and z in xarray; None if they are plain arrays."""
     if not _are_coordinates(axes):
         if like is not None:
-            message = "like= needs x, y and z to be coordinates of that array, such as like.x"
+            message = (
+                "with like=, x, y and z must be coordinates of the array given as like, such as "
+                "like.x"
+            )
             raise TypeError(message)
         return None
     dims = [dim for axis in axes for dim in axis.dims]
@@ -457,7 +461,7 @@ def as_data_array(
     dims: list[Hashable],
     like: Dimensioned | None,
 ) -> Dimensioned:
-    """Return values as a DataArray with coordinates, dimensions ordered as in `like`."""
+    """Return values as a DataArray with coordinates. The dimensions are in the order of `like`."""
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
@@ -476,7 +480,7 @@ def answer_on_lattice(
     name: str,
     whole: bool,
 ) -> NDArray[np.bool_] | NDArray[np.uint8] | ArrayT:
-    """Return the answer for a lattice; for a grid of xarray as an array of its dimensions.
+    """Compute values on a lattice; for a grid of xarray, return them as an array of xarray.
 
     Parameters
     ----------
@@ -485,14 +489,15 @@ def answer_on_lattice(
     x, y, z
         The axes, or as x a grid that is a lattice.
     name : str
-        Name of an array of xarray.
+        Name of the array of xarray.
     whole : bool
-        Whether the answer has that shape and is no array of the caller's.
+        Whether `answer` returns a new array of that shape. False for packed bits, and if the
+        caller passed an array for the output: an array of xarray is then not possible.
     """
     if y is not None and z is not None:
         return answer(cast("ArrayLike", x), y, z)
     if y is not None or z is not None:
-        message = "a lattice takes x, y and z, or a grid in their place"
+        message = "a lattice is given by all of x, y and z, or by a grid in their place"
         raise TypeError(message)
     axes, like, _ = axes_of(x)
     dims = dimensions(axes, like)

@@ -68,8 +68,8 @@ def label(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for the function that is called.
     output : path or None
-        The file or folder to write. Required if `what` is a path, and not allowed otherwise. None
-        labels and reports without writing.
+        The file or folder to write. Required if `what` is a path, and not allowed otherwise. If
+        None, the blocks are labelled and counted, but nothing is written.
     **keywords
         Keywords of the function that is called.
 
@@ -100,7 +100,7 @@ def label(
     function, kind = _function_for(what)
     written = kind in ("file", "dataset")
     if not written and output is not ...:
-        message = f"{function.__name__} returns the labels of a {kind}, and has no output"
+        message = f"{function.__name__} returns the labels of a {kind}, and takes no output"
         raise TypeError(message)
     if written and output is ...:
         message = f"{function.__name__} needs an output: a path, or None to write nothing"
@@ -111,7 +111,7 @@ def label(
 
 
 def _function_for(what: object) -> tuple[Callable[..., object], str]:
-    """Return the function for an argument, and the name of its kind."""
+    """Return the function that labels an argument, and a noun for the argument, such as "grid"."""
     if isinstance(what, str | os.PathLike):
         if is_dataset(cast("PathGiven", what)):
             return geodomain.label_dataset, "dataset"
@@ -130,7 +130,7 @@ def _function_for(what: object) -> tuple[Callable[..., object], str]:
 
 
 def _is_line(values: object) -> bool:
-    """Return whether an argument is an array of one dimension."""
+    """Return whether an argument is an array with one dimension."""
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         return not values or np.ndim(values[0]) == 0
     return getattr(values, "ndim", None) == 1

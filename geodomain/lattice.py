@@ -1,8 +1,8 @@
 """Recognise lattices of blocks from coordinates, and count their cells before allocating.
 
-`LearntAxis` infers the axes of a table from its first blocks. `even_lattice` recognises a lattice
-of equal cells, and `LatticeBits` finds repeated blocks. No label depends on a guess: a block
-outside the inferred lattice is labelled by its own coordinates.
+`LearntAxis` infers the axes of a table from the first blocks. `even_lattice` recognises a lattice
+of equal cells, and `LatticeBits` finds repeated blocks. No label depends on an inferred lattice:
+a block outside the lattice is labelled by its own coordinates.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from geodomain.compute.rows import mark_blocks
 from geodomain.formats.cells import LatticeCells
 
 _Cells = NDArray[np.int64]
-# Names of the arrays in which `LatticeBits` is stored.
+# Types of the arrays in which `LatticeBits` is stored.
 StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
-# Most cells, of all meshes together, whose answers are stored, with one bit for each: 128 MB.
+# Largest number of cells, of all meshes together, for which a bit is stored: 128 MB.
 MOST_CELLS = 1 << 30
 # The axes of a lattice have at most this many coordinates; computing them takes 50 bytes each.
 MOST_COORDINATES = 1 << 22
@@ -33,20 +33,21 @@ MOST_COORDINATES = 1 << 22
 # Integers below this, and the powers of ten used, are exact in float64, so a quotient rounds once.
 _EXACT = 2.0**53
 _MOST_DECIMALS = 9
-# Rows read of a chunk, coordinates compared among them, and attempts to infer the steps.
+# Rows used of a chunk, coordinates compared among these rows, and attempts to infer the steps.
 _ROWS, _LOOKED, _TRIES = 1 << 16, 4096, 6
 # The share of the coordinates that must fit the steps; the rest may be sub-blocks or errors.
 _SHARE = 0.75
-# With this many cells along each axis, one coordinate that is a missing-value code matters little:
+# With this many cells along each axis, a coordinate that is a missing-value code does little harm:
 # it adds at most three planes.
 _FEWEST = 8
 # Faces are rounded, so equal sizes may differ by this share, as for 0.1 m at 8,000 km.
 _EVEN = 1e-8
 # Multiples of the golden ratio modulo 1 are spread evenly, for any number of cells.
 _GOLDEN = 0.6180339887498949
-# Most cells, a bit each: 256 MB.
+# Largest number of cells, with one bit each: 256 MB.
 _MOST_BITS = 1 << 31
-# Most bits (512 bytes) and coordinates per block: a few distant blocks take little memory.
+# Largest numbers of bits (512 bytes) and of coordinates per block, so that a few distant blocks
+# take little memory.
 _BITS_OF_A_BLOCK, _PLACES_OF_A_BLOCK, _FEWEST_PLACES = 1 << 12, 1 << 6, 1 << 14
 _FEWEST_BITS = 1 << 23  # 1 MB
 # A layer is unpacked to a byte per cell, and each coordinate along an axis takes eight bytes.
@@ -61,39 +62,39 @@ class LatticeAxis(Protocol):
     """The coordinates along one axis of a lattice."""
 
     def count(self, low: float, high: float) -> float:
-        """Return an upper bound of the number of coordinates between low and high."""
+        """Return an upper bound of the number of coordinates from low to high."""
         ...
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates between low and high, in increasing order."""
+        """Return the coordinates from low to high, in increasing order."""
         ...
 
 
 def cells_in_words(x: float, y: float, z: float) -> float:
-    """Return the number of bits of a lattice whose cells along z fill words of 64 bits."""
+    """Return the bits that a lattice takes if each column along z fills whole words of 64 bits."""
     return x * y * 64.0 * math.ceil(z / 64)
 
 
 class ExplicitAxis:
-    """An axis with explicit coordinates, in any order."""
+    """An axis given by its coordinates, which may be in any order."""
 
     def __init__(self, values: Floats) -> None:
         self._values = distinct(values[np.isfinite(values)])
 
     def count(self, low: float, high: float) -> float:
-        """Count the coordinates between low and high."""
+        """Return the number of coordinates from low to high."""
         return float(len(self.within(low, high)))
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates between low and high, in increasing order."""
+        """Return the coordinates from low to high, in increasing order."""
         values = self._values
         return values[np.searchsorted(values, low) : np.searchsorted(values, high, side="right")]
 
 
 class DecimalSteps(NamedTuple):
-    """The float64 nearest to (first + n step) / 10^decimals for integer n, as if read from text.
+    """Evenly spaced decimal coordinates, (first + n step) / 10^decimals for integers n.
 
-    If `single`, each is rounded to float32 first.
+    They are rounded to float64, as numbers read from text are; if `single`, then to float32.
     """
 
     first: int
@@ -102,7 +103,7 @@ class DecimalSteps(NamedTuple):
     single: bool
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates between low and high, in increasing order."""
+        """Return the coordinates from low to high, in increasing order."""
         power = 10.0**self.decimals
         begin = math.floor((low * power - self.first) / self.step) - 1
         end = math.ceil((high * power - self.first) / self.step) + 1
@@ -110,12 +111,12 @@ class DecimalSteps(NamedTuple):
         return values[(low <= values) & (values <= high)]
 
     def values(self, places: NDArray[np.int64]) -> Floats:
-        """Return the coordinates for these n."""
+        """Return the coordinates for the integers n in `places`."""
         return _floats(self.first + self.step * places, self.decimals, single=self.single)
 
 
 class LearntAxis:
-    """Infer the coordinates along one axis from a sample of them."""
+    """The coordinates along one axis of a table, inferred from the first blocks."""
 
     def __init__(self) -> None:
         self._sample: Floats = np.empty(0)
@@ -123,20 +124,20 @@ class LearntAxis:
         self._tries = 0
 
     def count(self, low: float, high: float) -> float:
-        """Return an upper bound of the number of coordinates; 0 before the first sample."""
+        """Return an upper bound of the number of coordinates from low to high; 0 before `learn`."""
         if self._steps is None:
             return float(len(self.within(low, high)))
         return max(0.0, high - low) * 10.0**self._steps.decimals / self._steps.step + 1
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates between low and high, in increasing order."""
+        """Return the coordinates from low to high, in increasing order."""
         if self._steps is not None:
             return self._steps.within(low, high)
         alone = self._sample if len(self._sample) == 1 else self._sample[:0]
         return alone[(low <= alone) & (alone <= high)]
 
     def learn(self, values: Floats) -> bool:
-        """Update the axis from a sample of coordinates; return whether it changed."""
+        """Update the axis from the coordinates of some blocks; return whether the axis changed."""
         if self._tries >= _TRIES or not len(values):
             return False
         values = values[:_ROWS]
@@ -163,7 +164,7 @@ class LearntAxis:
 
 
 def steps_of(values: Floats) -> DecimalSteps | None:
-    """Return decimal steps that fit most of two or more ascending coordinates, or None."""
+    """Return steps that fit most of two or more ascending coordinates; None if no steps do."""
     for single, decimals in product((False, True), range(_MOST_DECIMALS + 1)):
         with np.errstate(over="ignore"):
             units = np.rint(values * 10.0**decimals)
@@ -180,13 +181,13 @@ def steps_of(values: Floats) -> DecimalSteps | None:
 
 
 def _commonest(numbers: NDArray[np.int64]) -> int:
-    """Return the most frequent number, the smallest of several."""
+    """Return the most frequent number; of several equally frequent numbers, the smallest."""
     values, counts = np.unique(numbers, return_counts=True)
     return int(values[counts.argmax()])
 
 
 def _floats(numbers: NDArray[np.int64], decimals: int, *, single: bool) -> Floats:
-    """Divide integers by a power of ten, rounding once, and once more for single precision."""
+    """Divide integers by a power of ten, rounding to float64, and then to float32 if `single`."""
     values = numbers / 10.0**decimals
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64) if single else values
@@ -201,14 +202,14 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EvenLattice:
-    """Finite cells of one size, x fastest and z last.
+    """A lattice of finite cells of one size, with x changing fastest and z slowest.
 
     Attributes
     ----------
     centres : tuple of (n,) float64
         The centres along x, y and z, strictly increasing.
     bounds : (2, 3) float64
-        The box of the cells.
+        The box around all cells.
     volume : float
         The volume of one cell.
     """
@@ -219,13 +220,13 @@ class EvenLattice:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Count the cells along z, y and x."""
+        """Return the number of cells along z, y and x, in this order."""
         x, y, z = map(len, self.centres)
         return z, y, x
 
     @property
     def count(self) -> int:
-        """Count the cells."""
+        """Return the total number of cells."""
         z, y, x = self.shape
         return z * y * x
 
@@ -239,7 +240,7 @@ class EvenLattice:
         return np.stack(columns, axis=1)
 
     def within(self, box: Floats) -> tuple[Span, Span, Span]:
-        """Return the cells along x, y and z with centres in a closed box, (2, 3)."""
+        """Return the ranges of cells along x, y and z whose centres are in a closed box, (2, 3)."""
         x, y, z = (
             Span(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high, side="right")))
             for axis, low, high in zip(self.centres, *box.tolist(), strict=True)
@@ -248,9 +249,10 @@ class EvenLattice:
 
 
 def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice | None:
-    """Return the lattice of even cells; None if it is rotated, uneven, unsorted or small.
+    """Return the cells as an EvenLattice; None if they are rotated, uneven, unsorted or too few.
 
-    The order of the cells in their file does not matter.
+    At least `fewest` cells are needed along each axis. The order of the cells in the file does not
+    matter.
     """
     if cells.matrix is not None:
         return None
@@ -270,22 +272,22 @@ def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice |
 
 
 class LatticeBits:
-    """The cells of a lattice that contain a block, with one bit for each cell.
+    """The set of lattice cells that contain a block, stored as one bit for each cell.
 
-    The lattice grows and refines as blocks are added, so that different coordinates along an
-    axis are in different cells. So two blocks in one cell have exactly the same centroid.
+    As blocks are added, the lattice is extended, and its cells are made smaller until different
+    coordinates are in different cells. So two blocks in one cell have exactly the same centroid.
 
     Parameters
     ----------
     points : (n, 3) float64
-        The first centroids, finite, n > 0; they are not added.
+        The first centroids, finite, n > 0. They determine the cell size, and are not added.
     steps : (3,) float64
         The cell size along axes on which all the first centroids are equal.
 
     Attributes
     ----------
     again : int
-        The number of blocks with the centroid of an earlier block.
+        The number of blocks whose centroid equals that of an earlier block.
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
@@ -300,7 +302,7 @@ class LatticeBits:
                 self._scales[axis] = 1 / step
 
     def add(self, points: Floats) -> bool:
-        """Mark the cells of (n, 3) finite centroids; False if no lattice in memory can hold all."""
+        """Mark the cells of finite centroids, (n, 3); False if the lattice would be too large."""
         for widen in (self._grow, self._refine):
             points = points[self._mark(points) :]
             if not len(points):
@@ -310,7 +312,7 @@ class LatticeBits:
         return self._mark(points) == len(points)
 
     def points(self) -> Iterator[Floats]:
-        """Yield the distinct centroids, a plane at a time."""
+        """Yield the distinct centroids, (n, 3), one horizontal plane at a time."""
         x, y, z = self._values
         for height, plane in zip(z, self._bits, strict=True):
             rows, places = np.nonzero(np.unpackbits(plane, axis=1, bitorder="little"))
@@ -323,7 +325,7 @@ class LatticeBits:
         return [values[~np.isnan(values)] for values in self._values]
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return arrays from which `restored` rebuilds these bits."""
+        """Return arrays to store, from which `restored` makes a copy of this object."""
         x, y, z = self._values
         frame = np.array([self._starts, self._scales, self._firsts.astype(np.float64)])
         stored: dict[str, StoredArray] = {"frame": frame, "x": x, "y": y, "z": z}
@@ -331,7 +333,7 @@ class LatticeBits:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> LatticeBits:
-        """Return the bits that `arrays` stored."""
+        """Return the object whose `arrays` method returned these arrays."""
         starts, scales, firsts = np.asarray(arrays["frame"], np.float64)
         bits = cls(starts[None], np.ones(3))
         bits._starts, bits._scales, bits._firsts = starts, scales, firsts.astype(np.int64)
@@ -341,7 +343,7 @@ class LatticeBits:
         return bits
 
     def _mark(self, points: Floats) -> int:
-        """Mark the cells of centroids up to the first outside the lattice; return their number."""
+        """Mark cells up to the first centroid without a fitting cell; return the number marked."""
         x, y, z = points.T
         taken, again = mark_blocks(
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
@@ -352,12 +354,12 @@ class LatticeBits:
 
     @property
     def filled(self) -> float:
-        """Return the share of cells with a block, from the first to the last along each axis."""
+        """Return the share of cells that contain a block, in the box around all blocks."""
         spans = [np.ptp(np.flatnonzero(~np.isnan(each))) + 1.0 for each in self._values]
         return float((self._rows - self.again) / np.prod(spans))
 
     def _grow(self, points: Floats) -> bool:
-        """Extend the lattice to new cells, doubling an axis if memory allows."""
+        """Extend the lattice to the new centroids, and to twice its length if memory allows."""
         low = np.rint((points.min(axis=0) - self._starts) * self._scales)
         high = np.rint((points.max(axis=0) - self._starts) * self._scales)
         counts = np.array([len(each) for each in self._values])
@@ -374,7 +376,7 @@ class LatticeBits:
         return False
 
     def _move(self, firsts: _Cells, counts: _Cells) -> None:
-        """Copy the bits into a larger array, along x in whole bytes."""
+        """Copy the bits into a larger array. Along x, they move by whole bytes."""
         values, bits = _no_values(counts), _no_bits(counts)
         by = self._firsts - firsts
         for new, old, begin in zip(values, self._values, by, strict=True):
@@ -384,7 +386,7 @@ class LatticeBits:
         self._firsts, self._values, self._bits = firsts, values, bits
 
     def _refine(self, points: Floats) -> bool:
-        """Shrink the cells until each has at most one coordinate, also of the new points."""
+        """Make cells smaller until marked and new coordinates are in different cells."""
         occupied = [np.flatnonzero(~np.isnan(each)) for each in self._values]
         scales, ends = self._scales.copy(), []
         for axis, (places, values) in enumerate(zip(occupied, self._values, strict=True)):
@@ -404,7 +406,7 @@ class LatticeBits:
     def _divide(
         self, occupied: list[NDArray[np.intp]], scales: Floats, firsts: _Cells, counts: _Cells
     ) -> None:
-        """Copy the bits into smaller cells, a plane at a time."""
+        """Copy the bits into an array of smaller cells, one plane at a time."""
         values, bits, cells = _no_values(counts), _no_bits(counts), []
         for axis, places in enumerate(occupied):
             coordinates = self._values[axis][places]
@@ -420,19 +422,22 @@ class LatticeBits:
 
 
 def _no_values(counts: Sequence[int] | _Cells) -> list[Floats]:
-    """Return the coordinates of cells, all NaN."""
+    """Return arrays for the coordinates of cells along each axis, filled with NaN."""
     return [np.full(count, np.nan) for count in counts]
 
 
 def _no_bits(counts: Sequence[int] | _Cells) -> NDArray[np.uint8]:
-    """Return an array of zero bits, (z, y, x / 8)."""
+    """Return an array of zero bits, (z, y, x / 8), for these numbers of cells along x, y and z."""
     return np.zeros((counts[2], counts[1], counts[0] // 8), np.uint8)
 
 
 def _room(
     first: Floats | _Cells, last: Floats | _Cells, blocks: int
 ) -> tuple[_Cells, _Cells] | None:
-    """Return first cells and counts, whole bytes along x; None if that is too much."""
+    """Return the first cell and the number of cells along each axis; None if there are too many.
+
+    Along x both are multiples of 8, so that rows of bits are whole bytes.
+    """
     eights = np.array([8, 1, 1])
     first = np.floor(first / eights) * eights
     count = np.ceil((last - first + 1) / eights) * eights
@@ -450,7 +455,7 @@ def _room(
 
 
 def _scale_of(values: Floats, scale: float) -> float | None:
-    """Return the cells per unit that separate ascending coordinates; None if none do."""
+    """Return a number of cells per unit that separates ascending coordinates; None if none does."""
     with np.errstate(over="ignore", divide="ignore"):
         least = 1 / np.diff(values).min(initial=np.inf)
         # On a lattice the first or second value is enough; otherwise cells may have to be smaller.

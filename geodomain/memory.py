@@ -74,7 +74,10 @@ def read_size(text: str) -> int:
 
 
 def free() -> int:
-    """Return the bytes that the process can still take, within machine, container and ulimit."""
+    """Return the bytes that the process can still take: the least that any known limit leaves.
+
+    The limits are the memory of the machine, that of the container, and `ulimit -v`.
+    """
     bounds = [_free_of_machine(), _free_of_group(), _free_of_limit()]
     return max(0, min((bound for bound in bounds if bound is not None), default=_UNKNOWN))
 
@@ -89,7 +92,7 @@ def _free_of_machine() -> int | None:
 
 
 def _free_of_group() -> int | None:
-    """Return the bytes left by a Linux container's limit."""
+    """Return the bytes left of the memory limit of a Linux container; None without a limit."""
     folder = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
         limit = int((folder / "memory.max").read_text(encoding="ascii"))
@@ -98,7 +101,7 @@ def _free_of_group() -> int | None:
 
 
 def _free_of_limit() -> int | None:
-    """Return the bytes of address space left by `ulimit -v`."""
+    """Return the bytes of address space left by `ulimit -v`; None without a limit."""
     if sys.platform == "win32":
         return None
     import resource
@@ -114,7 +117,7 @@ def _free_of_limit() -> int | None:
 
 
 def require(needed: float, what: str, error: type[GeodomainError]) -> None:
-    """Raise if something would take more memory than allowed.
+    """Raise an error if something would take more memory than allowed.
 
     Parameters
     ----------
@@ -146,15 +149,20 @@ def size_text(size: float) -> str:
 
 
 def _allowing(size: float) -> str:
-    """Format a size for the setting, rounded up."""
+    """Format a size in GB, rounded up, as a value for `GEODOMAIN_MEMORY`."""
     gigabytes = min(-(-size // 10**9), 10**12) + (size % 10**9 == 0)
     return f"{gigabytes:.0f}GB"
 
 
 def most_unpacked(packed: int, work: int = 0) -> int:
-    """Return the largest size of decompressed data; larger data are refused as a bomb.
+    """Return the largest accepted size of decompressed data, in bytes; more is taken for a bomb.
 
-    `work` bytes are always accepted, if memory allows.
+    Parameters
+    ----------
+    packed : int
+        Size of the compressed data in bytes.
+    work : int
+        This many bytes are always accepted, if memory allows.
     """
     allowed = _allowed()
     usual = max(_WORK, _DENSITY * packed, work)
@@ -164,7 +172,7 @@ def most_unpacked(packed: int, work: int = 0) -> int:
 def require_unpacked(
     needed: float, packed: int, what: str, error: type[GeodomainError], *, work: int = 0
 ) -> None:
-    """Raise if compressed data, by their declared size, grow suspiciously much."""
+    """Raise an error if the declared size of decompressed data is suspiciously large."""
     most = most_unpacked(packed, work)
     if not needed <= most:
         raise error(_unpacked_message(what, needed, packed, most))
@@ -179,7 +187,7 @@ def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
 
 
 def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
-    """Return the message for data beyond the limit, with a sufficient limit."""
+    """Return the message for data that pass the limit, with a limit that would be sufficient."""
     longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
     return (
         f"{what} has {size_text(packed)} of compressed data that become more than the limit, "
@@ -223,7 +231,7 @@ def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool
 
 
 def most_of_json(packed: int) -> int:
-    """Return the largest size of decompressed JSON."""
+    """Return the largest accepted size of decompressed JSON, in bytes."""
     most = allowance() // _JSON_OBJECTS
     if _allowed() is None:
         most = min(most, max(_JSON_WORK, _JSON_DENSITY * packed))
@@ -231,14 +239,14 @@ def most_of_json(packed: int) -> int:
 
 
 def require_json(size: int, what: str, error: type[GeodomainError]) -> None:
-    """Raise if the lists of a JSON or TOML text may take more memory than allowed."""
+    """Raise an error if the lists in a JSON or TOML text may take more memory than allowed."""
     require(_JSON_OBJECTS * size, what, error)
 
 
 def read_member(
     members: zipfile.ZipFile, name: str, what: str, error: type[GeodomainError]
 ) -> bytes:
-    """Return a member of a ZIP, unless its declared size looks like a bomb.
+    """Return the contents of a file in a ZIP, unless its declared size looks like a bomb.
 
     The module zipfile reads no more than the declared size.
     """
@@ -248,7 +256,10 @@ def read_member(
 
 
 def require_members(members: zipfile.ZipFile, what: str, error: type[GeodomainError]) -> None:
-    """Raise if the members of a ZIP together look like a bomb, for libraries that read all."""
+    """Raise an error if all files in a ZIP together look like a bomb.
+
+    This is for libraries that read all files at once.
+    """
     infos = members.infolist()
     packed = sum(info.compress_size for info in infos)
     require_unpacked(sum(info.file_size for info in infos), packed, what, error)

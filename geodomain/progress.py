@@ -14,9 +14,9 @@ _SECONDS, _SHARE = 2.0, 0.02
 
 
 class TimeLeft:
-    """Estimate the time left from the pace since the first report.
+    """Estimate the time left of a pass over a file from its pace since the first report.
 
-    If a pass over a file starts again, so does the estimate.
+    If a pass starts again, the estimate starts again, too.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class TimeLeft:
 
 
 def time_text(seconds: float) -> str:
-    """Format a duration with the precision of an estimate.
+    """Format a duration, rounded as an estimate should be.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def show_progress(progress: Progress | bool | None, doing: str) -> Iterator[Prog
     Parameters
     ----------
     progress : callable, bool or None
-        The caller's function of the work done and the total (None if unknown); True for
-        one line on stderr with an estimate of the time left, cleared at the end; False
-        or None for no progress.
+        The caller's function, which takes the work done and the total (None if unknown). True
+        for one line on stderr with an estimate of the time left, cleared at the end. False or
+        None for no progress.
     doing : str
         The word before the share, such as "labelling".
     """

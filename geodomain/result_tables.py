@@ -14,8 +14,8 @@ from geodomain.errors import visible
 if TYPE_CHECKING:
     import pandas
 
-# Types of columns by the annotations of a field; None is what pandas has for texts. A count that
-# may be missing is NA in Int64, and a missing float is NaN.
+# Types of columns by the annotations of a field; None stands for the type of texts in pandas. A
+# missing count is NA in Int64, and a missing float is NaN.
 _KINDS = {
     "bool": "bool",
     "float": "float64",
@@ -28,12 +28,12 @@ _KINDS = {
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
-    """Format rows as lines of aligned columns, names to the left and numbers to the right.
+    """Format rows as lines of aligned columns: names are aligned left and numbers right.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        Cells, headings included; all rows have the same length.
+        Cells of the table, headings included; all rows have the same length.
     names : int, default 1
         Number of leading columns that hold names.
 
@@ -67,14 +67,15 @@ def html_table(
     headings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return an HTML table with a caption; the first cell of each row is its name.
+    """Return an HTML table with a caption; the first cell of each row is the name of the row.
 
     Parameters
     ----------
     title : str
         Caption of the table.
     rows : sequence of sequence of str
-        Cells; names are aligned left, and numbers right if there are headings.
+        Cells of the table. Names are aligned left. If there are headings, the other cells are
+        numbers and aligned right.
     headings : sequence of str, optional
         Headings of the columns.
     notes : sequence of str, optional
@@ -107,14 +108,14 @@ def data_frame(
     columns: Mapping[str, TableColumn],
     kinds: Mapping[str, str | None] | None = None,
 ) -> pandas.DataFrame:
-    """Return columns as a DataFrame, whose types do not depend on the values.
+    """Return columns as a DataFrame. The types of the columns do not depend on the values.
 
     Parameters
     ----------
     columns : mapping of str to sequence or array
         Arrays keep their types; sequences without a type in `kinds` are texts.
     kinds : mapping of str to str, optional
-        Types of columns, as pandas names them.
+        Types of columns, by their names in pandas.
     """
     import pandas
 
@@ -133,16 +134,16 @@ def records_frame(
     records: Sequence[object],
     columns: Mapping[str, TableColumn] | None = None,
 ) -> pandas.DataFrame:
-    """Return records of a data class as rows: a column for each field that is a number or text.
+    """Return a DataFrame with a row for each record and a column for each number or text in it.
 
     Parameters
     ----------
     record : type
         A data class.
     records : sequence
-        Its objects.
+        Objects of this class.
     columns : mapping of str to sequence or array, optional
-        More columns, after the others.
+        Further columns, which follow those of the fields.
     """
     plain = {
         field.name: _KINDS[str(field.type)] for field in fields(record) if field.type in _KINDS

@@ -1,9 +1,9 @@
 """Settings, each declared once as a field of a data class.
 
-The metadata of a field state its allowed values, its meaning, and whether it changes output: see
-`setting`. Keys of `domains.toml`, keywords and docstrings of functions, options of commands and
-the hash of a dataset's job follow from the fields. This module does not import NumPy, because
-`--help` imports it.
+The metadata of a field state its allowed values, its meaning, and whether the setting changes
+output: see `setting`. The keys of `domains.toml`, the keywords and docstrings of functions, the
+options of commands and the hash of a dataset's job are derived from the fields. This module does
+not import NumPy, because `--help` imports it.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Key(NamedTuple):
     convert : callable, optional
         Converts an allowed value to the value of the field.
     toml_only : bool
-        Check only values of `domains.toml`. The argument in Python has other types, or is
+        Check only values of `domains.toml`. The keyword in Python accepts other types, or is
         checked where it is used.
     kind : {str, bool, int, float, list, dict}
         The type of an option's value; list and dict mean an option that may be repeated.
     choices : sequence of str
-        All the values, if they are a few texts.
+        All allowed values, if they are a few texts.
     low, high : float, optional
-        The smallest and the largest number. A float must be larger than a `low` of 0.
+        The smallest and the largest number. If `low` is 0, a float must be larger than 0.
     reader : str
-        Name of the function that reads the value, both of the option and of the keyword: a function
-        of `geodomain.tables.options`, or a full name with its module.
+        Name of the function that reads the value of the option and of the keyword: a function of
+        `geodomain.tables.options`, or a full name with a module.
     """
 
     expected: str
@@ -66,13 +66,13 @@ class Key(NamedTuple):
 
 
 def one_of(choices: Sequence[str], *, toml_only: bool = False) -> Key:
-    """Return the key of a setting that is one of several texts."""
+    """Return the Key of a setting whose value is one of several texts."""
     expected = f"one of {', '.join(map(repr, choices))}"
     return Key(expected, lambda value: value in choices, None, toml_only, choices=choices)
 
 
 def whole(low: int, high: int | None = None, *, toml_only: bool = False) -> Key:
-    """Return the key of a setting that is a whole number."""
+    """Return the Key of a setting whose value is a whole number from `low`, up to `high` if set."""
 
     def fits(value: object) -> bool:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -95,15 +95,15 @@ LENGTH = Key(
 
 
 def read_by(reader: str, kind: type = str) -> Key:
-    """Return the key of a setting that a function reads: a text, or each text of a list.
+    """Return the Key of a setting whose text, or each text of a list, is read by a function.
 
-    For a mapping, the function reads one NAME=VALUE of an option, and returns the pair.
+    If the setting is a mapping, the function reads NAME=VALUE and returns the pair.
     """
     return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
 
 def key(values: Key, *, hashed: bool, name: str = "", usual: object = None) -> dict[str, object]:
-    """Return the metadata of a field that `domains.toml` can set.
+    """Return the metadata of a field that can be set in `domains.toml`.
 
     Parameters
     ----------
@@ -111,11 +111,11 @@ def key(values: Key, *, hashed: bool, name: str = "", usual: object = None) -> d
         The allowed values.
     hashed : bool
         Whether the field enters the hash of a dataset's job. True for every field that changes
-        labels or output, unless the job contains it elsewhere.
+        labels or output, unless the job contains the field elsewhere.
     name : str
         The key in `domains.toml`, if it differs from the field's name.
     usual : optional
-        The value that None means if neither the caller nor the domains set one.
+        The value that is used if neither the caller nor the domains set one.
     """
     return {"values": values, "hashed": hashed, "name": name, "usual": usual}
 
@@ -148,24 +148,24 @@ def setting(
     metavar : str
         Placeholder for the value in the help of the option.
     option : bool or str
-        Whether commands have an option for the setting, or the name of the option if it differs. A
-        command may define its own option instead.
+        Whether commands have an option for the setting, or the name of the option if it differs
+        from that of the field. A command may define its own option instead.
     bare : str, optional
-        The value of the option if it is given without a value.
+        The value of the option if the command line has the option without a value.
     """
     told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
     return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
 
 
 def keys_of(kind: type) -> dict[str, Key]:
-    """Return the keys of a table of `domains.toml`, by the fields of its class."""
+    """Return the keys of a table in `domains.toml` with their allowed values, from a class."""
     return {
         entry.metadata["name"] or entry.name: entry.metadata["values"] for entry in fields(kind)
     }
 
 
 def required_keys(kind: type) -> list[str]:
-    """Return the keys that a table must have: the fields without a default."""
+    """Return the keys that a table must have: those of fields without a default."""
     return [
         entry.metadata["name"] or entry.name
         for entry in fields(kind)
@@ -174,20 +174,20 @@ def required_keys(kind: type) -> list[str]:
 
 
 def hashed_values(thing: object) -> Iterator[tuple[str, object]]:
-    """Return the fields that enter the hash of a dataset's job, with their values."""
+    """Yield the name and value of each field that enters the hash of a dataset's job."""
     for entry in fields(thing):  # type: ignore[arg-type]
         if entry.metadata["hashed"]:
             yield entry.name, getattr(thing, entry.name)
 
 
 def hashed_part(thing: Made) -> Made:
-    """Return a copy with the defaults of all fields that do not enter the hash."""
+    """Return a copy in which all fields that do not enter the hash have their defaults."""
     make: Callable[..., Made] = type(thing)
     return make(**dict(hashed_values(thing)))
 
 
 def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
-    """Refuse a value that a setting does not allow."""
+    """Raise DomainError for a value that a setting does not allow."""
     if not values.fits(value):
         where = f"{name}: " if name else ""
         message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
@@ -195,7 +195,10 @@ def require_fits(name: str, field_name: str, value: object, values: Key) -> None
 
 
 def require_values(thing: object) -> None:
-    """Refuse values that the fields of a data class do not allow; None means not set yet."""
+    """Raise DomainError if a field of a data class has a value that is not allowed.
+
+    None is allowed in a field whose default is None.
+    """
     kind: Callable[..., object] = type(thing)
     for name, values, optional in _checked(kind):
         value = getattr(thing, name)
@@ -205,7 +208,7 @@ def require_values(thing: object) -> None:
 
 @functools.cache
 def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
-    """Return the checked fields of a class, their keys, and whether they may be None."""
+    """Return name, Key and whether None is allowed, for each field that is checked in Python."""
     declared = fields(kind)  # type: ignore[arg-type]
     checked = [each for each in declared if not each.metadata["values"].toml_only]
     return [(each.name, each.metadata["values"], each.default is None) for each in checked]
@@ -216,7 +219,7 @@ def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
 
 
 def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], offered: type) -> Made:
-    """Make a data class from the keywords of a function that are its fields.
+    """Make a data class from the keywords of a function that are fields of the class.
 
     Parameters
     ----------
@@ -225,12 +228,12 @@ def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], off
     keywords : mapping
         The keywords of the call.
     offered : type
-        The TypedDict of all its keywords.
+        The TypedDict of all keywords that the function takes.
 
     Raises
     ------
     TypeError
-        For an unknown keyword.
+        For a keyword that the function does not take.
     """
     for name in keywords.keys() - offered.__annotations__.keys():
         close = get_close_matches(name, offered.__annotations__, 1)
@@ -243,13 +246,13 @@ def read_keywords(make: Callable[..., Made], keywords: Mapping[str, object], off
 
 @functools.cache
 def _names(kind: Callable[..., object]) -> frozenset[str]:
-    """Return the fields of a data class, or the keys of a TypedDict."""
+    """Return the names of the fields of a data class, or the keys of a TypedDict."""
     typed = getattr(kind, "__dataclass_fields__", None) or inspect.get_annotations(kind)
     return frozenset(typed)
 
 
 def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
-    """Return the keywords that are in a TypedDict."""
+    """Return those keywords that are keys of a TypedDict, as this TypedDict."""
     own = _names(kind)
     return kind(**{name: value for name, value in keywords.items() if name in own})
 
@@ -257,7 +260,7 @@ def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
 def recorded(
     kind: type, offered: type, arguments: Mapping[str, object], keywords: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the arguments of a call for its record, with defaults for missing settings."""
+    """Return the arguments of a call, and defaults of missing settings, for the record of a run."""
     found = {name: value for name, value in arguments.items() if value is not keywords}
     for entry in fields(kind):
         if entry.name in offered.__annotations__:
@@ -268,11 +271,11 @@ def recorded(
 def with_keywords(
     kinds: type | tuple[type, ...], offered: type, **rest: type
 ) -> Callable[[Function], Function]:
-    """Return a decorator that writes keywords into the signature and docstring of a function.
+    """Return a decorator that adds keywords to the signature and docstring of a function.
 
-    The signature lists the fields of `kinds` that are keys of the TypedDict `offered`. In the
-    docstring they replace the parameter ``**settings``. All other keywords stay one parameter:
-    `rest` is its name and TypedDict.
+    The signature lists the fields of the data classes `kinds` that are keys of the TypedDict
+    `offered`. In the docstring these fields replace the parameter ``**settings``. The keywords of
+    each TypedDict in `rest` stay a single parameter, named as in `rest`.
     """
     some = [
         entry
@@ -322,7 +325,7 @@ def _described(annotation: object, values: Key) -> str:
 
 
 def _filled(help: str, note: str) -> str:
-    """Return the description of a keyword as lines of a docstring, with the default at the end."""
+    """Return the description of a keyword as lines of a docstring, with the default as the end."""
     what, bracket, default = help.partition("  [default")
     text = " ".join(f"{what} {note} {bracket}{default}".split())
     said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
@@ -330,10 +333,10 @@ def _filled(help: str, note: str) -> str:
 
 
 def renamed(**names: str) -> Callable[[Function], Function]:
-    """Return a decorator that takes old names of keywords, too, and warns of them.
+    """Return a decorator that lets a function accept old names of keywords, with a warning.
 
-    `names` are the new names by the old ones. docs/reference/compatibility.md lists them, and says
-    how long they stay.
+    `names` maps each old name to the new one. docs/reference/compatibility.md lists the old names,
+    and says how long they are accepted.
     """
 
     def complete(function: Function) -> Function:
@@ -342,7 +345,7 @@ def renamed(**names: str) -> Callable[[Function], Function]:
             for old in names.keys() & keywords.keys():
                 new = names[old]
                 if new in keywords:
-                    message = f"{old}= and {new}= are one keyword: give {new}="
+                    message = f"{old}= is the old name of {new}=: give only {new}="
                     raise TypeError(message)
                 called = function.__name__
                 message = f"{called}({old}=...) is now called {called}({new}=...)"

@@ -58,10 +58,11 @@ def check(mesh: MeshLike) -> MeshReport:
 def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
     """Join the vertices of a mesh that are close to each other.
 
-    Each cluster of close vertices moves to one of them, the first by x, then y, then z. So no
-    coordinate is new, and the order of vertices and triangles does not matter. Chains are joined:
-    if a is close to b and b is close to c, all three become one vertex, even if c is far from a. A
-    vertex can therefore move farther than the tolerance; `largest_move` is the largest distance.
+    Each cluster of close vertices is moved to one vertex of the cluster: the first when sorted by
+    x, then y, then z. So no coordinate is new, and the order of vertices and triangles does not
+    matter. Chains are joined: if a is close to b and b is close to c, all three become one vertex,
+    even if c is far from a. A vertex can therefore move farther than the tolerance; `largest_move`
+    is the largest distance.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def write_mesh(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write a wireframe, or several by name, in the format that the extension names.
+    """Write one wireframe, or several with names, in the format of the file's extension.
 
     .ply (binary double), .obj, .off, .vtp, .msh (Leapfrog), .ts (GOCAD TSurf), .omf
     (OMF 2, through pyarrow) and .dtm with .str (Surpac) keep every coordinate and
@@ -150,9 +151,9 @@ def write_mesh(
     Parameters
     ----------
     mesh : mesh-like, or mapping of str to mesh-like
-        One mesh or several by name, as for `as_mesh`. A single mesh gets the name of the
-        file, without its extension. .dxf, .ts and .omf store names, and .dtm stores numbers. In
-        other formats all solids become one mesh.
+        One mesh, or several by name; `as_mesh` lists the types. A single mesh gets the name of
+        the file, without its extension. .dxf, .ts and .omf store names, and .dtm stores numbers.
+        In other formats all solids become one mesh.
     path : str or path-like
         The file; for a .dtm, a .str is written to the same folder.
     overwrite : bool
@@ -199,7 +200,7 @@ class SolidCheck:
 
 
 class Welded(TypedDict):
-    """The result of welding: vertices moved, largest move, and the output file, if any."""
+    """The result of welding: vertices moved, largest move, triangles dropped, output file."""
 
     tolerance: float
     moved: int
@@ -210,7 +211,7 @@ class Welded(TypedDict):
 
 @dataclass(frozen=True)
 class FilledHoles:
-    """The result of filling: triangles added, all holes, and the output file, if any."""
+    """The result of filling: triangles added, all holes, and the output file."""
 
     max_edges: int
     added: int
@@ -239,18 +240,19 @@ class MeshCheck:
     Attributes
     ----------
     report : MeshReport
-        Report on the mesh; if it was welded or filled, on the output as written.
+        Report on the mesh. If the mesh was welded or filled and written, this is the report on
+        the mesh in the output file.
     welded : dict, optional
         Result of welding: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
         ``dropped``, and the ``output``, if any.
     weld_closes : dict of float to bool
-        For an open mesh, whether welding at some usual tolerances would close it.
+        For an open mesh, whether welding at each of some usual tolerances would close it.
     solids : tuple of SolidCheck
         The solids of the file, each of which can be named as ``FILE:NAME``.
     kind : {"solid", "surface"}
         The intended use of the mesh.
     weld_effects : dict of float to str
-        The effect of welding at those tolerances, in words.
+        The effect of welding at the same tolerances, in words.
     filled : FilledHoles, optional
         Result of filling: ``max_edges``, triangles ``added``, the ``holes``, and the ``output``,
         if any.
@@ -266,7 +268,7 @@ class MeshCheck:
 
     @property
     def fit(self) -> bool:
-        """Whether the mesh can be used for labelling as its `kind`."""
+        """Whether the mesh can be used for labelling, as a solid or surface according to `kind`."""
         return not self.report.faults(self.kind)
 
     def as_dict(self) -> dict[str, object]:
@@ -279,12 +281,12 @@ class MeshCheck:
         return self.report.as_dict() | extra | verdict
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the row of the report; `fit` is for the `kind`."""
+        """Return the report as a DataFrame of one row, with the columns `fit` and `kind`."""
         return self.report.to_pandas().assign(fit=self.fit, kind=self.kind)
 
     @property
     def _has_names(self) -> bool:
-        """Whether solids of the file have names that differ from the name of the file."""
+        """Whether the file has several solids, or one whose name differs from that of the file."""
         names = [solid.name for solid in self.solids]
         name = self.report.name
         return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}
@@ -339,21 +341,21 @@ def check_file(
     kind: Kind = "solid",
     overwrite: bool = False,
 ) -> MeshCheck:
-    """Check whether a wireframe in a file can be used for labelling, as it is or welded.
+    """Check whether a wireframe in a file can be used for labelling, as it is, welded or filled.
 
     Parameters
     ----------
     path : path
         The wireframe.
     output : path, optional
-        File for the welded or filled mesh, in the format of its extension; it may be the input
-        itself, with ``overwrite``. A mesh without triangles left is not written.
+        File for the welded or filled mesh, in the format of the file's extension. It may be the
+        input itself, with ``overwrite``. A mesh that has no triangles left is not written.
     weld : float, optional
         Join vertices within this distance, in the unit of the coordinates, and report on the
         result.
     fill : int, optional
-        Then fill holes of at most this number of edges, as `fill_holes` does, and report on the
-        result.
+        After welding, if any, fill holes of at most this number of edges, as `fill_holes` does,
+        and report on the result.
     kind : {"solid", "surface"}
         The intended use: a solid must be closed, a surface is open.
     overwrite : bool
@@ -382,7 +384,7 @@ def check_file(
     (False, 3, {})
     """
     if kind not in get_args(Kind):
-        message = f"kind is {kind!r}; it can be 'solid' or 'surface'"
+        message = f"kind is {kind!r}; it must be 'solid' or 'surface'"
         raise ValueError(message)
     place = None if output is None else Path(output)
     if place is not None:
@@ -411,7 +413,7 @@ def check_file(
 
 
 def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
-    """List the solids of a file."""
+    """Return a table of the solids of a file as text."""
     names = [visible(solid.name) for solid in solids]
     width = max(map(len, names))
     rows = [
@@ -424,7 +426,7 @@ def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
 
 
 def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
-    """Weld a mesh; return it with the result."""
+    """Weld a mesh; return the new mesh, and the figures for the report."""
     result = weld_mesh(mesh, tolerance)
     done: Welded = {
         "tolerance": tolerance,
@@ -437,19 +439,19 @@ def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
 
 
 def _filled(mesh: Mesh, max_edges: int) -> tuple[Mesh, FilledHoles]:
-    """Fill the holes of a mesh; return it with the result."""
+    """Fill the holes of a mesh; return the new mesh, and the figures for the report."""
     result = fill_mesh(mesh, max_edges)
     return result.mesh, FilledHoles(max_edges, result.added, result.holes, None)
 
 
 def _welds(mesh: Mesh) -> dict[float, str]:
-    """Return the effect of welding at each usual tolerance."""
+    """Return the effect of welding at each usual tolerance, in words."""
     table = edge_table(mesh)
     return {trial: _effect(mesh, table, trial) for trial in _TRIALS}
 
 
 def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
-    """Describe whether welding closes a mesh, and which triangles collapse."""
+    """Describe whether welding closes a mesh, and which triangles collapse if it does."""
     if closing_weld(mesh, table, tolerance) is not None:
         return "closes it"
     collapse = collapsing_weld(mesh, tolerance)

@@ -148,7 +148,7 @@ def test_codes_count_the_names_of_a_mapping() -> None:
     points = [[5, 5, 5], [25, 5, 5], [50, 5, 5], [np.nan, 0, 0]]
     codes = geodomain.label_codes(points, {"ORE": cube(), "FAR": geodomain.PointLocator(far)})
     assert codes.tolist() == [0, 1, -1, -2]
-    with pytest.raises(geodomain.MeshError, match="'ORE' has 2: label_points"):
+    with pytest.raises(geodomain.MeshError, match="'ORE' has 2: use label_points"):
         geodomain.label_codes(points, {"ORE": [cube(), far]})
 
 
@@ -204,7 +204,7 @@ def test_a_grid_of_pyvista_is_a_lattice_with_its_cell_data() -> None:
     assert found.shape == (2, 1, 2) and found[:, 0, 0].tolist() == ["ORE", "W"]
     rich = [geodomain.Domain("RICH", cube(), only_if={"au": {"<": 2}})]
     assert (geodomain.label_lattice(grid, rich) == "RICH").ravel().tolist() == [1, 0, 0, 0]
-    with pytest.raises(TypeError, match="label_grid labels other grids"):
+    with pytest.raises(TypeError, match="for other grids, use label_grid"):
         geodomain.label_lattice(grid.cast_to_unstructured_grid(), rich)
     with pytest.raises(TypeError, match="or a grid and domains"):
         geodomain.label_lattice([1], [1], [1])
@@ -250,7 +250,7 @@ def test_what_of_a_grid_is_inside(library: str) -> None:
         else:
             with pytest.raises(ValueError, match=r"packed= and out= need x, y and z"):
                 ask(grid, packed=True)
-        with pytest.raises(TypeError, match="takes x, y and z, or a grid in their place"):
+        with pytest.raises(TypeError, match="all of x, y and z, or by a grid in their place"):
             ask(axes[0], axes[1])
         with pytest.raises(TypeError, match=r"a lattice must be a pyvista ImageData"):
             ask(axes[0])

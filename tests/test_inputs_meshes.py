@@ -105,7 +105,7 @@ def test_a_multiblock_is_several_meshes() -> None:
     assert geodomain.label_points(points, {"ORE": [cube(), blocks]}).tolist() == ["ORE", "ORE", ""]
     assert geodomain.label_codes(points, blocks).tolist() == [0, 1, -1]
     assert len(Domain("ORE", blocks).meshes) == 2
-    with pytest.raises(TypeError, match="several meshes, but this takes a single mesh"):
+    with pytest.raises(TypeError, match="several meshes, but this function takes a single mesh"):
         geodomain.contains(blocks, points)
 
 

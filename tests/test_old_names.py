@@ -57,7 +57,7 @@ def test_an_old_keyword_is_passed_on_with_a_warning() -> None:
     with pytest.warns(DeprecationWarning, match=said) as told:
         assert function(3, old=5) == (3, 5, 0)
     assert told[0].filename == __file__
-    with pytest.raises(TypeError, match=r"old= and new= are one keyword: give new="):
+    with pytest.raises(TypeError, match=r"old= is the old name of new=: give only new="):
         function(3, old=5, new=5)
     assert [*inspect.signature(function).parameters] == ["first", "new", "here"]
 

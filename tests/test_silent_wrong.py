@@ -44,9 +44,9 @@ def label(kind: str = "above") -> str:
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (-910.0, -900.0, "with the sign of z changed, they would meet"),
-        (905.0 / 0.3048, 906.0 / 0.3048, "as from feet to metres, they would meet"),
-        (905.0 * 0.3048, 906.0 * 0.3048, "as from metres to feet, they would meet"),
+        (-910.0, -900.0, "with the sign of z changed, surface and blocks would meet"),
+        (905.0 / 0.3048, 906.0 / 0.3048, "as from feet to metres, surface and blocks would meet"),
+        (905.0 * 0.3048, 906.0 * 0.3048, "as from metres to feet, surface and blocks would meet"),
         (2900.0, 2901.0, "does the surface use another height datum?"),
     ],
 )

@@ -34,7 +34,10 @@ MIB = 1 << 20  # the paper's MB
 
 
 class Published(NamedTuple):
-    """A published row: seconds for all segments, or NaN, and million pairs a second."""
+    """A result from the paper: seconds for all segments (or NaN), and million pairs a second.
+
+    A pair is a triangle and a segment.
+    """
 
     seconds: float
     mega_tests_per_second: float
@@ -104,18 +107,18 @@ _HEIGHTS = 4
 
 
 class LevelError(ValueError):
-    """A level that the hierarchy does not have."""
+    """Raised for a level that the hierarchy does not have."""
 
 
 def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
-    """Draw the boxes of a level of the hierarchy over its surface.
+    """Draw the boxes of one level of a surface's bounding volume hierarchy, over the surface.
 
     Parameters
     ----------
     intersector : SegmentIntersector
         The surface, with a hierarchy.
     level : int
-        Level 0 is the root.
+        Level to draw; level 0 is the root.
     path : Path
         A PNG file, replaced if it exists.
 
@@ -135,7 +138,7 @@ def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
 
 
 def _draw(surface: pyvista.PolyData, boxes: pyvista.PolyData, level: int, path: Path) -> None:
-    """Draw a surface and the boxes around its parts."""
+    """Write a picture of a surface and of the boxes of one level of its hierarchy."""
     # PyVista's types are too narrow for uses in its own documentation.
     pyvista: Any = importlib.import_module("pyvista")
     plotter = pyvista.Plotter(off_screen=True, window_size=(1400, 850))
@@ -159,7 +162,7 @@ def _draw(surface: pyvista.PolyData, boxes: pyvista.PolyData, level: int, path: 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence VTK's message about a missing display: rendering off screen needs none."""
+    """Silence VTK's message that there is no display; rendering to a file needs none."""
     from vtkmodules.vtkCommonCore import vtkLogger as logger
 
     logger.SetStderrVerbosity(logger.VERBOSITY_ERROR)
@@ -177,7 +180,7 @@ _PUBLISHED = f"{HEADING}: {SOURCE}"
 
 
 class ChartRow(NamedTuple):
-    """One line of a panel: the measured value or NaN, its text, and the published value."""
+    """A row of a chart: the measured value or NaN, the text for it, and the published value."""
 
     value: float
     words: str
@@ -185,7 +188,7 @@ class ChartRow(NamedTuple):
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw a report in the format that the path's extension names.
+    """Draw the results of a benchmark in the picture format that the path's extension names.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def draw(report: Report, path: Path) -> None:
 
 
 def _rates(runs: Sequence[Run]) -> dict[str, ChartRow]:
-    """Return millions of segments a second, measured and published."""
+    """Return, by contender, millions of segments a second, measured and published."""
     rows = {}
     for run in runs:
         published = RUNS.get(run.name)
@@ -254,7 +257,7 @@ def _milliseconds(parts: dict[str, float]) -> dict[str, ChartRow]:
 
 
 def _draw_dots(axes: Axes, rows: dict[str, ChartRow]) -> None:
-    """Draw the measured and the published value of each row as dots, with their numbers."""
+    """Draw the measured and the published value of each row as dots, and write the values."""
     values = [value for row in rows.values() for value in (row.value, row.paper) if value > 0]
     least, most = (min(values), max(values)) if values else (1.0, 1.0)
     if most > 50 * least:
@@ -286,7 +289,7 @@ def _draw_dots(axes: Axes, rows: dict[str, ChartRow]) -> None:
 
 
 def _across(axes: Axes, value: float) -> float:
-    """Return the position of a value between the left side, 0, and the right side, 1."""
+    """Return the horizontal position of a value in the chart, from 0 (left) to 1 (right)."""
     place = axes.transData.transform((value, 0.0))
     return float(axes.transAxes.inverted().transform(place)[0])
 
@@ -294,7 +297,7 @@ def _across(axes: Axes, value: float) -> float:
 def _write(
     axes: Axes, place: tuple[float, float], words: str, colour: str, side: Literal["left", "right"]
 ) -> None:
-    """Write text on a line at a share of the width; `side` is its alignment."""
+    """Write text at `place`, a fraction of the width and a row; `side` is the alignment."""
     axes.annotate(
         words, place, xycoords=("axes fraction", "data"), annotation_clip=False,
         horizontalalignment=side, verticalalignment="center", fontsize=7.5, color=colour,
@@ -305,7 +308,7 @@ def _write(
 
 
 class Setting(TypedDict):
-    """The sizes of the scene, the repetitions and the machine."""
+    """The settings of a benchmark: sizes of the scene, repetitions and machine."""
 
     triangles: int
     rays: int
@@ -325,12 +328,12 @@ class Report:
     setting : dict
         Sizes of the scene, repetitions and machine.
     peers, strategies, modes : tuple of Run
-        Table 1 of the paper (other libraries and ours), Table 3 (our strategies in boolean mode),
-        and our modes.
+        Results for Table 1 of the paper (other libraries and ours), for Table 3 (our strategies in
+        boolean mode), and for our modes.
     build : dict of str to dict of str to float
-        Table 2: for each backend, seconds of each stage of building the hierarchy.
+        Results for Table 2: for each backend, seconds of each stage of building the hierarchy.
     memory : dict of str to dict of str to int
-        For each backend, bytes of each array of a query.
+        For each backend, the number of bytes of each array of a query.
     absent : dict of str to str
         For each backend that could not be used, the reason.
     """
@@ -356,7 +359,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        """Return all the tables as text."""
+        """Return all tables as text."""
         return as_text(self)
 
 
@@ -365,13 +368,16 @@ def _with_gains(runs: Sequence[Run]) -> list[dict[str, object]]:
 
 
 def gains(runs: Sequence[Run]) -> list[float | None]:
-    """Return each rate relative to the first that ran; None for contenders that did not run."""
+    """Return each contender's rate divided by that of the first contender that ran.
+
+    The gain is None for contenders that did not run.
+    """
     base = next((run.rays_per_second for run in runs if not run.lacking), math.nan)
     return [None if run.lacking else run.rays_per_second / base for run in runs]
 
 
 def as_text(report: Report) -> str:
-    """Return all the tables as text."""
+    """Return all tables as text."""
     cited = [Run(name, 0, lacking="not run here") for name in CITED]
     parts = [
         _setting(report.setting),
@@ -390,7 +396,7 @@ def as_text(report: Report) -> str:
 
 
 def _setting(setting: Setting) -> str:
-    """Describe the setting of the measurements."""
+    """Return the settings of a benchmark as two lines of text."""
     return (
         f"{setting['triangles']:,} triangles, {setting['rays']:,} rays "
         f"({setting['crossing']:,} cross), seed {setting['seed']}, best of {setting['repeat']}, "
@@ -404,7 +410,7 @@ Row = tuple[str, ...] | str  # the cells of a row, or a text instead
 
 
 def _runs(title: str, runs: Sequence[Run]) -> str:
-    """Lay out a table of contenders with their published results."""
+    """Return a table of the contenders' results, measured and published, as text."""
     ours: list[Row] = [_HEADINGS, *map(_cells, runs, gains(runs))]
     theirs: list[Row] = [("time", "Mi/s"), *(_published(run.name) for run in runs)]
     blocks = [_block("", ours)]
@@ -414,7 +420,7 @@ def _runs(title: str, runs: Sequence[Run]) -> str:
 
 
 def _cells(run: Run, gain: float | None) -> Row:
-    """Return the results of one contender, or why it did not run."""
+    """Return a contender's results as texts, or the reason why it did not run."""
     if gain is None:
         return f"({run.lacking})"
     return (
@@ -430,7 +436,7 @@ def _cells(run: Run, gain: float | None) -> Row:
 
 
 def _published(name: str) -> Row:
-    """Return the published result of a contender, in the digits of the paper."""
+    """Return a contender's published result as texts, with the digits of the paper."""
     row = (RUNS | CITED).get(name)
     if row is None:
         return ""
@@ -444,7 +450,10 @@ def _shares(
     paper: Mapping[str, float],
     say: Callable[[float], str],
 ) -> str:
-    """Lay out parts and their sum, for each backend and for the paper."""
+    """Return a table of amounts with their percentages and sum, for each backend and the paper.
+
+    `say` formats an amount.
+    """
     columns = {**machines, HEADING: paper}
     names = list(dict.fromkeys(name for parts in columns.values() for name in parts))
     blocks = []
@@ -459,7 +468,7 @@ def _shares(
 
 
 def _block(heading: str, rows: Sequence[Row]) -> list[str]:
-    """Return lines of equal length, without empty columns."""
+    """Return a heading and a table as lines of equal length; empty columns are left out."""
     full = [row for row in rows if not isinstance(row, str)]
     widths = [max(map(len, column)) if any(column[1:]) else 0 for column in zip(*full, strict=True)]
     texts = [
@@ -477,7 +486,7 @@ def _block(heading: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _beside(title: str, names: list[str], blocks: list[list[str]]) -> str:
-    """Place a column of names and blocks of lines side by side, below a title."""
+    """Return tables side by side as text, with a column of names to their left, below a title."""
     width = max(map(len, names))
     lines = zip([name.ljust(width) for name in ["", "", *names]], *blocks, strict=True)
     texts = ["  ".join(parts).rstrip() for parts in lines]
@@ -485,7 +494,7 @@ def _beside(title: str, names: list[str], blocks: list[list[str]]) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Format a time with three figures in a suitable unit."""
+    """Format a time with three significant figures and a suitable unit; "" for NaN."""
     if math.isnan(seconds):
         return ""
     unit, scale = next(
@@ -496,7 +505,7 @@ def _time(seconds: float) -> str:
 
 
 def _bytes(count: float) -> str:
-    """Format bytes with three figures."""
+    """Format a number of bytes with three significant figures and a suitable unit."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{rounded(count / scale)} {unit}"

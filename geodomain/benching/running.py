@@ -1,4 +1,4 @@
-"""Run a benchmark: make the scene, measure all contenders, and report."""
+"""Run a benchmark: make the scene, measure all contenders, and collect the results."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def compare(
     repeat, threads, step
         As for `run`.
     chart : Path, optional
-        A picture of the rates.
+        Where to draw a chart of the rates.
     tree : tuple of int and Path, optional
-        A level of the hierarchy, and a picture of its boxes.
+        A level of the hierarchy, and where to draw the boxes of that level.
     overwrite : bool
         Whether to replace existing pictures.
 
@@ -66,7 +66,7 @@ def compare(
     Raises
     ------
     FileExistsError, FileNotFoundError
-        If a picture exists, or its folder does not; checked before any measurement.
+        If a picture exists, or the folder of a picture does not; checked before any measurement.
     LevelError
         If the hierarchy has no such level.
     """
@@ -86,7 +86,7 @@ def compare(
 def make_scene(
     triangles: int, rays: int, seed: int, threads: int | None
 ) -> tuple[Scene, SegmentIntersector]:
-    """Return the scene of `geodomain synthesize` with exact answers and an intersector."""
+    """Return the scene of `geodomain synthesize`, with exact answers, and an intersector for it."""
     mesh = undulating_terrain(triangles, seed=seed)
     reach = longest_segment(triangles)
     (chunk,) = segments_across(mesh, rays, reach=reach, seed=seed, chunk=rays)
@@ -142,14 +142,14 @@ def run(
 
 
 def _lacking(runs: tuple[Run, ...], backend: str) -> str:
-    """Return why a strategy of geodomain could not run on a backend; "" if all could."""
+    """Return the reason why one of our strategies could not run on a backend; "" if all could."""
     return next((run.lacking for run in runs if f"({backend})" in run.name and run.lacking), "")
 
 
 def _build(
     scene: Scene, backend: BackendName, repeat: int, threads: int | None
 ) -> dict[str, float]:
-    """Return the seconds of each stage of the fastest of several builds."""
+    """Build the hierarchy several times; return the seconds of each stage of the fastest build."""
     builds = []
     for _ in range(repeat):
         with SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector:
@@ -160,12 +160,12 @@ def _build(
 def _each(
     contenders: Callable[[BackendName, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
-    """Return the contenders of every backend."""
+    """Return the contenders that `contenders` makes for every backend."""
     return tuple(contender for name in MACHINES for contender in contenders(name, threads))
 
 
 def memory(scene: Scene, backend: BackendName, threads: int | None) -> dict[str, int]:
-    """Return the bytes of each array of a query, including the answers of all modes."""
+    """Return the number of bytes of each array of a query, including the answers of all modes."""
     with (
         SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector,
         Segments(scene.starts, scene.ends, threads=threads) as segments,
@@ -190,7 +190,7 @@ def _bytes(answer: Answer) -> int:
 
 
 def _setting(scene: Scene, repeat: int, threads: int | None) -> Setting:
-    """Return the sizes of the scene, the repetitions and the machine."""
+    """Return the settings of a benchmark: sizes of the scene, repetitions and machine."""
     return {
         "triangles": len(scene.mesh.triangles),
         "rays": len(scene),
@@ -203,7 +203,7 @@ def _setting(scene: Scene, repeat: int, threads: int | None) -> Setting:
 
 
 def _machine() -> list[str]:
-    """Return the parts of the machine, with GPUs last."""
+    """Return descriptions of the parts of this machine: system, cores, Python, and GPUs last."""
     return [
         f"{platform.system()} {platform.machine()}",
         f"{os.cpu_count()} cores",

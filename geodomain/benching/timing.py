@@ -45,7 +45,7 @@ class Contender:
     modules : tuple of str
         Modules that must be installed.
     unfit : callable
-        Returns another reason why it cannot run here, in a few words; "" if it can.
+        Returns a further reason why the contender cannot run here, in a few words; "" if it can.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Contender:
     unfit: Callable[[], str] = _nothing
 
     def lacking(self) -> str:
-        """Return why it cannot run here, in a few words; "" if it can."""
+        """Return why the contender cannot run here, in a few words; "" if it can."""
         for name in self.modules:
             try:
                 importlib.import_module(name)
@@ -69,7 +69,7 @@ class Contender:
 
 
 def _from_arrays(query: Callable[[Floats, Floats], Answers]) -> Load:
-    """Return a loader for a library that takes arrays on each call."""
+    """Return a loader for a library that takes the arrays of starts and ends on each call."""
     return lambda starts, ends: lambda: query(starts, ends)
 
 
@@ -121,7 +121,7 @@ def _trimesh(mesh: Mesh) -> Load:
 
 
 def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64]) -> Answers:
-    """Return for which rays the first hit lies within the segment."""
+    """Return, for each segment, whether the first hit of its ray lies within the segment."""
     hit = np.zeros(len(starts), dtype=bool)
     if len(rays):
         far = ((points - starts[rays]) ** 2).sum(axis=1)
@@ -132,7 +132,7 @@ def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64
 def _open3d(
     mesh: Mesh, answer: Callable[[open3d.t.geometry.RaycastingScene, open3d.core.Tensor], Answers]
 ) -> Load:
-    """Build Open3D's scene; its rays are a start and a direction in single precision."""
+    """Build a scene of Open3D, and return a loader whose rays are in single precision."""
     import open3d
 
     scene = open3d.t.geometry.RaycastingScene()
@@ -177,14 +177,14 @@ MACHINES: tuple[BackendName, ...] = ("cpu", "cuda")
 
 
 class _Options(TypedDict, total=False):
-    """Options of the intersector."""
+    """Options of `SegmentIntersector`."""
 
     strategy: Literal["bvh", "brute"]
     grid: int
 
 
 class _Strategy(_Options, total=False):
-    """The options of a strategy."""
+    """Options of one of our strategies."""
 
     sort: bool
 
@@ -202,18 +202,18 @@ _STRATEGIES: dict[str, _Strategy] = {
 
 
 def strategies(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our strategies on a backend, slowest first; sorting counts as loading."""
+    """Return our strategies on a backend, slowest first; time to sort counts as time to load."""
     names = [name for name in _STRATEGIES if not (backend == "cpu" and "block" in name)]
     return tuple(_ours(name, backend, threads, **_STRATEGIES[name]) for name in names)
 
 
 def modes(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return the modes of a hierarchy on a backend, under the names of the paper."""
+    """Return our hierarchy in each of its modes on a backend, under the names of the paper."""
     return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
 def preliminary(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our contenders beside other libraries: brute force and the default strategy."""
+    """Return our contenders for the comparison with libraries: brute force and the default."""
     return _ours("brute", backend, threads, strategy="brute"), _ours("bvh", backend, threads)
 
 
@@ -226,7 +226,7 @@ def _ours(
     mode: Mode = "boolean",
     **options: Unpack[_Options],
 ) -> Contender:
-    """Return our intersector with some options as a contender."""
+    """Return a contender that runs our intersector with the given options."""
 
     def prepare(mesh: Mesh) -> Load:
         intersector = SegmentIntersector(mesh, backend=backend, threads=threads, **options)
@@ -241,7 +241,7 @@ def _ours(
 
 
 def _whether(answer: Answer) -> Answers:
-    """Convert the answer of any mode to whether there is a crossing."""
+    """Return, for each segment, whether it crosses the mesh, from the answer of any mode."""
     if not isinstance(answer, Hits):
         return np.not_equal(answer, 0)
     crossing = np.zeros(answer.segment_count, dtype=bool)
@@ -250,7 +250,7 @@ def _whether(answer: Answer) -> Answers:
 
 
 def unfit(backend: BackendName) -> str:
-    """Return why a backend cannot be used here; "" if it can."""
+    """Return the reason why a backend cannot be used here; "" if it can."""
     try:
         choose(backend)
     except DeviceError as error:
@@ -303,13 +303,13 @@ class Run:
     triangles, rays : int
         Number of triangles and rays; a slow contender gets only the first rays.
     build_seconds, load_seconds, seconds : float
-        Time to build the search structure, to load the segments, and to answer, each the best
-        repetition; NaN if it did not run, or if loading is part of answering. Copies to a GPU
-        during the first query count as loading.
+        Time to build the search structure, to load the segments, and to answer. Build and answer
+        are the best of several repetitions. NaN if the contender did not run, or if loading is
+        part of answering. Copies to a GPU during the first query count as loading.
     differences : int
         Number of wrong answers.
     lacking : str
-        Why it did not run; "" if it did.
+        Why the contender did not run; "" if it did.
     """
 
     name: str
@@ -323,12 +323,12 @@ class Run:
 
     @property
     def rays_per_second(self) -> float:
-        """The number of answers a second."""
+        """The number of rays answered per second."""
         return self.rays / self.seconds
 
     @property
     def tests_per_second(self) -> float:
-        """Triangles times rays a second: the rate of tests if every pair were tried."""
+        """Triangles times rays per second: the rate of tests if every pair of both were tested."""
         return self.triangles * self.rays_per_second
 
     def as_dict(self) -> dict[str, object]:
@@ -355,16 +355,16 @@ def measure(contender: Contender, scene: Scene, *, repeat: int = 3, loaded: bool
     ----------
     contender : Contender
     scene : Scene
-        The scene.
+        The mesh and the segments.
     repeat : int
         Number of repetitions; the fastest counts.
     loaded : bool
-        Time the query of loaded segments; otherwise of arrays, loading included.
+        Load the segments first, and time the query alone; otherwise loading is part of the time.
 
     Returns
     -------
     Run
-        The result, or the reason why it cannot run or fails.
+        The result, or the reason why the contender cannot run or fails.
     """
     name, triangles = contender.name, len(scene.mesh.triangles)
     if lacking := contender.lacking():
@@ -398,7 +398,7 @@ def _measure(contender: Contender, scene: Scene, repeat: int, loaded: bool) -> R
 
 
 def _patient_count(load: Load, scene: Scene) -> int:
-    """Estimate how many segments can be answered in the time, from a pilot run."""
+    """Return about how many segments can be answered in `PATIENCE` seconds, from a pilot run."""
     pilot = min(PILOT_RAYS, len(scene))
     while True:
         query = load(scene.starts[:pilot], scene.ends[:pilot])
@@ -411,7 +411,7 @@ def _patient_count(load: Load, scene: Scene) -> int:
 
 
 def round_down(count: float) -> int:
-    """Round down to 1, 2, 5, 10, 20, 50 ..., for a readable table."""
+    """Round down to 0, 1, 2, 5, 10, 20, 50 and so on, for a readable table."""
     if count < 1:
         return 0
     power: int = 10 ** (len(str(int(count))) - 1)

@@ -1,4 +1,4 @@
-"""Join the sub-blocks of each parent that agree in all columns into larger blocks."""
+"""Join the sub-blocks of a parent that have equal values in all columns into larger blocks."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 
-# Rotation into world coordinates rounds them. Faces of rotated boxes count as equal within _NEAR of
-# the smaller size, and a joined block must have the volume of its parts within _SAME.
+# Conversion to world coordinates rounds faces. Faces of rotated boxes count as equal within _NEAR
+# of the smaller size, and a joined block must have the volume of its parts within _SAME.
 _NEAR, _SAME = 5e-3, 1e-9
 
 
 class Joining:
-    """Join the blocks of each parent, and count blocks.
+    """Joins the blocks of each parent, and counts blocks.
 
     Parameters
     ----------
@@ -71,16 +71,13 @@ class Joining:
 
     @property
     def parents(self) -> int:
-        """The number of parents."""
+        """The number of parents read."""
         return sum(map(len, self._runs))
 
     def require_runs(self) -> None:
-        """Refuse a parent whose blocks are not in consecutive rows, because some would not join.
+        """Raise TableError if the blocks of a parent are not in consecutive rows.
 
-        Raises
-        ------
-        TableError
-            If the rows of a parent are not consecutive.
+        Only blocks in consecutive rows are joined, so some blocks would stay separate.
         """
         parents, counts = np.unique(np.concatenate([*self._runs, []]), return_counts=True)
         again = np.flatnonzero(counts > 1)
@@ -93,7 +90,7 @@ class Joining:
             raise TableError(message)
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Join a chunk of blocks, which holds whole parents."""
+        """Yield the joined blocks of a chunk, which must hold all blocks of each parent in it."""
         column = rows.column(self._parent)
         parent = column.loose_numbers()[: len(rows)]
         self._refuse_text(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)
@@ -117,7 +114,7 @@ class Joining:
         yield self._joined(rows, local, at_low, owner)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Refuse blocks whose rotation is not stated, or differs from the stated one."""
+        """Raise an error if the rotation of blocks is not stated, or is not the stated one."""
         usable = ~rows.missing
         points = rows.points[usable]
         sizes = np.column_stack([size.doubles() for size in rows.sizes])[usable]
@@ -126,7 +123,7 @@ class Joining:
             require_known_turn(points, sizes, self._space.frame, self._name, "joined")
 
     def _refuse_text(self, is_text: NDArray[np.bool_], first: int) -> None:
-        """Refuse parents that are not numbers."""
+        """Raise TableError if a parent is not a number."""
         if is_text.any():
             block = first + int(is_text.argmax()) + 1
             message = (
@@ -136,7 +133,10 @@ class Joining:
             raise TableError(message)
 
     def _faces(self, at: Numbers, size: Numbers, group: Ints) -> tuple[Ints, Ints]:
-        """Assign numbers to the lower and upper faces along an axis, in order in each group."""
+        """Return numbers for the lower and upper faces of blocks along an axis.
+
+        Within a group, equal faces have equal numbers, and numbers ascend with coordinates.
+        """
         half = size.half()
         low, high = (at, at + size) if self._at_corner else (at - half, at + half)
         both, groups = low.followed(high), np.concatenate([group, group])
@@ -147,7 +147,7 @@ class Joining:
         return places[: len(at)], places[len(at) :]
 
     def _joined(self, rows: BlockRows, local: Triple, at_low: Bools, owner: Ints) -> NewRows:
-        """Return the joined blocks, each at the row of its first part."""
+        """Return the joined blocks, each in the row of the first block that it is made of."""
         first = np.flatnonzero(owner == np.arange(len(rows)))
         place = np.empty(len(rows), np.int64)
         place[first] = np.arange(len(first))
@@ -177,7 +177,7 @@ class Joining:
 
 
 def _ranked_nearly(values: Floats, sizes: Floats, group: Ints) -> Ints:
-    """Assign a number to each distinct face of a group; nearly equal faces share one."""
+    """Return a number for each face; nearly equal faces of a group have the same number."""
     order = np.lexsort([values, group])
     values, sizes, groups = values[order], sizes[order], group[order]
     near = _NEAR * np.minimum(sizes[1:], sizes[:-1])
@@ -185,7 +185,7 @@ def _ranked_nearly(values: Floats, sizes: Floats, group: Ints) -> Ints:
 
 
 def _undo_gaps(sizes: Triple, owner: Ints, at_low: Bools) -> tuple[Ints, Bools]:
-    """Undo joins whose block would not have the volume of its parts."""
+    """Undo each join that would give a block another volume than that of the joined blocks."""
     dx, dy, dz = (size.doubles() for size in sizes)
     count = len(owner)
     filled = np.bincount(owner, dx * dy * dz, count)
@@ -213,12 +213,12 @@ def merge_file(
 ) -> MergeSummary:
     r"""Join the sub-blocks of a model in a file into fewer blocks, and write them.
 
-    Neighbouring blocks of the same parent that agree in every column except coordinates and sizes
-    become one block, with the row of the first. A joined block fills exactly the space of its
-    parts. The number of blocks of a parent is never larger than after joining runs along the best
-    single axis, and the same input always gives the same blocks. With ``frame``, world coordinates
-    are rounded: faces match within 1/200 of the smaller size, volumes still add up, and joined
-    coordinates are rounded to 6 decimals in text.
+    Neighbouring blocks of the same parent that have equal values in every column except coordinates
+    and sizes become one block, in the row of the first. A joined block fills exactly the space of
+    the blocks that it replaces. The number of blocks of a parent is never larger than after joining
+    runs along the best single axis, and the same input always gives the same blocks. With
+    ``frame``, world coordinates are rounded: faces match within 1/200 of the smaller size, volumes
+    still add up, and joined coordinates are rounded to 6 decimals in text.
 
     Parameters
     ----------

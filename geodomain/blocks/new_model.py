@@ -51,7 +51,7 @@ class DecimalAxis:
     Attributes
     ----------
     low, size : Decimal
-        Lower face of the first block, and length of a block.
+        Coordinate of the lower face of the first block, and length of a block.
     count : int
         Number of blocks.
     """
@@ -62,12 +62,15 @@ class DecimalAxis:
 
     @property
     def high(self) -> Decimal:
-        """The upper face of the last block."""
+        """The coordinate of the upper face of the last block."""
         return as_decimal(Fraction(self.low) + self.count * Fraction(self.size))
 
     @cached_property
     def _units(self) -> tuple[int, int, int]:
-        """The first centre and the step as integers, and the number of decimals of their unit."""
+        """The first centre and the step between centres as integers, in units of 10^-decimals.
+
+        Return the two integers and the number of decimals.
+        """
         size = Fraction(self.size)
         first, decimals = Fraction(self.low) + size / 2, 0
         step = size if self.count > 1 else Fraction(0)
@@ -76,14 +79,14 @@ class DecimalAxis:
         return int(first * 10**decimals), int(step * 10**decimals), decimals
 
     def texts(self) -> Iterator[list[str]]:
-        """Yield the centres as text, in chunks, all with the same number of decimals."""
+        """Yield the centres as texts, in chunks, all with the same number of decimals."""
         first, step, decimals = self._units
         for begin in range(0, self.count, _CHUNK):
             end = min(begin + _CHUNK, self.count)
             yield [_text(first + step * n, decimals) for n in range(begin, end)]
 
     def numbers(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the nearest float64 to each of the chosen centres."""
+        """Return the float64 nearest to the centre of each block in `places`, counted from 0."""
         first, step, decimals = self._units
         most = max(abs(first), abs(first + step * self.count))
         if most < _EXACT_INTEGER and decimals <= _EXACT_POWER:
@@ -94,13 +97,13 @@ class DecimalAxis:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether float64 can distinguish neighbouring centres, with a digit to spare."""
+        """Whether float64 distinguishes neighbouring centres, with about one digit to spare."""
         largest = max(abs(float(self.low)), abs(float(self.high)))
         return float(self.size) > 16 * float(np.spacing(largest))
 
 
 def _text(number: int, decimals: int) -> str:
-    """Format an integer with a decimal point `decimals` digits from its end."""
+    """Return number / 10^decimals as a decimal text."""
     if not decimals:
         return str(number)
     digits = str(abs(number)).rjust(decimals + 1, "0")
@@ -108,7 +111,7 @@ def _text(number: int, decimals: int) -> str:
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a terminating fraction as an exact decimal without trailing zeros."""
+    """Return a fraction as an exact decimal without trailing zeros; its decimals must end."""
     decimals = 0
     while (value * 10**decimals).denominator > 1:
         decimals += 1
@@ -121,20 +124,23 @@ def plain(value: Decimal) -> str:
 
 
 def read_decimals(value: Numbers, what: str, *, alone: bool = False) -> Decimals:
-    """Read three decimal numbers, from numbers or the text X,Y,Z.
+    """Read three decimal numbers, from numbers or from the text X,Y,Z.
 
     Parameters
     ----------
     value : str, number or sequence of them
-        Three numbers; with `alone` also a single number, which is used three times. A float is
+        Three numbers; with `alone` also a single number, which is used for all three. A float is
         read as its shortest decimal.
     what : str
         Name of the option in messages.
+    alone : bool
+        Whether a single number is allowed.
 
     Raises
     ------
     ValueError
-        If the value has another form, or a number is not finite, too large or too fine.
+        If the value has another form, or a number is not finite, is too large, or has too many
+        decimals.
     """
     items = value.split(",") if isinstance(value, str) else value
     parts: list[Number] = [items] if isinstance(items, float | int | Decimal) else [*items]
@@ -157,7 +163,7 @@ def read_decimals(value: Numbers, what: str, *, alone: bool = False) -> Decimals
 
 
 def read_sizes(value: Numbers) -> Decimals:
-    """Read three sizes above zero, or one size for every axis."""
+    """Read the block size along x, y and z, or one size for every axis; all must be above zero."""
     sizes = read_decimals(value, "size", alone=True)
     if min(sizes) <= 0:
         message = f"size is {value!r}; block sizes must be above zero"
@@ -166,7 +172,7 @@ def read_sizes(value: Numbers) -> Decimals:
 
 
 def read_margins(value: Numbers) -> Decimals:
-    """Read three margins of at least zero, or one margin for every side."""
+    """Read the margin along x, y and z, or one margin for every axis; none may be negative."""
     margins = read_decimals(value, "margin", alone=True)
     if min(margins) < 0:
         message = f"margin is {value!r}; it must be zero or more"
@@ -198,7 +204,7 @@ def _decimal(value: Number) -> Decimal:
 
 @dataclass(frozen=True, repr=False)
 class NewModel:
-    """A new regular block model; ``print`` it.
+    """A new regular block model; ``print`` shows size and extent.
 
     Attributes
     ----------
@@ -238,7 +244,7 @@ class NewModel:
         }
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the axes as rows; floats are the nearest to the exact decimals."""
+        """Return the axes as rows of a DataFrame, with the float64 nearest to exact decimals."""
         return data_frame(
             {
                 "axis": list("xyz"),
@@ -251,7 +257,7 @@ class NewModel:
         )
 
     def __str__(self) -> str:
-        """Return the size and extent of the blocks, and how to label them, as lines of text."""
+        """Return lines of text: size and extent of the blocks, and how to label a rotated model."""
         lines = [
             f"{counted(self.blocks, 'block')} of "
             f"{' x '.join(plain(axis.size) for axis in self.axes)}"
@@ -261,7 +267,7 @@ class NewModel:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        """Return the number of blocks."""
+        """Return the numbers of blocks along x, y and z as text."""
         return f"<NewModel of {' x '.join(map(str, self.count))} blocks>"
 
     def _repr_html_(self) -> str:
@@ -269,7 +275,7 @@ class NewModel:
         return html_table(counted(self.blocks, "block"), self._rows(), notes=self._notes())
 
     def _notes(self) -> list[str]:
-        """Return a note on the rotation of the blocks, if any."""
+        """Return a note on the rotation of the blocks, or no note if they are not rotated."""
         if self.frame is None:
             return []
         if self.output.lower().endswith(".vti"):
@@ -287,7 +293,7 @@ class NewModel:
 def counted_axes(
     low: Decimals, size: Decimals, count: Sequence[int]
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Return axes from the lowest corner, block size and counts."""
+    """Return axes from the lowest corner, the block size, and the number of blocks on each axis."""
     x, y, z = (DecimalAxis(*axis) for axis in zip(low, size, count, strict=True))
     return _resolved((x, y, z))
 
@@ -301,8 +307,8 @@ def fitted_axes(
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
     """Return the axes of the fewest blocks that contain meshes and a margin around them.
 
-    The distance of each face from the anchor is a multiple of the size. The arithmetic is exact,
-    except that a rotated frame rounds the vertices.
+    Each face is a whole number of blocks away from the anchor. The arithmetic is exact, except that
+    a rotated frame rounds the vertices.
     """
     boxes = np.array([_box(mesh, frame) for mesh in meshes])
     lows, highs = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
@@ -314,7 +320,7 @@ def fitted_axes(
 
 
 def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
-    """Return the bounding box of the triangles in model coordinates."""
+    """Return the box, (2, 3), around the triangles of a mesh in model coordinates."""
     if not len(mesh.triangles):
         message = f"{mesh.name} has no triangles, so no model can be fitted to it"
         raise TableError(message)
@@ -328,7 +334,7 @@ def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
 def _fitted(
     low: Fraction, high: Fraction, size: Fraction, margin: Fraction, anchor: Fraction
 ) -> DecimalAxis:
-    """Return the blocks that contain an interval and its margin, at least one."""
+    """Return the fewest blocks, at least one, that contain an interval and its margin."""
     first = math.floor((low - margin - anchor) / size)
     last = math.ceil((high + margin - anchor) / size)
     start = as_decimal(anchor + first * size)
@@ -338,7 +344,7 @@ def _fitted(
 def _resolved(
     axes: tuple[DecimalAxis, DecimalAxis, DecimalAxis],
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Refuse blocks that are too small for float64 at their coordinates."""
+    """Return the axes; raise TableError for blocks too small for float64 at their coordinates."""
     for name, axis in zip("xyz", axes, strict=True):
         if not axis.is_resolved:
             message = (
@@ -379,13 +385,14 @@ def writer_of(path: str) -> Writer:
         if name.endswith(ending):
             return writer
     message = (
-        f"{path}: use the extension {', '.join(_WRITERS)}; 'geodomain convert' writes other formats"
+        f"{path}: use the extension {', '.join(_WRITERS)}; for another format, convert the new "
+        "model with 'geodomain convert'"
     )
     raise TableError(message)
 
 
 def _write_text(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write a text table: centroids as exact decimals, then sizes."""
+    """Write a text table of all blocks: centroids as exact decimals, then sizes."""
     done, buffer, length = 0, [",".join(_NAMES) + "\n"], 0
     for rows, text in _row_texts(model):
         buffer.append(text)
@@ -400,7 +407,7 @@ def _write_text(model: NewModel, target: Target, path: str, progress: Progress |
 
 
 def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of rows that share y and z."""
+    """Yield the rows that share y and z as text, with their number."""
     x, y, z = model.axes
     sizes = ",".join(plain(axis.size) for axis in model.axes)
     # Format the centres of an axis once, unless it is very long.
@@ -415,7 +422,7 @@ def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
 
 
 def _write_parquet(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write row groups of the float64 nearest to each exact decimal."""
+    """Write a Parquet table of all blocks: the float64 nearest to each exact decimal."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -435,7 +442,7 @@ def _write_parquet(model: NewModel, target: Target, path: str, progress: Progres
 
 
 def _centroids(model: NewModel, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-    """Yield the x, y and z of rows."""
+    """Yield the x, then the y, then the z of the blocks in these rows, counted from 0."""
     nx, ny, _ = model.count
     places = (rows % nx, rows // nx % ny, rows // (nx * ny))
     for axis, along in zip(model.axes, places, strict=True):
@@ -443,7 +450,7 @@ def _centroids(model: NewModel, rows: NDArray[np.int64]) -> Iterator[NDArray[np.
 
 
 def _write_image(model: NewModel, target: Target, path: str, progress: Progress | None) -> None:
-    """Write a VTK image without arrays, with the rotation of the model."""
+    """Write a VTK image with the extent and rotation of the model, and without cell data."""
     import pyvista
 
     if max(model.count) > _MOST_CELLS:
@@ -493,7 +500,7 @@ def model_file(
     r"""Make a regular block model with only centroids and sizes, and write it.
 
     Centroids are exact decimals, origin + (i + 1/2) * size, and text holds all their digits. In the
-    order of rows, x changes fastest, then y, then z. Memory is bounded.
+    order of rows, x changes fastest, then y, then z. Memory does not grow with the model.
 
     Parameters
     ----------
@@ -512,16 +519,16 @@ def model_file(
     count : str or three integers
         Number of blocks along x, y and z.
     fit : mesh-like, or several of them
-        Meshes to contain: the fewest blocks that contain them are made, instead of ``count``.
+        Meshes to contain, instead of ``count``: the model has the fewest blocks that contain them.
     margin : number, str or three of them
         With ``fit``: smallest distance between the meshes and the sides of the model.
     rotation : str or sequence of (axis, degrees), optional
         As for `label_file`. The file then holds local coordinates; give
         ``label_file(..., rotation=, origin=, local_origin=)`` the same values. A VTK image holds
-        its rotation, so `label_file` needs none of these.
+        the rotation, so `label_file` needs none of these.
     local_origin : str or three numbers, optional
-        With ``rotation``: ``origin`` in model coordinates. Blocks begin there or, with ``fit``,
-        are aligned to it. [default: 0, 0, 0]
+        With ``rotation``: the model coordinates of the point whose world coordinates are
+        ``origin``. Blocks begin there or, with ``fit``, are aligned to it. [default: 0, 0, 0]
     overwrite : bool
         Whether to replace an existing output.
     progress : bool or callable
@@ -604,7 +611,7 @@ def _refuse_slips(
 
 
 def _require_room(model: NewModel, place: Path) -> None:
-    """Refuse a model that is larger than the free space on the disk, at the least size."""
+    """Raise TableError if even the smallest possible file is larger than the free disk space."""
     name = place.name.lower()
     least = max(
         (model.blocks * each for end, each in _LEAST.items() if name.endswith(end)), default=0
@@ -624,6 +631,6 @@ def _floats(point: Decimals) -> tuple[float, float, float]:
 
 
 def _files(meshes: object) -> list[Path]:
-    """Return the paths among mesh-like arguments."""
+    """Return the files that are named by paths among mesh-like arguments."""
     items = meshes if isinstance(meshes, list | tuple) else [meshes]
     return [split_name(Path(item))[0] for item in items if isinstance(item, str | os.PathLike)]

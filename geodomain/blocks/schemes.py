@@ -20,7 +20,7 @@ from geodomain.tables.numbers import Numbers, Resolution
 
 
 class Boundaries:
-    """Meshes in the frame of the blocks, indexed for cuts.
+    """The meshes at which blocks are split, in the frame of the blocks, with their indexes.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ class Boundaries:
         ]
 
     def entered(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return the mask of blocks, (n, 3) corners, with a point of a triangle strictly inside."""
+        """Return the mask of blocks that have a point of a triangle strictly inside them.
+
+        `lows` and `highs` are the lowest and highest corners of the blocks, (n, 3).
+        """
         entered = np.zeros(len(lows), np.bool_)
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         for index in self._indexes:
@@ -51,6 +54,11 @@ class Boundaries:
         """Return the cuts of sheets through blocks: the block of each cut, and its height, (k,).
 
         Cuts are in the order of blocks, with ascending heights within each block.
+
+        Parameters
+        ----------
+        lows, highs : (n, 3) float64
+            Lowest and highest corners of the blocks.
         """
         low, high = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         blocks, heights = [np.empty(0, np.int64)], [np.empty(0)]
@@ -69,7 +77,7 @@ Places = NDArray[np.int64]
 
 
 class Boxes(NamedTuple):
-    """Coordinates and sizes of blocks as the file stores them."""
+    """Coordinates and sizes of blocks, in the numbers of the file."""
 
     coordinates: tuple[Numbers, Numbers, Numbers]
     sizes: tuple[Numbers, Numbers, Numbers]
@@ -77,18 +85,18 @@ class Boxes(NamedTuple):
 
 @dataclass(frozen=True)
 class Pieces:
-    """Sub-blocks that fill their parents.
+    """Sub-blocks that together fill their parents.
 
     Attributes
     ----------
     parent : (m,) int64
         Row of the parent, ascending.
     low, high : (m, 3) int64
-        Indices of the cuts below and above along each axis.
+        Along each axis, the indices of the cuts that are the lower and upper face.
     cuts : three Cuts
         Cuts along x, y and z.
     dropped : int
-        Number of cuts dropped for being too near to others.
+        Number of cuts that were dropped, too near to other cuts or to faces.
     """
 
     parent: Ints
@@ -103,11 +111,11 @@ class Pieces:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """The mask of pieces that are a whole parent, not split."""
+        """The mask of pieces that are a whole parent, because it was not split."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
-        """Return the chosen pieces."""
+        """Return the pieces with these numbers, or in this mask."""
         return replace(self, parent=self.parent[rows], low=self.low[rows], high=self.high[rows])
 
     def boxes(self, parents: Parents) -> Boxes:
@@ -126,7 +134,10 @@ class Pieces:
         return lows, highs
 
     def joined(self, keys: NDArray[np.int32], threads: int | None) -> tuple[Pieces, Ints]:
-        """Join pieces of a parent with the same key; return them, and the first row of each."""
+        """Join pieces of a parent that have the same key.
+
+        Return the joined pieces, and for each of them the number of the first piece in it.
+        """
         starts = np.flatnonzero(np.diff(self.parent, prepend=-1, append=-1))
         low, high, owner = join_boxes(starts, self.low, self.high, keys, thread_count(threads))
         first = np.flatnonzero(owner == np.arange(len(owner)))
@@ -148,10 +159,10 @@ def seam_pieces(
     boundaries: Boundaries,
     smallest: Fraction,
 ) -> Pieces:
-    """Cut plan cells at the heights at which sheets cross their centre lines.
+    """Cut cells of the plan at the heights at which sheets cross their centre lines.
 
-    Cuts are rounded to the resolution, and equal cuts merge. A cut nearer than the smallest size
-    to a face, or to the cut below it, is dropped.
+    Cuts are rounded to the resolution, and equal cuts merge. A cut that is nearer than the smallest
+    size to a face, or to the cut below it, is dropped.
     """
     candidates = np.flatnonzero(entered[cells.parent])
     cut_cells, heights = boundaries.seams(*cells.take(candidates).corners())
@@ -166,9 +177,10 @@ def seam_pieces(
 def _spaced_cuts(
     cell: Ints, offset: Numbers, size: Numbers, smallest: float
 ) -> tuple[NDArray[np.intp], int]:
-    """Select cuts that are far enough from faces and each other; also count the others.
+    """Return the indices of cuts that are far enough from faces and from each other.
 
-    Cuts are in the order of cells, ascending within each cell.
+    Also return the number of cuts that are too near. The cuts must be in the order of cells, and
+    ascending within each cell.
     """
     above, below = offset.doubles(), (size - offset).doubles()
     fits = (above >= smallest) & (below >= smallest)
@@ -187,7 +199,7 @@ def _spaced_cuts(
 
 
 def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: int) -> Pieces:
-    """Cut cells at offsets above their floors."""
+    """Cut cells along z at these offsets above the floors of their parents."""
     whole = parents.sizes[2]
     floor = whole - whole
     # All cuts of all parents: floors, roofs, and the distinct cuts of their cells.
@@ -243,31 +255,34 @@ class Parents:
         return len(self.sizes[0])
 
     def take(self, rows: Ints) -> Parents:
-        """Return the chosen blocks."""
+        """Return the blocks with these numbers."""
         x, y, z = (each.take(rows) for each in self.coordinates)
         dx, dy, dz = (each.take(rows) for each in self.sizes)
         return Parents((x, y, z), (dx, dy, dz), self.at_corner, self.resolution)
 
     def low(self, axis: int) -> Numbers:
-        """Return the coordinates of the lower faces."""
+        """Return the coordinates of the lower faces along an axis."""
         at, size = self.coordinates[axis], self.sizes[axis]
         return at if self.at_corner else at - size.half()
 
     def face(self, axis: int, offset: Numbers) -> Floats:
-        """Return the coordinate at an offset above each lower face."""
+        """Return the coordinates along an axis that are these offsets above the lower faces."""
         at = self.coordinates[axis]
         away = offset if self.at_corner else offset - self.sizes[axis].half()
         return (at + away).doubles()
 
     def coordinate(self, axis: int, low: Numbers, high: Numbers) -> Numbers:
-        """Return the coordinate of a part between two offsets, for each block."""
+        """Return the coordinate of the part of each block between two offsets from its lower face.
+
+        It is the centre or the lowest corner of the part, as the file stores coordinates.
+        """
         at = self.coordinates[axis]
         return at + (low if self.at_corner else (low + high - self.sizes[axis]).half())
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """All cuts of parents along an axis, including their faces, in the order of parents.
+    """All cuts of parents along one axis, faces included, in the order of parents.
 
     Attributes
     ----------
@@ -282,7 +297,10 @@ class Cuts:
 
 
 def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
-    """Cut parents into equal parts; return all cuts, and the index of each parent's first cut."""
+    """Cut each parent into `parts` equal parts along an axis.
+
+    Return all cuts, and for each parent the index of its first cut among them.
+    """
     counts = parts + 1
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(parts)), counts)
@@ -293,7 +311,7 @@ def even_cuts(parents: Parents, axis: int, parts: Ints) -> tuple[Cuts, Ints]:
 
 
 def part_counts(sizes: Numbers, smallest: Fraction, name: str) -> Ints:
-    """Return the largest number of equal parts along each block, not below the smallest size.
+    """Return, for each block, the largest number of equal parts of at least the smallest size.
 
     Raises
     ------
@@ -306,19 +324,22 @@ def part_counts(sizes: Numbers, smallest: Fraction, name: str) -> Ints:
     if (parts > MOST_PARTS).any():
         message = (
             f"{name}: a block of size {values[-1]:.10g} would have more than {MOST_PARTS:,} "
-            f"sub-blocks along an axis: minimum= is too small"
+            f"sub-blocks along an axis: give a larger minimum="
         )
         raise TableError(message)
     return parts
 
 
 def refuse_too_many(counts: NDArray[np.float64], name: str, first: int) -> None:
-    """Raise TableError for a block with too many sub-blocks; `first` is the first row."""
+    """Raise TableError if a block has too many sub-blocks.
+
+    `counts` are the numbers of sub-blocks, and `first` is the row of the first block, from 0.
+    """
     wrong = np.flatnonzero(counts > MOST_PIECES)
     if wrong.size:
         message = (
             f"{name}: block {first + int(wrong[0]) + 1} would have more than {MOST_PIECES:,} "
-            "sub-blocks: minimum= is too small"
+            "sub-blocks: give a larger minimum="
         )
         raise TableError(message)
 
@@ -330,7 +351,7 @@ Scheme = Literal["octree", "grid", "seam"]
 
 @dataclass(frozen=True)
 class Splitter:
-    """Split blocks by one of the schemes.
+    """Splits blocks by one of the schemes.
 
     Attributes
     ----------
@@ -350,12 +371,15 @@ class Splitter:
     name: str
 
     def parts(self, parents: Parents, entered: Bools, first: int) -> Ints:
-        """Return the number of parts along each axis, (n, 3); for "seam" along z, the maximum.
+        """Return the number of parts along each axis, (n, 3).
+
+        For "seam", the number along z is the largest possible one.
 
         Raises
         ------
         TableError
-            If an entered block has too many parts; `first` is the first row.
+            If a block that a triangle enters has too many parts. `first` is the row of the first
+            block, from 0, for the message.
         """
         counts = np.column_stack(
             [
@@ -379,14 +403,17 @@ class Splitter:
         return np.where(entered, cells, 1.0)
 
     def split(self, parents: Parents, parts: Ints, entered: Bools) -> Pieces:
-        """Split the entered blocks; the others stay whole."""
+        """Split the blocks that a triangle enters; all other blocks become one piece each."""
         pieces = _SCHEMES[self.scheme](parents, parts, entered, self)
         order = np.lexsort([pieces.low[:, 0], pieces.low[:, 1], pieces.low[:, 2], pieces.parent])
         return pieces.take(order)
 
 
 def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
-    """Cut blocks into (n, 3) equal parts; without `apart`, each block stays one piece."""
+    """Cut blocks into equal parts; `parts`, (n, 3), are the numbers along x, y and z.
+
+    Without `apart`, the cuts are made, but each block stays one piece.
+    """
     cut = [even_cuts(parents, axis, parts[:, axis]) for axis in range(3)]
     x, y, z = (cuts for cuts, _ in cut)
     first = np.column_stack([places for _, places in cut])
@@ -398,7 +425,7 @@ def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
 
 
 def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
-    """Return the parent and the index, (m, 3), of each cell of the blocks."""
+    """Return, for each cell of the blocks, its block, and its index along x, y and z, (m, 3)."""
     counts = parts.prod(axis=1)
     parent = np.repeat(np.arange(len(parts)), counts)
     rank = np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -407,7 +434,10 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve entered blocks along each axis with several parts, then their parts, and so on."""
+    """Halve the blocks that a triangle enters, then those parts that a triangle enters, and so on.
+
+    A block is halved along each axis on which it has several parts.
+    """
     level, marked = evenly_cut(parents, parts, apart=False), entered
     leaves: list[Pieces] = []
     while len(level):
@@ -424,7 +454,7 @@ def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -
 
 
 def _halved(pieces: Pieces) -> Pieces:
-    """Halve pieces along each axis with more than one part."""
+    """Halve pieces along each axis on which they have more than one part."""
     for axis in range(3):
         middle = (pieces.low[:, axis] + pieces.high[:, axis]) // 2
         twice = np.flatnonzero(middle > pieces.low[:, axis])
@@ -441,12 +471,12 @@ def _halved(pieces: Pieces) -> Pieces:
 
 
 def _grid(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Cut entered blocks into equal cells."""
+    """Cut each block into equal cells."""
     return evenly_cut(parents, parts, apart=True)
 
 
 def _seam(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Cut entered blocks into equal cells in plan, and each cell at the sheets that cross it."""
+    """Cut blocks into equal cells in plan, and each cell along z at the sheets that cross it."""
     plan = parts.copy()
     plan[:, 2] = 1
     cells = evenly_cut(parents, plan, apart=True)

@@ -1,4 +1,4 @@
-"""Check the settings of splitting and joining blocks, and hold their results."""
+"""Check the settings of splitting and joining blocks, and hold the results."""
 
 from __future__ import annotations
 
@@ -33,9 +33,23 @@ _LIKELY = {
 
 
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
-    """Share the amount of each parent among its parts by volume; shares add up exactly.
+    """Divide the amount of each parent among its parts by volume, so that it adds up exactly.
 
-    A share is the difference of two running sums: up to the part, and up to the previous part.
+    A part gets the difference of two running sums: up to this part, and up to the previous part.
+
+    Parameters
+    ----------
+    amount : Numbers, (n,)
+        The amount of each parent.
+    parent : (m,) int64
+        The index of the parent of each part, ascending.
+    volumes : (m,) float64
+        The volume of each part.
+
+    Returns
+    -------
+    Numbers, (m,)
+        The amount of each part.
     """
     starts = np.diff(parent, prepend=-1) != 0
     ends = np.diff(parent, append=-1) != 0
@@ -49,12 +63,12 @@ def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
 
 
 class NegativeAmounts:
-    """Count negative amounts, which may be missing-value marks.
+    """Counts negative amounts, which may be marks of missing values.
 
     Parameters
     ----------
     names : sequence of str
-        Columns of amounts.
+        Columns of amounts, such as tonnes.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -63,7 +77,7 @@ class NegativeAmounts:
     def counted(
         self, rewrite: Callable[[BlockRows], Iterator[NewRows]]
     ) -> Callable[[BlockRows], Iterator[NewRows]]:
-        """Return a function that counts negative amounts in rows before it rewrites them."""
+        """Return a function that counts negative amounts and then calls `rewrite`."""
 
         def counting(rows: BlockRows) -> Iterator[NewRows]:
             for negative, amount in zip(self._columns, rows.amounts, strict=True):
@@ -81,14 +95,24 @@ class NegativeAmounts:
 def unshared_warnings(
     names: Sequence[str], shares: Sequence[int], *, joined: bool = False
 ) -> Iterator[str]:
-    """Yield a warning for each column that looks like an amount but is not in `shares`."""
+    """Yield a warning for each column that is named like an amount but is not in `shares`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of all columns.
+    shares : sequence of int
+        Indices of the columns that are divided or added up.
+    joined : bool
+        Whether blocks were joined, not split.
+    """
     for field, name in enumerate(names):
         if plain_name(name) not in _LIKELY or field in shares:
             continue
         if joined:
-            advice = "but a joined block keeps the amount of only one part: add amounts up"
+            advice = "but a joined block keeps the amount of only one sub-block: add amounts up"
         else:
-            advice = "but each sub-block keeps the whole amount: share it by volume"
+            advice = "but each sub-block keeps the whole amount: divide the amount by volume"
         yield f"{name} looks like an amount of a whole block, {advice} with extensive={name!r}"
 
 
@@ -104,7 +128,7 @@ class Rewritable(Protocol):
 
     @property
     def space(self) -> Space:
-        """The frame of the blocks."""
+        """The local frame of the blocks."""
 
     def rewrite(self, task: Rewriting) -> None:
         """Write the model with new blocks."""
@@ -118,7 +142,7 @@ def require_scheme(scheme: str) -> None:
 
 
 def _three(minimum: float | str | Sequence[float | str]) -> list[str]:
-    """Return three numbers as text; a single number is repeated."""
+    """Return three numbers as texts; a single number is used for all three."""
     if isinstance(minimum, str):
         minimum = minimum.split(",")
     numbers = [minimum] if isinstance(minimum, int | float) else list(minimum)
@@ -128,7 +152,7 @@ def _three(minimum: float | str | Sequence[float | str]) -> list[str]:
 def smallest_sizes(
     minimum: float | str | Sequence[float | str],
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Read the smallest sizes along x, y and z; require them to be positive."""
+    """Return the smallest sizes along x, y and z; raise ValueError unless all are above zero."""
     try:
         x, y, z = (Fraction(number) for number in _three(minimum))
     except (ValueError, TypeError, ZeroDivisionError):
@@ -142,7 +166,7 @@ def smallest_sizes(
 def resolution_of(
     resolution: float | str, minimum: float | str | Sequence[float | str]
 ) -> Resolution:
-    """Read the resolution of cuts; require at most half the smallest size."""
+    """Return the resolution of cuts; raise ValueError if it is above half the smallest size."""
     step = read_resolution(resolution)
     least = min(smallest_sizes(minimum))
     if Fraction(step.units, 10**step.places) * 2 > least:
@@ -155,12 +179,12 @@ def resolution_of(
 
 
 def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
-    """Return the paths to write; refuse formats and paths that cannot be written."""
+    """Return the paths to write; raise an error for formats and paths that cannot be written."""
     kind = kind_of(source)
     if kind not in _KINDS:
         message = (
-            f"blocks of {source} cannot be split or joined, only those in text, Parquet and VTK: "
-            "convert the file with 'geodomain convert'"
+            f"blocks of {source} cannot be split or joined, because only text, Parquet and VTK "
+            "files are supported: convert the file with 'geodomain convert'"
         )
         raise TableError(message)
     if kind != "vtk":
@@ -178,7 +202,7 @@ def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
 
 
 def rewritable(model: BlockFile) -> Rewritable:
-    """Return the model as `Rewritable`; refuse a model without block sizes."""
+    """Return the model as `Rewritable`; raise TableError if it has no block sizes."""
     if not isinstance(model, Rewritable):  # `require_output` has checked the format
         raise TypeError(model.name)
     if model.centroid and not model.sizes:
@@ -192,15 +216,18 @@ def rewritable(model: BlockFile) -> Rewritable:
         for name in SIZE_COLUMNS:
             if plain_name(name) in plain:
                 message = (
-                    f"{model.name} already has a column {name!r}, which is needed for the sizes of "
-                    "sub-blocks: rename it"
+                    f"{model.name} already has a column {name!r}, but the sizes of sub-blocks are "
+                    "written under that name: rename the existing column"
                 )
                 raise TableError(message)
     return model
 
 
 def refuse_new(model: BlockFile, *added: tuple[str, str]) -> None:
-    """Refuse new columns whose names are empty, equal or already used."""
+    """Raise an error for new columns whose names are empty, equal or already used.
+
+    Each entry of `added` is the name of a column, and the keyword that sets the name.
+    """
     plain = [plain_name(name) for name in model.columns]
     names = [plain_name(name) for name, _ in added]
     for (name, keyword), plain_added in zip(added, names, strict=True):
@@ -232,7 +259,7 @@ def parent_column(model: BlockFile, parent: str) -> int:
 
 
 def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int]:
-    """Return the indices of the columns of amounts; refuse coordinates and sizes."""
+    """Return the indices of the columns of amounts; raise TableError for coordinates and sizes."""
     names = [extensive] if isinstance(extensive, str) else list(extensive)
     fields = [find_column(model.columns, name, model.name) for name in dict.fromkeys(names)]
     for field in fields:
@@ -255,14 +282,14 @@ class SubblockSummary:
     Attributes
     ----------
     scheme : str
-        The scheme.
+        The scheme: "octree", "grid" or "seam".
     parents, split, missing : int
         Numbers of blocks in the model, of blocks that were split, and of blocks without coordinates
         or sizes, which are not changed.
     subblocks, written : int
         Numbers of blocks after splitting, and after joining.
     dropped : int
-        Number of cuts of a seam that were too near to a face or another cut.
+        Number of cuts of "seam" that were dropped, too near to a face or another cut.
     labels : Summary
         Labels of the sub-blocks before joining.
     """
@@ -281,7 +308,7 @@ class SubblockSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row; ``labels.to_pandas()`` has the domains."""
+        """Return a DataFrame of one row; ``labels.to_pandas()`` has a row for each domain."""
         return records_frame(SubblockSummary, [self])
 
     def __str__(self) -> str:
@@ -293,7 +320,9 @@ class SubblockSummary:
         if self.written != self.subblocks:
             lines.append(f"joined into {counted(self.written, 'block')}")
         if self.dropped:
-            lines.append(f"{counted(self.dropped, 'cut')} dropped, too near to a face or a cut")
+            lines.append(
+                f"{counted(self.dropped, 'cut')} dropped, too near to a face or another cut"
+            )
         return "\n".join([*lines, str(self.labels)])
 
 
@@ -327,7 +356,7 @@ class MergeSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with the rows of other models."""
+        """Return a DataFrame of one row, which can be stacked with those of other models."""
         return records_frame(MergeSummary, [self])
 
     def __str__(self) -> str:

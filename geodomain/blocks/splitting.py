@@ -1,4 +1,4 @@
-"""Split the blocks of a model at wireframes; label, join and write the parts."""
+"""Split the blocks of a model at wireframes; label, join and write the sub-blocks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TOGETHER = 1 << 19
 
 
 class Splitting:
-    """Split and label blocks, and count them.
+    """Splits and labels blocks, and counts them.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Splitting:
     resolution : Resolution
         Step to which cuts are rounded.
     conditions : mapping of str to int
-        Columns of conditions.
+        Index of each column that conditions use.
     constants : mapping of int to float
         Columns that must be constant, such as the rotation, and their values.
     names : sequence of str
@@ -79,8 +79,12 @@ class Splitting:
     tally : Tally
         Counts of labels before joining.
     parents, split, written, dropped, missing : int
-        Numbers of blocks, of split blocks, of blocks written, of dropped cuts, and of blocks
-        without coordinates or sizes, which are not changed.
+        Numbers of blocks read, of blocks that were split, of blocks written, of dropped cuts, and
+        of blocks without coordinates or sizes, which are not changed.
+    unsized : int
+        Number of blocks that have coordinates but no valid size.
+    first_unsized : int, optional
+        Number of the first such block, counted from 1.
     """
 
     def __init__(
@@ -105,7 +109,7 @@ class Splitting:
         self.first_unsized: int | None = None
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Yield the parts of a chunk of blocks, in smaller chunks."""
+        """Yield the labelled parts of a chunk of blocks, in smaller chunks."""
         require_constants(
             self._constants, rows.column, self._names, self._splitter.name, rows.first
         )
@@ -132,7 +136,7 @@ class Splitting:
             yield self._pieces(rows, parents, some, parts[some], entered[some], allowed)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Refuse blocks whose rotation is not stated, or differs from the stated one."""
+        """Raise an error if the rotation of blocks is not stated, or is not the stated one."""
         frame, name = self._space.frame, self._splitter.name
         usable = ~rows.missing
         points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]
@@ -157,7 +161,7 @@ class Splitting:
         entered: Bools,
         allowed: Sequence[Bools | None] | None,
     ) -> NewRows:
-        """Split, label and join the chosen blocks."""
+        """Split and label the blocks numbered `some`, and join parts if requested."""
         own = parents.take(some)
         pieces = self._splitter.split(own, parts, entered)
         boxes = pieces.boxes(own)
@@ -189,7 +193,7 @@ class Splitting:
         boxes: Boxes,
         allowed: Sequence[Bools | None] | None,
     ) -> NDArray[np.int32]:
-        """Label parts by their centroids, rounded as in the output."""
+        """Label parts by their centroids, as rounded in the output; return the codes."""
         sizes = _stacked(boxes.sizes)
         points = self._space.world(_stacked(boxes.coordinates), sizes)
         points[alone] = rows.points[row[alone]]
@@ -207,7 +211,7 @@ class Splitting:
         return verdict.codes
 
     def _shared(self, rows: BlockRows, row: Ints, pieces: Pieces, boxes: Boxes) -> list[Numbers]:
-        """Share the amounts of blocks among their parts."""
+        """Divide the amounts of blocks among their parts by volume."""
         if not rows.amounts:
             return []
         volumes = _stacked(boxes.sizes).prod(axis=1)
@@ -218,7 +222,7 @@ class Splitting:
 
 
 def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
-    """Return three columns as rows of float64."""
+    """Return three columns as one array of float64, (n, 3)."""
     return np.column_stack([column.doubles() for column in numbers])
 
 
@@ -268,8 +272,8 @@ def subblock_file(
     merge : bool
         Join parts of a block with the same domain, as `merge_file` does.
     resolution : float
-        Step to which cuts are rounded. Cuts of "seam" are always rounded; other cuts only in text,
-        if they have endless decimals, such as thirds.
+        Step to which cuts are rounded. Cuts of "seam" are always rounded. Other cuts are rounded
+        only in text, if they have endless decimals, such as thirds.
     extensive : str or sequence of str
         Columns of quantities that can be added up, such as volume or tonnes. They are divided
         among the parts by volume.
@@ -297,8 +301,8 @@ def subblock_file(
     Warns
     -----
     GeodomainWarning
-        As `label_file`; also for columns that look like amounts but are not shared, and for numbers
-        in Parquet that are written as float64.
+        As `label_file`; also for columns that look like amounts but are not in ``extensive``, and
+        for numbers in Parquet that are written as float64.
 
     Examples
     --------

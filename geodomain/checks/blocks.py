@@ -36,13 +36,13 @@ _ANYHOW = "~"
 
 
 def realisations_of(facts: Mapping[str, str]) -> int:
-    """Return the number of realisations in a model, from the facts of its file."""
+    """Return the number of realisations that the facts of a model's file state, or 1."""
     said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
     return int(said[0][-2].replace(",", "")) if said else 1
 
 
 def summed_realisations(count: int) -> Iterator[str]:
-    """Yield a warning if volumes are the sums of several realisations."""
+    """Yield a warning that sums are over all realisations, if there are several."""
     if count > 1:
         yield (
             f"the model holds {count:,} realisations; numbers of blocks, volumes and tonnes are "
@@ -52,7 +52,7 @@ def summed_realisations(count: int) -> Iterator[str]:
 
 
 class BlockChecks:
-    """Checks of blocks, collected chunk by chunk by a single thread.
+    """Checks of blocks, which are added chunk by chunk from a single thread.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class BlockChecks:
         box: Floats | None = None,
         axes: Floats | None = None,
     ) -> None:
-        """Add a chunk: centroids (n, 3), NaN where missing, and sizes (n, 3) or None.
+        """Add a chunk of blocks: centroids (n, 3), NaN where missing, and sizes (n, 3) or None.
 
         `box` is the bounding box of the centroids, if known; no centroid may then be missing.
         `axes` are the directions of the block edges in rows, if they differ from the world axes.
@@ -127,12 +127,15 @@ class BlockChecks:
         self._compare(points, sizes, coded=False)
 
     def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
-        """Add blocks to the comparison of centroids."""
+        """Add blocks to the comparison of centroids.
+
+        Blocks with a coordinate that may mean missing, `coded`, are compared separately.
+        """
         if self._repeated:
             self._repeated[coded].add(points, sizes)
 
     def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
-        """Count rows with a missing-value number as coordinate; return the mask of these rows."""
+        """Count rows whose coordinate may mean missing, such as -99; return their mask."""
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
             found = points == code
@@ -143,9 +146,9 @@ class BlockChecks:
         return coded
 
     def _keep_lines(self, points: Floats, sizes: Floats, box: Floats, axes: Floats) -> None:
-        """Keep the blocks on the three lines along the axes through one of the first blocks.
+        """Keep the blocks on three lines through one of the first blocks, one line per axis.
 
-        For rotated blocks the lines follow the block edges.
+        For rotated blocks, only lines that are parallel to block edges are kept.
         """
         if self._reference is None:
             self._reference = points[len(points) // 2].copy()
@@ -168,7 +171,7 @@ class BlockChecks:
         """Yield a warning for each fault.
 
         `mend` is the advice how to declare a value as missing; {} in it is replaced by the value.
-        With `twice`, blocks with equal centroids are counted.
+        If `twice`, also warn about blocks with equal centroids.
         """
         far = list(self._far_codes(mend))
         yield from far
@@ -177,7 +180,8 @@ class BlockChecks:
         if again and twice:
             yield (
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same centroid as "
-                "another: their volume counts twice; 'geodomain inspect' names the first"
+                "another block: their volume counts twice; 'geodomain inspect' names the first of "
+                "them"
             )
         overlaps = self._overlaps()
         yield from overlaps.values()
@@ -186,7 +190,7 @@ class BlockChecks:
             yield from say_spacing(self._boxes.spacing(), self._boxes.size, axes)
 
     def _overlaps(self) -> dict[str, str]:
-        """Return a warning for each axis along which blocks overlap, with the first overlap."""
+        """Return a warning for each axis along which blocks overlap, with an example."""
         ours = {
             axis: sentence
             for axis, kept in zip("xyz", self._lines, strict=True)
@@ -199,7 +203,7 @@ class BlockChecks:
         return dict(sorted((ours | self._overlapping).items()))
 
     def _overlap(self) -> Overlap | None:
-        """Return the overlap of blocks of any size; blocks are compared only once."""
+        """Return the overlap of blocks of any size, or None; it is computed once for all blocks."""
         if self._boxes is not None and self._compared[0] != self._added:
             found = self._boxes.found(turn_is_known=self.axes is not None)
             self._compared = (self._added, found)
@@ -211,7 +215,10 @@ class BlockChecks:
         return _ANYHOW in self._overlaps()
 
     def merge(self, later: BlockChecks) -> None:
-        """Add the checks of another pass; neighbours are compared only within each pass."""
+        """Add the checks of another pass over other blocks.
+
+        Neighbours are compared only within each pass.
+        """
         low, high = later._box
         self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
         self._coded += later._coded
@@ -260,7 +267,7 @@ class BlockChecks:
         return checks
 
     def _far_codes(self, mend: str) -> Iterator[str]:
-        """Yield a warning for missing-value numbers far from all other coordinates."""
+        """Yield a warning for coordinates such as -99 that are far from all other coordinates."""
         if not np.isfinite(self._box).all():
             return
         reach = float((self._box[1] - self._box[0]).max())
@@ -273,13 +280,13 @@ class BlockChecks:
                 what = "0, 0, 0 for coordinates" if not code else f"{shown} for a coordinate"
                 yield (
                     f"{count:,} {'row has' if count == 1 else 'rows have'} {what}, far from all "
-                    f"others ({say_box(self._box)}): if it stands for a missing value, "
+                    f"other coordinates ({say_box(self._box)}): if it stands for a missing value, "
                     f"{mend.format(shown)}"
                 )
 
 
 class VolumeChecks:
-    """The checks of `label`, for commands that add up the volumes of a model.
+    """Checks of blocks for commands that add up the volumes of a model, as `label` makes them.
 
     Parameters
     ----------
@@ -296,7 +303,7 @@ class VolumeChecks:
         self._bounds, self._volume = np.array([[np.inf] * 3, [-np.inf] * 3]), 0.0
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk: world centroids (n, 3), NaN where missing, and sizes (n, 3) or None."""
+        """Add a chunk of blocks: world centroids (n, 3), NaN if missing, and sizes or None."""
         good = np.isfinite(points).all(axis=1)
         if sizes is not None:
             good &= (np.isfinite(sizes) & (sizes > 0)).all(axis=1)
@@ -316,7 +323,7 @@ class VolumeChecks:
         self._bounds[1] = np.maximum(self._bounds[1], (points + half).max(axis=0))
 
     def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
-        """Yield the warnings of `label`; `mend` as in `BlockChecks.warnings`."""
+        """Yield the same warnings as `label`; for `mend` see `BlockChecks.warnings`."""
         yield from self._blocks.warnings(mend=mend)
         yield from summed_realisations(self._times)
         if self._times == 1 and not self._blocks.tells_volume:
@@ -333,9 +340,10 @@ def with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, Sto
 
 
 def _overlapping(axis: str, line: Floats) -> Iterator[str]:
-    """Yield a warning if blocks on a line overlap.
+    """Yield a warning if blocks on a line along an axis overlap.
 
-    Rows of `line`, (n, 3), are the centroid and the size along the line, and the size's axis.
+    Each row of `line`, (n, 3), is one block: its centroid along the line, its size along the line,
+    and the index of the block axis to which this size belongs.
     """
     places, sizes, edges = line[line[:, 0].argsort()].T
     gaps = np.diff(places)
@@ -351,7 +359,7 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
 
 
 def overfull(volume: float, bounds: Floats) -> Iterator[str]:
-    """Yield a warning if blocks have more volume than their bounding box, (2, 3)."""
+    """Yield a warning if the volume of blocks exceeds that of their bounding box, (2, 3)."""
     room = float(np.prod(bounds[1] - bounds[0]))
     if np.isfinite([volume, room]).all() and volume > _FULL * room > 0:
         ratio = volume / room
@@ -363,7 +371,7 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
 
 
 def say_box(box: Floats) -> str:
-    """Format a box, axis by axis; unbounded axes are left out."""
+    """Format the bounds of a box, axis by axis, without axes on which it is unbounded."""
     return ", ".join(
         f"{axis} {low:.10g} to {high:.10g}"
         for axis, low, high in zip("xyz", *box, strict=True)

@@ -1,4 +1,4 @@
-"""Checks of columns: units and values of densities, and labels that read as missing values."""
+"""Checks of columns: units and values of densities, and labels that mean a missing value."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
 
 
 def density_unit(name: str | None) -> DensityUnit | None:
-    """Return a unit by name; raise ValueError for an unknown name."""
+    """Return a unit by its name, None for None; raise ValueError for an unknown name."""
     if name is None:
         return None
     name = _ALIASES.get(name, name).replace("\u00b3", "3")
@@ -91,14 +91,14 @@ def refuse_geometry(
 
 
 class DensityChecks:
-    """Checks of densities, collected chunk by chunk.
+    """Checks of the densities of blocks, which are added chunk by chunk.
 
     Parameters
     ----------
     density : str or float
         Column, or one density for all blocks.
     grades : sequence of str
-        Grade columns, none of which should be the density.
+        Grade columns; the density column should not be one of them.
     unit : DensityUnit, optional
         Unit of the densities.
     """
@@ -112,7 +112,7 @@ class DensityChecks:
         self._least, self._most = math.inf, 0.0
 
     def add(self, densities: Floats, row: int) -> None:
-        """Add densities (n,), NaN where missing; `row` is the number of earlier rows."""
+        """Add densities, (n,), NaN where missing; `row` rows of the model come before them."""
         self._zero += int((densities == 0).sum())
         rock = densities > 0
         if not rock.any():
@@ -130,9 +130,12 @@ class DensityChecks:
             self._outside += int(outside.sum())
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning if the density is a grade, or is outside the range of rocks."""
+        """Yield a warning if the density column is a grade, or if no rock has such densities."""
         if self._is_grade:
-            yield f"{self._density} is both the density and a grade: name another column for one"
+            yield (
+                f"{self._density} is both the density and a grade: name another column for one of "
+                "the two"
+            )
         if self._unit is None or not self._outside:
             return
         block, value = self._first
@@ -148,7 +151,7 @@ class DensityChecks:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yield notes about densities of 0, and about a wide range in an unknown unit."""
+        """Yield notes about densities of 0, and about densities too different for rock."""
         if self._zero:
             yield (
                 f"density 0: {counted(self._zero, 'block')}, included in the volume, with 0 tonnes "
@@ -182,7 +185,7 @@ def read_as_missing(names: Iterable[str]) -> Iterator[str]:
 
 
 class LabelSpellings:
-    """Spellings of the labels in a column, collected chunk by chunk.
+    """Counts of the spellings of labels in a column, added chunk by chunk.
 
     Parameters
     ----------
@@ -212,17 +215,20 @@ class LabelSpellings:
                 held[text] = held.get(text, 0) + int(counts[place])
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for labels that differ only slightly, and for labels with outer blanks."""
+        """Yield notes for labels that differ only in spelling, and for labels with outer blanks."""
         yield from alike_labels([*self._plain, *self._padded], self._column)
         both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
         if both := [one for one in both if one[0]]:
             said = "; ".join(f"{text!r} in {count:,} rows" for text, count in both[:_SHOWN])
             more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
-            yield f"{self._column} has labels with blanks around them (ignored): {said}{more}"
+            yield (
+                f"{self._column} has labels with blanks around them, which are ignored: "
+                f"{said}{more}"
+            )
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Refuse the label nan in any spelling, because other programs read it as missing."""
+    """Raise DomainError for the label nan in any case, because programs read it as missing."""
     if label.strip().lower().lstrip("+-") == "nan":
         message = (
             f"{what} is {shown(label)}, which programs read as a missing value: choose another"
@@ -248,5 +254,5 @@ def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
 
 
 def _number(label: str) -> object:
-    """Return the exact number of a label such as 1 or 1.0, or the label itself."""
+    """Return the number of a label such as 1 or 1.0 as a Decimal, or else the label itself."""
     return Decimal(label) if _PLAIN.fullmatch(label) else label

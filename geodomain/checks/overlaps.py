@@ -29,7 +29,8 @@ class RepeatedCentroids:
 
     Up to 250,000 blocks are stored and compared. For more blocks, one bit per cell of their lattice
     is stored. If they form no lattice, or one that is too large for memory, the count is unknown.
-    Centroids without sizes are compared only if they fill a lattice, because samples may coincide.
+    Centroids without sizes are compared only if they fill a lattice as blocks do, because samples
+    may have the same centroid.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class RepeatedCentroids:
         self._before = 0  # blocks of merged parts
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk of finite centroids (n, 3), and the block sizes if known."""
+        """Add a chunk of finite centroids, (n, 3), and the sizes of the blocks, or None."""
         if not self._known or not len(points):
             return
         self._count += len(points)
@@ -53,7 +54,7 @@ class RepeatedCentroids:
             self._mark([*self._kept, points])
 
     def _mark(self, chunks: list[Floats]) -> None:
-        """Mark the lattice cells of chunks, without storing the chunks."""
+        """Mark the lattice cells of the centroids in chunks, and stop storing centroids."""
         self._kept = []
         if self._bits is None:
             self._bits = LatticeBits(chunks[0], self._steps)
@@ -61,7 +62,7 @@ class RepeatedCentroids:
             self._known, self._bits = False, None
 
     def merge(self, later: RepeatedCentroids) -> None:
-        """Add other blocks; the count equals that of a single pass over all of them."""
+        """Add the blocks of another object; the count is then that of one pass over all blocks."""
         self._known &= later._known
         self._sized &= later._sized
         if not self._known:
@@ -100,7 +101,7 @@ class RepeatedCentroids:
         return again
 
     def points(self) -> Iterator[Floats]:
-        """Yield all centroids in chunks, (n, 3), some more than once; none if unknown."""
+        """Yield all centroids in chunks, (n, 3), some more than once; nothing if unknown."""
         yield from self._kept if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
@@ -118,7 +119,7 @@ class RepeatedCentroids:
 
     @property
     def again(self) -> int:
-        """The number of blocks whose centroid repeats another; 0 if unknown."""
+        """The number of blocks whose centroid is that of an earlier block; 0 if it is unknown."""
         if not self._known or (not self._sized and not self._are_blocks()):
             return 0
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
@@ -126,7 +127,7 @@ class RepeatedCentroids:
 
 
 def _count_again(chunks: list[Floats]) -> int:
-    """Count the points that repeat an earlier one."""
+    """Count the points that equal an earlier point."""
     if not chunks:
         return 0
     points = np.concatenate(chunks)
@@ -141,7 +142,7 @@ def _count_again(chunks: list[Floats]) -> int:
 
 
 def point_hashes(points: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each point; high bits are mixed in because low bits are often 0."""
+    """Return a hash of each point, into which high bits are mixed because low bits are often 0."""
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
@@ -176,12 +177,12 @@ _COLUMNS, _SHARE, _FIRST = 10, 0.9, 65_536
 
 
 class Overlap(NamedTuple):
-    """Overlapping blocks.
+    """Number, volume and an example of overlapping blocks.
 
     Attributes
     ----------
     blocks : int
-        Number of blocks that overlap an earlier one.
+        Number of blocks that overlap an earlier block.
     volume, whole : float
         Volume counted more than once, and volume of all compared blocks.
     pair : tuple of two (2, 3) float64
@@ -200,9 +201,10 @@ class Overlap(NamedTuple):
 class OverlappingBlocks:
     """Detection of overlapping blocks of any size, in bounded memory.
 
-    Equal blocks on a lattice of their own spacing cannot overlap; for such blocks only the data of
-    `RepeatedCentroids` is stored. Up to a million other blocks are stored and compared. For more,
-    only the blocks in a part of the model are, and the part shrinks while blocks are added.
+    Equal blocks on a lattice whose spacing is the block size cannot overlap; for such blocks only
+    the data of `RepeatedCentroids` is stored. Up to a million other blocks are stored and compared.
+    If there are more, only the blocks in a part of the model are compared. This part shrinks while
+    blocks are added.
 
     Parameters
     ----------
@@ -231,14 +233,17 @@ class OverlappingBlocks:
         self._kept.add(points, sizes)
 
     def _of_places(self) -> _Region:
-        """Return blocks of one size at all centroids."""
+        """Return a region with blocks of the common size at all stored centroids."""
         region = _Region()
         for points in self._places.points():
             region.add(points, np.broadcast_to(self._size, points.shape))
         return region
 
     def merge(self, later: OverlappingBlocks) -> None:
-        """Add other blocks if all have the same size; otherwise parts are compared separately."""
+        """Add the blocks of another object, if all blocks have the same size.
+
+        Otherwise the overlap becomes unknown: call `found` on both objects before.
+        """
         same = later._known and later._kept is None and self._kept is None
         if np.isnan(self._size[0]):
             self._size = later._size
@@ -248,7 +253,7 @@ class OverlappingBlocks:
 
     @property
     def size(self) -> Floats:
-        """The size of all blocks, NaN if unknown or if there are several."""
+        """The size of all blocks, (3,); NaN if it is unknown or blocks have several sizes."""
         known = self._known and self._kept is None
         return self._size.copy() if known else np.full(3, np.nan)
 
@@ -266,8 +271,8 @@ class OverlappingBlocks:
     def spacing(self) -> Floats:
         """Return the step between centroids along each axis, (3,).
 
-        NaN along an axis with fewer than four steps, or if at most half of the steps equal the
-        smallest step. All NaN if blocks have several sizes.
+        The step is NaN along an axis with fewer than four steps, or if at most half of the steps
+        equal the smallest step. All steps are NaN if blocks have several sizes.
         """
         steps = np.full(3, np.nan)
         if not np.isnan(self.size).any():
@@ -315,7 +320,7 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
 
 
 class _Region:
-    """All blocks in a part of the model that is small enough to store."""
+    """Blocks in a part of the model, which shrinks until its blocks are few enough to store."""
 
     def __init__(self) -> None:
         self.every = True
@@ -324,7 +329,7 @@ class _Region:
         self._low, self._high = np.full(3, -np.inf), np.full(3, np.inf)
 
     def add(self, points: Floats, sizes: Floats) -> None:
-        """Add blocks that lie within the region."""
+        """Store the blocks that lie within the region; shrink the region if there are too many."""
         if not self.every:
             within = ((points >= self._low) & (points < self._high)).all(axis=1)
             points, sizes = points[within], sizes[within]
@@ -353,7 +358,10 @@ def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
-    """Return the blocks in the lower half of the longest axis, the axis, and the half's end."""
+    """Return the lower half of blocks along the longest axis, the index of this axis, and its end.
+
+    The length of an axis is counted in blocks, and the end is the upper end of the half.
+    """
     spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
     axis = int(spread.argmax())
     end = float(np.median(rows[:, axis]))
@@ -366,14 +374,18 @@ def _alike(sizes: Floats, size: Floats) -> bool:
 
 
 def _are_lonely(points: Floats) -> bool:
-    """Return whether hardly any two columns of blocks share an x or y, as in a rotated lattice."""
+    """Return whether hardly any two columns of blocks share an x or y, as in a rotated model."""
     columns = len(np.unique(point_hashes(points * (1.0, 1.0, 0.0))))
     alone = min(len(distinct(points[:, axis])) for axis in range(2)) if len(points) else 0
     return columns >= _COLUMNS and alone > _SHARE * columns
 
 
 class _Ends(NamedTuple):
-    """Ends of blocks along an axis, as indices into their coordinates, `places`."""
+    """Ends of blocks along an axis.
+
+    `low` and `high` are, for each block, indices into `places`, the coordinates of all ends. `even`
+    says that ends which are equal up to rounding share a coordinate.
+    """
 
     low: _Places
     high: _Places
@@ -388,7 +400,10 @@ def _all_ends(points: Floats, sizes: Floats) -> list[_Ends]:
 
 
 def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
-    """Return the ends of blocks along an axis; ends equal up to rounding share an index."""
+    """Return the ends of blocks along an axis; ends that are equal up to rounding are made equal.
+
+    If more than 1 percent of the volume would vanish, blocks are shrunk by the rounding instead.
+    """
     slack = _SLACK * float(np.median(sizes))
     ends = np.concatenate([centres - sizes / 2, centres + sizes / 2])
     every, ranks = ranked(ends)
@@ -404,7 +419,7 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
 
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
-    """Compare blocks; if there are too many pieces, compare only a part of the model."""
+    """Return the overlap of blocks, or None; with too many pieces, compare a part of the model."""
     points, sizes = _without_repeats(points, sizes)
     while len(points) > 1:
         volumes = np.prod(sizes, axis=1)
@@ -447,15 +462,17 @@ def _fill_cells_once(blocks: Floats) -> bool:
 
 
 def _planes(centres: Floats, sizes: Floats, slack: float) -> Floats:
-    """Return the distinct positions of faces along an axis; equal up to rounding are merged."""
+    """Return the positions of block faces along an axis; those equal up to rounding are merged."""
     ends = distinct(np.concatenate([centres - sizes / 2, centres + sizes / 2]))
-    return ends[np.append(True, np.diff(ends) > slack)]
+    first: Floats = ends[np.append(True, np.diff(ends) > slack)]
+    return first
 
 
 def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
-    """Return the overlaps of blocks: their number, the volume counted again, and an example.
+    """Return the number of overlapping blocks, the volume counted again, and an example, or None.
 
-    Blocks are cut into columns at the ends of others; within a column they are sorted intervals.
+    Each block is cut into columns at the ends of the other blocks. Within a column, the pieces of
+    blocks are sorted intervals.
     """
     wide, deep = np.maximum(one.high - one.low, 0), np.maximum(two.high - two.low, 0)
     pieces = np.where(along.high > along.low, wide * deep, 0)
@@ -492,7 +509,7 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
 
 
 def say_overlap(overlap: Overlap, directions: Floats) -> str:
-    """Return the warning for overlapping blocks; directions hold the block axes in rows."""
+    """Return the warning for overlapping blocks; the rows of `directions` are the block axes."""
     places = ", and at ".join(
         f"({', '.join(f'{value:.10g}' for value in centre @ directions)}) of "
         f"{' x '.join(f'{value:.6g}' for value in size)}"

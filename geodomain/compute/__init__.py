@@ -1,4 +1,4 @@
-"""Choose the backend that runs the kernels: the CPU, the GPUs, or either call by call."""
+"""Choose where the kernels run: on the CPU, on the GPUs, or on either, decided for each call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _cpu = functools.cache(CpuBackend)
 
 @functools.cache
 def _cuda() -> GpusBackend:
-    """Return the GPUs' backend; its modules are loaded only when a GPU is used."""
+    """Return the backend of the GPUs; its modules are imported only when a GPU is used."""
     from geodomain.compute.gpus import GpusBackend
 
     return GpusBackend()
@@ -29,12 +29,12 @@ def _cuda() -> GpusBackend:
 
 @functools.cache
 def _choosing() -> AutoBackend:
-    """Return the process's only AutoBackend, whose record of the GPU serves all calls."""
+    """Return the only AutoBackend of the process, so that all calls share its record of the GPU."""
     return AutoBackend(_cpu(), _cuda())
 
 
 def _started() -> Backend:
-    """Start the GPUs' backend and return it; raise a DeviceError if no GPU can be used."""
+    """Start the backend of the GPUs and return it; raise DeviceError if no GPU can be used."""
     backend = _cuda()
     backend.start()
     return backend
@@ -63,7 +63,7 @@ def choose(backend: str) -> Backend:
 
 
 def release() -> None:
-    """Free the GPU memory and page-locked memory reserved for later calls."""
+    """Free the GPU memory and the page-locked memory that is kept for later calls."""
     from geodomain.compute.cuda import buffers
 
     buffers.release()
@@ -72,7 +72,7 @@ def release() -> None:
 def machine_used(
     backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]
 ) -> MachineUsed:
-    """Return where the queries of indexes were computed, "cpu" or "cuda", and the reason."""
+    """Return where the queries of these indexes were computed, "cpu" or "cuda", and the reason."""
     chosen = _cuda() if backend == "cuda" else choose(backend)  # which may have failed since
     why = "asked for" if chosen.name == backend else "PyCUDA is not installed"
     return chosen.machine_used(indexes, why)

@@ -1,11 +1,11 @@
 """The interface of a backend, and of the indexes that it builds.
 
 There are backends for the CPU (`cpu`), for one GPU or several (`gpus`, with `cuda`), and one that
-chooses between CPU and GPUs call by call (`auto`). A backend indexes a mesh for points, segments,
-distances or blocks; any thread may query an index. It also labels lattices, which need no index.
-All backends give the same answers, bit for bit.
+chooses between CPU and GPUs for each call (`auto`). A backend indexes a mesh for points, segments,
+distances or blocks; any thread may query an index. A backend also labels lattices, which needs no
+index. All backends give the same results, bit for bit.
 
-The types of their arguments are in `data`.
+The types of the arguments are in `data`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MachineUsed = tuple[str, str]  # "cpu" or "cuda", and the reason
 class PointIndex(Protocol):
     """Index of one mesh for points: a grid over its triangles.
 
-    Queries write an answer for each point to ``out``. They return the first row whose coordinates
-    are below the arithmetic's range, or -1.
+    Queries write a result for each point to ``out``. They return the first undecided row, whose
+    point has a coordinate too close to 0 for exact arithmetic, or -1 if there is none.
     """
 
     def size(self) -> tuple[int, int, int, int]:
@@ -49,7 +49,10 @@ class PointIndex(Protocol):
         ...
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point, int32; ``signed`` counts them by direction."""
+        """Write the number of crossings above each point, int32.
+
+        If ``signed``, crossings in opposite directions count +1 and -1.
+        """
         ...
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
@@ -61,7 +64,7 @@ class PointIndex(Protocol):
         ...
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2) int32."""
+        """Write the numbers of crossings above and below each point, (n, 2) int32."""
         ...
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
@@ -70,16 +73,16 @@ class PointIndex(Protocol):
 
 
 class SegmentIndex(Protocol):
-    """Index of one mesh for segments: a hierarchy over its triangles."""
+    """Index of one mesh for segments: a hierarchy of boxes over its triangles."""
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds that each step of the build took."""
+        """Seconds that each step of building the index took."""
         ...
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the index, without the mesh's own arrays."""
+        """Size of the index in bytes, without the mesh's own arrays."""
         ...
 
     def levels(self) -> list[Floats]:
@@ -87,7 +90,7 @@ class SegmentIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Free the index's memory once no thread uses it."""
+        """Free the memory of the index once no thread uses it."""
         ...
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
@@ -103,7 +106,7 @@ class SegmentIndex(Protocol):
         ...
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
         ...
 
     def describe(
@@ -114,7 +117,7 @@ class SegmentIndex(Protocol):
 
 
 class NearestIndex(Protocol):
-    """Index of one mesh for distances: a hierarchy over its triangles."""
+    """Index of one mesh for distances: a hierarchy of boxes over its triangles."""
 
     def nearest(
         self,
@@ -125,15 +128,16 @@ class NearestIndex(Protocol):
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write each point's distance, its nearest triangle, and the nearest point there, (n, 3).
+        """Write each point's distance and, if asked for, the nearest triangle and nearest point.
 
-        Returns the first row outside the range of coordinates, or -1.
+        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row outside
+        the range of coordinates, or -1.
         """
         ...
 
 
 class BlockAnswer(IntEnum):
-    """How the share of a block was computed; the same as in kernels/launch/volume.cpp."""
+    """How the share of a block was computed; the values are those in kernels/launch/volume.cpp."""
 
     BY_LABEL = 0
     BY_TRIANGLES = 1
@@ -142,7 +146,7 @@ class BlockAnswer(IntEnum):
 
 
 class BlockIndex(Protocol):
-    """Index of one mesh, and its rim, for shares of blocks anywhere."""
+    """Index of one mesh and its rim, for the shares of blocks at any position."""
 
     def shares(
         self,
@@ -156,11 +160,11 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks that a triangle enters; return the `BlockAnswer` of each.
+        """Write the shares of blocks that a triangle enters; return each block's `BlockAnswer`.
 
-        ``lines`` times ``lines`` vertical lines give the shares of all such blocks if there are no
-        weights. With weights they give only those of blocks whose plan the triangles do not cover
-        exactly once, within ``single``.
+        Without weights, the shares of all such blocks are taken from ``lines`` times ``lines``
+        vertical lines. With weights, lines are used only for blocks whose plan the triangles do
+        not cover exactly once, within ``single``.
         """
         ...
 
@@ -175,7 +179,7 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks whose plan the surface covers, wherever its rim is.
+        """Write the shares of blocks whose plan the surface covers, wherever the rim is.
 
         Like `shares`, but always on the CPU.
         """
@@ -186,24 +190,25 @@ class BlockIndex(Protocol):
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
         """Return the crossings of ``lines`` times ``lines`` vertical lines through each block.
 
-        For each line, in the order of `line_places`: the number of crossings above the block, the
-        sum of their signs, the number within, and the number below (0 unless ``below``),
-        (n * lines * lines, 4). For each crossing within, from the top down: its height above the
-        block's floor, and its sign.
+        The first array, (n * lines * lines, 4), has a row for each line, in the order of
+        `line_places`: the number of crossings above the block, the sum of their signs, the number
+        within the block, and the number below (0 unless ``below``). The other two arrays have,
+        for each crossing within a block, from the top down, its height above the block's floor,
+        and its sign.
         """
         ...
 
     def host_handle(self) -> ctypes.c_void_p:
-        """Return the handle of the mesh's index on the CPU, building it if necessary."""
+        """Return the handle of the mesh's index on the CPU; build that index if necessary."""
         ...
 
 
 class Backend(Protocol):
-    """A machine to compute on, or a choice between machines."""
+    """A CPU, a GPU or several GPUs that run the kernels, or a choice between these."""
 
     @property
     def name(self) -> str:
-        """The name: "cpu", "cuda" or "auto"."""
+        """Return the name: "cpu", "cuda" or "auto"."""
         ...
 
     def point_index(self, mesh: MeshArrays, *, threads: int) -> PointIndex:
@@ -221,14 +226,14 @@ class Backend(Protocol):
         ...
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh for the shares of blocks; the rim's edges are (m, 2, 3)."""
+        """Index a mesh, and the edges of its rim, (m, 2, 3), for the shares of blocks."""
         ...
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first index that contains each point, int32.
+        """Write the number of the first index whose mesh contains each point, int32.
 
-        -1 if none does, -2 for a point that is not finite. Returns the first refused row, as
-        `PointIndex` does.
+        The number is -1 if no mesh contains the point, -2 if the point is not finite. Returns the
+        first undecided row, as queries of `PointIndex` do.
         """
         ...
 
@@ -241,8 +246,9 @@ class Backend(Protocol):
     ) -> NDArray[np.uint64] | None:
         """Return labels of a lattice as bits along z, (nx, ny, words).
 
-        Axes are strictly increasing. None if a block cannot be decided, for coordinates below the
-        arithmetic's range. An ``index`` of the same mesh saves copying it to a GPU.
+        Axes must be strictly increasing. Returns None if a block cannot be decided, because a
+        coordinate is too close to 0. If an ``index`` of the same mesh is given, the mesh need not
+        be copied to a GPU again.
         """
         ...
 
@@ -254,7 +260,10 @@ class Backend(Protocol):
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z, (nx, ny, bytes); False if one is undecided."""
+        """Write labels of a lattice as bits along z, (nx, ny, bytes).
+
+        Returns False if a block cannot be decided.
+        """
         ...
 
     def lattice_there(
@@ -264,7 +273,7 @@ class Backend(Protocol):
         room: DeviceRoom,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU; False if a block is undecided."""
+        """Write labels of a lattice to an array on a GPU; return False if a block is undecided."""
         ...
 
     def lattice_shares(
@@ -278,15 +287,15 @@ class Backend(Protocol):
     ) -> int:
         """Write the shares of a lattice's blocks, (nx, ny, nz); return how many are partly inside.
 
-        ``edges`` are the blocks' faces along each axis, ``labels`` bits along z, (nx, ny, words),
-        for blocks that no triangle enters.
+        ``edges`` are the coordinates of the blocks' faces along each axis. ``labels``, bits along
+        z, (nx, ny, words), give the shares of blocks that no triangle enters.
         """
         ...
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return where most queries of indexes were computed, and the reason.
+        """Return where most queries of these indexes were computed, and the reason.
 
         ``why`` is the reason for using this backend.
         """

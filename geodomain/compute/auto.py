@@ -1,4 +1,4 @@
-"""Choose between CPU and GPU for each call: the GPU if it saves time."""
+"""Choose between CPU and GPU for each call: the GPU is used if that saves time."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from geodomain.errors import DeviceError, log, warn
 
 
 class Tally:
-    """Rows computed on the CPU and on the GPU, with the reason for the last use of each."""
+    """The numbers of rows computed on the CPU and on the GPU, with the latest reason for each."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_machine: dict[str, tuple[int, str]] = {}
 
     def add(self, machine: str, count: int, why: str) -> None:
-        """Add rows that a machine has computed."""
+        """Add to the number of rows that a machine, "cpu" or "cuda", has computed."""
         with self._lock:
             before, _ = self._by_machine.get(machine, (0, ""))
             self._by_machine[machine] = before + count, why
@@ -59,7 +59,7 @@ _COLD, _WARM = 0.3, 0.5e-3  # seconds for a GPU to start, and for a call
 
 
 class Cost(NamedTuple):
-    """Seconds for one item on one CPU thread, and on a GPU."""
+    """Seconds that one item takes on one CPU thread, and on a GPU."""
 
     cpu: float
     cuda: float
@@ -80,7 +80,7 @@ Answer = TypeVar("Answer")
 
 
 class GpuBackend(Backend, Protocol):
-    """A backend that must be started, which may fail."""
+    """A backend that must be started before use; starting it may fail."""
 
     def start(self) -> None:
         """Start the device, or raise a DeviceError with the reason."""
@@ -88,10 +88,10 @@ class GpuBackend(Backend, Protocol):
 
 
 class Record:
-    """The machine choices of a process so far, and the state of its GPU.
+    """The latest choice of machine in a process, and the state of its GPU.
 
-    The state is whether the work so far would have repaid the GPU's start, whether it has started,
-    and whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
+    The state is how much time a GPU would have saved so far, whether it has been started, and
+    whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Record:
         self.machine_used: MachineUsed = ("cpu", "no query yet")
 
     def choose(self, saving: float, count: int) -> bool:
-        """Return whether to use the GPU for work on which it saves ``saving`` seconds."""
+        """Return whether to use the GPU for ``count`` rows, where it saves ``saving`` seconds."""
         with self._lock:
             if self.failed:
                 self.machine_used = "cpu", self.failed
@@ -115,7 +115,10 @@ class Record:
             return pays
 
     def give_up(self, error: DeviceError, *, quiet: bool) -> None:
-        """Use the CPU from now on, or just this once if GPU memory was short; warn unless quiet."""
+        """Record that the GPU failed, and use the CPU from now on; warn unless ``quiet``.
+
+        If only GPU memory was short, the GPU is tried again next time.
+        """
         with self._lock:
             first = not self.failed
             if not isinstance(error, OutOfDeviceMemory):
@@ -128,14 +131,14 @@ class Record:
 
 
 class MachineChoice:
-    """Send each call to the CPU or the GPU; the CPU takes over when the GPU fails."""
+    """Send each call to the CPU or the GPU; the CPU computes calls on which the GPU fails."""
 
     def __init__(self, cpu: Backend, cuda: GpuBackend) -> None:
         self.cpu, self.cuda = cpu, cuda
         self.record = Record()
 
     def either(self, saving: float, count: int, call: Callable[[Backend], Answer]) -> Answer:
-        """Make the call on the GPU if that pays and works, otherwise on the CPU."""
+        """Make the call on the GPU if that saves time and does not fail, otherwise on the CPU."""
         if self.record.choose(saving, count) and self._starts():
             try:
                 return call(self.cuda)
@@ -144,7 +147,7 @@ class MachineChoice:
         return call(self.cpu)
 
     def _starts(self) -> bool:
-        """Start the GPU; if that fails, record the reason and return False."""
+        """Start the GPU, and return whether it started; if not, record the reason."""
         try:
             self.cuda.start()
         except DeviceError as error:
@@ -156,7 +159,7 @@ class MachineChoice:
     def ask(
         self, points: Points, out: Room, threads: int, call: Callable[[Backend], Answer]
     ) -> Answer:
-        """Make the call on the GPU if the points or the output are there, or if it pays."""
+        """Make the call on the GPU if points or output are on a GPU, or if that saves time."""
         if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
             self.record.machine_used = "cuda", "the points are on the GPU"
             return call(self.cuda)
@@ -168,7 +171,7 @@ Index = TypeVar("Index")
 
 
 class MachineIndexes(Generic[Index]):
-    """One mesh's indexes on the CPU and the GPU, each built when it is first needed."""
+    """One mesh's index on the CPU and on the GPU; each is built when it is first needed."""
 
     def __init__(self, choice: MachineChoice, build: Callable[[Backend], Index]) -> None:
         self._choice, self._build = choice, build
@@ -176,7 +179,7 @@ class MachineIndexes(Generic[Index]):
         self._lock = threading.Lock()
 
     def on(self, backend: Backend) -> Index:
-        """Return the mesh's index on a backend, building it if necessary."""
+        """Return the mesh's index on a backend; build the index if necessary."""
         with self._lock:
             if backend.name not in self._indexes:
                 self._indexes[backend.name] = self._build(backend)
@@ -184,18 +187,18 @@ class MachineIndexes(Generic[Index]):
 
 
 class AutoPointIndex(MachineIndexes[PointIndex]):
-    """Point indexes of one mesh on the CPU and the GPU, built when points come for them."""
+    """A point index of one mesh on the CPU and on the GPU, each built at its first query."""
 
     def __init__(self, choice: MachineChoice, build: Callable[[Backend], PointIndex]) -> None:
         super().__init__(choice, build)
         self._tally = Tally()
 
     def built(self, backend: Backend) -> PointIndex | None:
-        """Return the mesh's index on a backend, if it has been built."""
+        """Return the mesh's index on a backend, or None if it has not been built."""
         return self._indexes.get(backend.name)
 
     def note(self, backend: Backend, count: int) -> None:
-        """Add points that a backend has computed to the tally."""
+        """Add to the number of points that a backend has computed."""
         self._tally.add(backend.name, count, self._choice.record.machine_used[1])
 
     def machine_used(self) -> MachineUsed:
@@ -205,7 +208,7 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""
+        """Return the numbers of cells, entries, grids and bundled triangles of the CPU's index."""
         return self.on(self._choice.cpu).size()
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
@@ -231,7 +234,7 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         return self._ask(points, out, threads, lambda on: on.sides(points, out, threads))
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds."""
+        """Write generalised winding numbers and bounds on their errors."""
         return self._ask(points, out, threads, lambda on: on.winding(points, out, threads, rim=rim))
 
     def _ask(
@@ -246,7 +249,7 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
 
 
 class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
-    """Segment indexes of one mesh on the CPU and the GPU, built when segments come for them."""
+    """A segment index of one mesh on the CPU and on the GPU, each built at its first query."""
 
     def __init__(
         self, choice: MachineChoice, build: Callable[[Backend], SegmentIndex], triangles: int
@@ -263,17 +266,17 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
 
     @property
     def _first(self) -> SegmentIndex:
-        """The index that was built first, or the CPU's if there is none."""
+        """The index that was built first or, if none has been built, the CPU's."""
         return next(iter(self._indexes.values()), None) or self.on(self._choice.cpu)
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds that each step of the first build took."""
+        """Seconds that each step of building the first index took."""
         return self._first.build_times
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all indexes, without the mesh's own arrays."""
+        """Size of all indexes in bytes, without the mesh's own arrays."""
         return sum(index.nbytes for index in self._indexes.values())
 
     def levels(self) -> list[Floats]:
@@ -300,7 +303,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._ask(segments, threads, lambda on: on.nearest(segments, threads))
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
         return self._ask(segments, threads, lambda on: on.all(segments, offsets, threads))
 
     def describe(
@@ -324,7 +327,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._choice.either(self._saving(rows, threads), rows, call)
 
     def _saving(self, rows: int, threads: int) -> float:
-        """Return the seconds that the GPU saves, including builds that are still to be done."""
+        """Return the seconds that the GPU saves on this many rows, with indexes yet to be built."""
         segment, triangle = COSTS["segment"], COSTS["triangle"]
         cpu = rows * segment.cpu + ("cpu" not in self._indexes) * self._triangles * triangle.cpu
         cuda = rows * segment.cuda + ("cuda" not in self._indexes) * self._triangles * triangle.cuda
@@ -332,7 +335,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
 
 
 class AutoNearestIndex(MachineIndexes[NearestIndex]):
-    """Distance indexes of one mesh on the CPU and the GPU, built when points come for them."""
+    """A distance index of one mesh on the CPU and on the GPU, each built at its first query."""
 
     def nearest(
         self,
@@ -354,7 +357,7 @@ class AutoNearestIndex(MachineIndexes[NearestIndex]):
 
 
 class AutoBlockIndex(MachineIndexes[BlockIndex]):
-    """Block indexes of one mesh on the CPU and the GPU, built when blocks come for them."""
+    """A block index of one mesh on the CPU and on the GPU, each built at its first query."""
 
     def shares(
         self,
@@ -370,7 +373,7 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        Without weights nearly all the work is along lines, which the CPU does.
+        Without weights the CPU is used, because nearly all the work is then along lines.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:
@@ -411,7 +414,7 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
 
 
 class AutoBackend:
-    """The CPU and the GPU as one backend."""
+    """The CPU and the GPU as one backend, which chooses between them."""
 
     name = "auto"
 
@@ -419,13 +422,13 @@ class AutoBackend:
         self.choice = MachineChoice(cpu, cuda)
 
     def point_index(self, mesh: MeshArrays, *, threads: int) -> AutoPointIndex:
-        """Index a mesh for points, when they come."""
+        """Return an index of a mesh for points; it is built when points are first queried."""
         return AutoPointIndex(self.choice, lambda on: on.point_index(mesh, threads=threads))
 
     def segment_index(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int
     ) -> AutoSegmentIndex:
-        """Index a mesh for segments, when they come."""
+        """Return an index of a mesh for segments; it is built when segments are first queried."""
         return AutoSegmentIndex(
             self.choice,
             lambda on: on.segment_index(mesh, strategy=strategy, grid=grid, threads=threads),
@@ -433,11 +436,11 @@ class AutoBackend:
         )
 
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> AutoNearestIndex:
-        """Index a mesh for distances, when points come."""
+        """Return an index of a mesh for distances; it is built when points are first queried."""
         return AutoNearestIndex(self.choice, lambda on: on.nearest_index(mesh, threads=threads))
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> AutoBlockIndex:
-        """Index a mesh for the shares of blocks, when they come."""
+        """Return an index of a mesh for the shares of blocks; it is built at the first query."""
         return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
@@ -476,7 +479,7 @@ class AutoBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on the GPU, where they are computed."""
+        """Write labels of a lattice to an array on a GPU; that GPU computes them."""
         cuda = self.choice.cuda
         self.choice.record.machine_used = "cuda", "the output is on the GPU"
         return cuda.lattice_there(mesh, axes, room, _built(index, cuda))
@@ -512,5 +515,5 @@ class AutoBackend:
 
 
 def _built(index: PointIndex | None, on: Backend) -> PointIndex | None:
-    """Return the index that a backend has built for an AutoPointIndex."""
+    """Return the index that an AutoPointIndex has built on a backend, or None."""
     return index.built(on) if isinstance(index, AutoPointIndex) else None

@@ -1,4 +1,4 @@
-"""Run queries on the CPU: indexes and lattices in the compiled core."""
+"""Run queries on the CPU; indexes and lattices are in the compiled core."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ PARTS = ("grids", "slabs", "lists", "entries", "bundles", "bundled")
 
 
 class _PointCall(NamedTuple):
-    """Arguments of a core function over points, before and after its options."""
+    """The arguments that core functions over points take before and after their own options."""
 
     inputs: tuple[object, ...]
     outputs: tuple[object, ...]
-    refused: ctypes.c_int64  # the first refused row, or -1
+    refused: ctypes.c_int64  # the first undecided row, or -1
 
 
 class CpuPointIndex:
     """A grid over one mesh's triangles; any thread may query it.
 
-    ``density`` is the number of triangles per cell: 8 balances building the index
-    and querying as many points as there are triangles.
+    ``density`` is the number of triangles per cell. With 8, building the index takes about as
+    long as querying as many points as there are triangles.
     """
 
     def __init__(self, mesh: MeshArrays, *, threads: int, density: float = 8.0) -> None:
@@ -72,7 +72,7 @@ class CpuPointIndex:
         return size[0], size[1], size[2], size[3]
 
     def arrays(self) -> dict[str, NDArray[np.uint8]]:
-        """Return the bytes of the index's arrays by name; they are views of this object."""
+        """Return the bytes of the index's arrays by name, as views of the index's memory."""
         count = len(PARTS)
         addresses, sizes = (ctypes.c_void_p * count)(), (ctypes.c_int64 * count)()
         core().grid_arrays(self.handle, addresses, sizes)
@@ -86,26 +86,26 @@ class CpuPointIndex:
         }
 
     def _call(self, points: Points, out: Room) -> _PointCall:
-        """Return the arguments that core functions over points share."""
+        """Return the arguments that all core functions over points take."""
         columns, room = _in_memory(points, out)
         addresses, strides = column_pointers(columns)
         refused = ctypes.c_int64(-1)
         return _PointCall((self.handle, addresses, strides, len(room)), (room, refused), refused)
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is inside; return the first bad row, or -1."""
+        """Write whether each point is inside; return the first undecided row, or -1."""
         call = self._call(points, out)
         core().grid_contains(*call.inputs, threads, *call.outputs)
         return call.refused.value
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first bad row, or -1."""
+        """Write the crossings above each point; return the first undecided row, or -1."""
         call = self._call(points, out)
         core().grid_crossings(*call.inputs, int(signed), threads, *call.outputs)
         return call.refused.value
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first bad row, or -1."""
+        """Write whether a winding number is not 0; return the first undecided row, or -1."""
         columns, room = _in_memory(points, out)
         numbers = np.empty(len(room), np.int32)
         refused = self.crossings(columns, numbers, threads, signed=True)
@@ -113,21 +113,25 @@ class CpuPointIndex:
         return refused
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is on a triangle; return the first bad row, or -1."""
+        """Write whether each point is on a triangle; return the first undecided row, or -1."""
         call = self._call(points, out)
         core().grid_on_surface(*call.inputs, threads, *call.outputs)
         return call.refused.value
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2); return the first refused row."""
+        """Write the crossings above and below each point, (n, 2).
+
+        Returns the first undecided row, or -1.
+        """
         call = self._call(points, out)
         core().grid_sides(*call.inputs, threads, *call.outputs)
         return call.refused.value
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and their bounds, (n, 2); return the first refused row.
+        """Write generalised winding numbers and bounds on their errors, (n, 2).
 
-        ``rim`` has the ends (m, 2, 3) and weights (m,) of its edges, in summation order.
+        ``rim`` has the ends (m, 2, 3) and weights (m,) of its edges, in the order of summation.
+        Returns the first undecided row, or -1.
         """
         ends, weights = rim
         call = self._call(points, out)
@@ -136,7 +140,7 @@ class CpuPointIndex:
 
 
 def _in_memory(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]:
-    """Return points and output, which must be in host memory; TypeError otherwise."""
+    """Return points and output; raise TypeError if one of them is on a GPU."""
     if isinstance(points, tuple) and isinstance(out, np.ndarray):
         return points, out
     raise TypeError(NOT_HERE)
@@ -168,7 +172,7 @@ CLOSED = "the surface was closed during a query"
 
 
 class _CoreSurface:
-    """The core's memory for a surface, freed when the last running query ends."""
+    """The core's memory for a surface, which is freed when the last running query ends."""
 
     def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
@@ -203,7 +207,7 @@ class CpuSegmentIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the hierarchy, without the mesh's own arrays."""
+        """Size of the hierarchy in bytes, without the mesh's own arrays."""
         return native.core().surface_bytes(self._open().handle)
 
     def close(self) -> None:
@@ -211,7 +215,7 @@ class CpuSegmentIndex:
         self._core = None
 
     def _open(self) -> _CoreSurface:
-        """Return the core's surface; ValueError after `close`."""
+        """Return the core's memory for the surface; raise ValueError after `close`."""
         core = self._core
         if core is None:
             raise ValueError(CLOSED)
@@ -245,7 +249,7 @@ class CpuSegmentIndex:
     def all(
         self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int
     ) -> NDArray[np.int32]:
-        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
         out = layout.structure("Found").empty(int(offsets[-1]))
         self._ask("all", segments, threads, offsets, out)
         return out["triangle"].astype(np.int32)
@@ -294,12 +298,16 @@ class CpuSegmentIndex:
 
 
 def boxes_of_levels(nodes: NDArray[np.void], firsts: Sequence[int], frame: np.void) -> list[Floats]:
-    """Return the boxes in the nodes of each level, (k, 2, 3); `firsts` ends with their number."""
+    """Return the boxes in the nodes of each level, (k, 2, 3).
+
+    `firsts` holds the number of the first node of each level, and then the number of all
+    nodes.
+    """
     return [_boxes(nodes[begin:end], frame) for begin, end in pairwise(firsts)]
 
 
 def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
-    """Return the boxes in nodes' slots in the mesh's coordinates, (k, 2, 3)."""
+    """Return the boxes that nodes hold, (k, 2, 3), in the mesh's coordinates."""
     steps = np.ldexp(1.0, nodes["exponent"].astype(np.int32))[:, :, None]
     origin = nodes["origin"].astype(np.float64)[:, :, None]
     corners = [
@@ -312,13 +320,13 @@ def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
 
 
 def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the bytes of words, the lowest first, along a new last axis."""
+    """Return the bytes of 64-bit words along a new last axis, the lowest byte first."""
     rows = np.ascontiguousarray(words, dtype="<u8")[..., None]
     return rows.view(np.uint8)
 
 
 class CpuNearestIndex:
-    """A hierarchy over one mesh's triangles for distances; any thread may query it."""
+    """A hierarchy of boxes over one mesh's triangles for distances; any thread may query it."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
         self._arrays = (mesh.vertices, mesh.triangles)  # the core reads them where they are
@@ -347,7 +355,7 @@ class CpuNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write distances, nearest triangles and nearest places; see `NearestIndex.nearest`."""
+        """Write distances, nearest triangles and nearest points; see `NearestIndex.nearest`."""
         addresses, strides = column_pointers(points)
         refused = ctypes.c_int64(-1)
         core().distance_nearest(
@@ -365,7 +373,7 @@ class CpuNearestIndex:
 
 
 class CpuBlockIndex:
-    """Index of one mesh, and its rim (m, 2, 3), for shares of blocks anywhere."""
+    """Index of one mesh and its rim, (m, 2, 3), for the shares of blocks at any position."""
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
         self._arrays = (mesh.vertices, mesh.triangles, rim)  # the core reads them where they are
@@ -389,7 +397,7 @@ class CpuBlockIndex:
         return self.handle
 
     def trees(self) -> tuple[NDArray[np.void], list[int]]:
-        """Return the `BoxTreeView`s of triangles and rim, and their numbers of leaves."""
+        """Return the `BoxTreeView`s of triangles and rim, and the number of leaves of each."""
         views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)
         core().blocks_trees(self.handle, views, counts)
         return views, counts.tolist()
@@ -502,9 +510,10 @@ def lattice_packed(
     threads: int,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice as bits along z to ``out``, (nx, ny, bytes); False if undecided.
+    """Write labels of a lattice as bits along z to ``out``, (nx, ny, bytes).
 
-    ``bytes`` may be whole words of 64 bits, or the fewest bytes that hold a column.
+    ``bytes`` may be a multiple of 8, for 64-bit words, or the fewest bytes that hold a
+    column. Returns False if a block cannot be decided.
     """
     bits = lattice_bits(mesh, axes, threads)
     if bits is not None:
@@ -538,7 +547,7 @@ def lattice_shares(
 
 
 class CpuBackend:
-    """The kernels on the host, with several threads."""
+    """The backend that runs the kernels on the CPU, with several threads."""
 
     name = "cpu"
     codes = staticmethod(codes)
@@ -567,11 +576,14 @@ class CpuBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Raise TypeError: `arrays.require_gpu` keeps arrays on a GPU away."""
+        """Raise TypeError, because the CPU cannot write to an array on a GPU.
+
+        `arrays.require_gpu` refuses such arrays before a call gets here.
+        """
         raise TypeError(NOT_HERE)
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cpu" and the reason."""
+        """Return "cpu" and the reason `why`."""
         return "cpu", why

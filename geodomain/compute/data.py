@@ -1,4 +1,4 @@
-"""Types of the data that backends take: arrays in memory and on a GPU, meshes, segments, points."""
+"""Types of the data that backends take: arrays in memory or on a GPU, meshes, segments, points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodomain.compute import layout
 
 @dataclass(slots=True, eq=False)  # making a frozen one takes as long as a launch
 class DevicePoints:
-    """The caller's points on the device, used in place.
+    """The caller's points in GPU memory, which are used in place.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class DevicePoints:
     rows : int
         Number of points.
     strides : tuple of int
-        Bytes from a row to the next, and from x to y to z.
+        Bytes from one point to the next, and from x to y and y to z.
     stream : int, optional
         Stream to wait for: None for no wait, -1 for all work on the device.
     owner : object
@@ -43,13 +43,13 @@ class DevicePoints:
         return self.rows
 
     def view(self, begin: int) -> bytes:
-        """Return the kernels' view of the points from row ``begin`` on."""
+        """Return the kernels' PointsView of the points from row ``begin`` to the last."""
         step, across = self.strides
         x = self.address + begin * step
         return layout.points_view((x, x + across, x + 2 * across), (step, step, step))
 
     def overlaps(self, room: DeviceRoom) -> bool:
-        """Whether ``room`` overlaps the coordinates or the bytes between them."""
+        """Whether ``room`` shares memory with the points, or with the bytes between them."""
         if self.rows == 0:
             return False
         step, across = self.strides
@@ -63,7 +63,7 @@ class DevicePoints:
 
 @dataclass(slots=True, eq=False)
 class DeviceRoom:
-    """The caller's contiguous output array on the device."""
+    """The caller's contiguous output array in GPU memory."""
 
     address: int
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class DeviceRoom:
     owner: object = field(repr=False)
 
     def __len__(self) -> int:
-        """Return the length of the first axis: points, or layers of a lattice."""
+        """Return the length of the first axis: the number of points, or of layers of a lattice."""
         return self.shape[0]
 
     @property
@@ -95,7 +95,7 @@ Rim = tuple[Floats, Indices]  # ends (m, 2, 3) and weights (m,) of edges, in sum
 
 
 class MeshArrays(Protocol):
-    """The parts of a mesh that a backend needs."""
+    """The attributes of a mesh that a backend uses."""
 
     @property
     def vertices(self) -> Floats:
@@ -104,7 +104,7 @@ class MeshArrays(Protocol):
 
     @property
     def triangles(self) -> Indices:
-        """Return the vertices of each triangle, (t, 3)."""
+        """Return the vertex indices of each triangle, (t, 3)."""
         ...
 
     @property
@@ -128,21 +128,21 @@ class Held(Protocol):
 
 
 class SegmentRows(Protocol):
-    """The parts of segments that a backend needs."""
+    """The attributes of segments that a backend uses."""
 
     @property
     def packed(self) -> Floats:
-        """The rows, start and end, (n, 6); a row with a NaN crosses nothing."""
+        """The start and end of each segment, (n, 6); a segment with a NaN crosses nothing."""
         ...
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """The caller's row of each segment, if they were sorted."""
+        """The caller's row of each segment if the segments were sorted, otherwise None."""
         ...
 
     @property
     def device(self) -> dict[str, Held]:
-        """Copies that backends cache between queries, by the backend's name."""
+        """Copies that backends keep from one query to the next, by the backend's name."""
         ...
 
 
@@ -150,7 +150,7 @@ class PointsCopy(Protocol):
     """A backend's copy of points."""
 
     def free(self) -> None:
-        """Free its memory."""
+        """Free the memory of the copy."""
         ...
 
 
@@ -160,7 +160,7 @@ class CachedColumns(tuple[Floats, Floats, Floats]):
     Attributes
     ----------
     copies : dict
-        Copies by the backend's name.
+        The copy of each device, by the device's name.
     """
 
     copies: dict[str, PointsCopy]
@@ -169,7 +169,7 @@ class CachedColumns(tuple[Floats, Floats, Floats]):
 class CachedPoints:
     """Points, (n, 3), that do not change during several queries, and backends' copies of them.
 
-    Functions that take points accept these like an array.
+    Functions that take points accept this object like an array.
 
     Attributes
     ----------
@@ -185,13 +185,13 @@ class CachedPoints:
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[np.generic]:
-        """Return the points themselves."""
+        """Return the points as a NumPy array."""
         return np.array(self._points, dtype=dtype) if copy else np.asarray(self._points, dtype)
 
 
 @contextlib.contextmanager
 def keeping(points: Floats) -> Iterator[CachedPoints]:
-    """Yield points that queries copy to a device once; free the copies at the end."""
+    """Yield points that several queries copy to a device only once; free the copies at the end."""
     cached = CachedPoints(points)
     try:
         yield cached

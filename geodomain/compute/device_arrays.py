@@ -1,4 +1,4 @@
-"""Read the caller's arrays on a GPU by their protocols, and create new ones for results."""
+"""Read the caller's arrays on a GPU through their protocols, and create arrays for results."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ class DeviceArray:
     shape : int or tuple of int
         Shape of the new array, which is contiguous, in C order, and not initialised.
     dtype : data type
+        Type of the elements.
 
     Attributes
     ----------
     shape : tuple of int
+        Shape of the array.
     dtype : numpy.dtype
+        Type of the elements.
     """
 
     def __init__(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> None:
@@ -56,7 +59,7 @@ class DeviceArray:
         }
 
     def __del__(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         device.free(getattr(self, "_memory", None))
 
     @property
@@ -74,11 +77,11 @@ class DeviceArray:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        """Show shape and type only."""
+        """Return shape and type, without the elements."""
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype.name})"
 
     def get(self) -> NDArray[np.generic]:
-        """Return a copy in memory."""
+        """Return a copy of the array in ordinary memory."""
         copied = np.empty(self.shape, self.dtype)
         if copied.nbytes:
             with device.using(device.home_of(int(self._memory))), device.current() as cuda:
@@ -87,13 +90,13 @@ class DeviceArray:
 
 
 def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
-    """Return an array for one result per point, on the points' device."""
+    """Return a new array for one result per point, on the device of the points."""
     with device.using(home(points)):
         return DeviceArray(points.rows, dtype)
 
 
 def home(array: DevicePoints | DeviceRoom) -> int:
-    """Return the device that holds an array; for an empty array, the current one."""
+    """Return the number of the device that holds an array; the current one's if it is empty."""
     return device.home_of(array.address) if len(array) else device.number()
 
 
@@ -107,7 +110,7 @@ def read_points(values: object) -> DevicePoints:
     if interface.typestr != "<f8":
         message = (
             f"points on a GPU must be float64, not {np.dtype(interface.typestr)}: convert them "
-            "there, which is exact for float32"
+            "on the GPU, which is exact for float32"
         )
         raise TypeError(message)
     step, across = (24, 8) if interface.strides is None else interface.strides
@@ -116,7 +119,7 @@ def read_points(values: object) -> DevicePoints:
     )
     if points.rows and (points.address | step | across) % 8:
         message = (
-            "points on a GPU must be aligned to 8 bytes, like float64: copy them there, "
+            "points on a GPU must be aligned to 8 bytes, like float64: copy them on the GPU, "
             "as with cupy.ascontiguousarray"
         )
         raise ValueError(message)
@@ -141,7 +144,7 @@ def read_room(values: object, wanted_shape: tuple[int, ...], dtype: DTypeLike) -
 
 
 def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
-    """Return the coordinates of one point."""
+    """Return the coordinates of the point in a row."""
     step, across = points.strides
     place = np.empty(3)
     with device.using(home(points)), device.current() as cuda:
@@ -152,7 +155,7 @@ def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size: int) -> bool:
-    """Whether the array is contiguous in C order."""
+    """Return whether an array with these strides is contiguous in C order."""
     if strides is None or math.prod(shape) == 0:
         return True
     return all(
@@ -164,15 +167,15 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size
 def _interface(values: object) -> ArrayInterface:
     """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
-    Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, do not,
-    so all work is awaited. It is awaited after DLPack too, where the legacy stream waits for the
-    array's stream.
+    Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, do
+    not, so all work on the device must be awaited. With DLPack that is necessary too, because
+    there the legacy stream waits for the array's stream.
     """
     fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
     if fields is None:
         return driver.interface(cast("DlpackArray", values), _CUDA_LEGACY_STREAM)
     if fields.get("mask") is not None:
-        message = "masked arrays on a GPU are not supported: fill it first"
+        message = "masked arrays on a GPU are not supported: fill the masked values first"
         raise ValueError(message)
     address, read_only = fields["data"]
     strides = fields.get("strides")
@@ -188,7 +191,7 @@ def _interface(values: object) -> ArrayInterface:
 
 
 def _require_our_device(address: int) -> None:
-    """Refuse memory of a device that is not in use."""
+    """Refuse memory of a device that this process does not use."""
     if address == 0 or device.driver().Device.count() == 1:
         return
     with device.current():
@@ -196,8 +199,8 @@ def _require_our_device(address: int) -> None:
     if number is not None and number not in device.numbers():
         used = " and ".join(f"GPU {each}" for each in device.numbers())
         message = (
-            f"the array is on GPU {number}, and {used} {'is' if used.count('GPU') == 1 else 'are'} "
-            f"used: set GEODOMAIN_DEVICE={number} before the first call, or copy it there"
+            f"the array is on GPU {number}, but this process uses {used}: set "
+            f"GEODOMAIN_DEVICE={number} before the first call, or copy the array to such a GPU"
         )
         raise DeviceError(message)
 
@@ -214,13 +217,15 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
 def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:
     """Return a new NumPy array in page-locked memory, which a GPU reads and writes directly.
 
-    Points and ``out`` arrays in such memory, whether made here or by PyTorch, CuPy or PyCUDA, cross
-    the bus without an intermediate copy. The memory is reserved as long as the array lives, and
-    allocating it is slow: create such arrays once, and reuse them.
+    Points and ``out`` arrays in such memory, whether made here or by PyTorch, CuPy or PyCUDA,
+    are copied to and from the GPU without an intermediate copy. The memory is reserved as
+    long as the array lives, and allocating it is slow: create such arrays once, and reuse
+    them.
 
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the array.
     dtype : data type
         As for `numpy.empty`.
 
@@ -267,7 +272,7 @@ class _Pinned:
         self.__array_interface__ = self._memory.__array_interface__
 
     def __del__(self) -> None:
-        """Free the memory with its context current; otherwise PyCUDA would leak it."""
+        """Free the memory with its context current, because PyCUDA would leak it otherwise."""
         if "_memory" in self.__dict__:
             with device.using(self._home):
                 device.drop(lambda: self.__dict__.pop("_memory", None))

@@ -1,4 +1,4 @@
-"""Run queries on all GPUs of a process: each computes a part of the rows, in its own thread."""
+"""Run queries on all GPUs of a process: each GPU computes some of the rows, in its own thread."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ Answer = TypeVar("Answer")
 
 
 def cut(rows: int, workers: int, least: int) -> list[slice]:
-    """Cut rows into equal parts, at most one for each worker and none below ``least`` rows.
+    """Cut rows into equal parts: at most one for each worker, and at least ``least`` rows each.
 
-    Each part fills and drains a pipeline once, which takes as long as copying millions of rows, so
-    more and smaller parts would cost more than they save. There is always at least one part.
+    Starting and ending a part takes as long as copying millions of rows, so more and smaller
+    parts would cost more than they save. There is always at least one part.
     """
     count = max(1, min(workers, rows // max(1, least)))
     bounds = [rows * place // count for place in range(count + 1)]
@@ -56,8 +56,8 @@ def cut(rows: int, workers: int, least: int) -> list[slice]:
 class WorkQueue(Generic[Part, Answer]):
     """The waiting parts of one query, the results so far, and the errors.
 
-    A part goes to its home GPU if that works. Of the other parts, the first GPU takes the first,
-    the second GPU the second, and so on.
+    A part whose data are on a GPU (its home) is computed there, if that GPU works. Of the
+    other parts, the first GPU takes the first, the second GPU the second, and so on.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class WorkQueue(Generic[Part, Answer]):
         self.fatal: BaseException | None = None
 
     def work(self, number: int) -> None:
-        """Compute parts on a device until none is left for it, or it fails."""
+        """Compute parts on a device until no part is left for it, or the device fails."""
         with device.using(number):
             while self.fatal is None and (item := self._take(number)) is not None:
                 place, part = item
@@ -107,7 +107,8 @@ class WorkQueue(Generic[Part, Answer]):
 def _drop_frames(error: BaseException | None) -> None:
     """Clear the frames of failed calls, so that this thread can free its PyCUDA streams.
 
-    The error outlives the thread, and PyCUDA frees streams only in the thread that made them.
+    The error lives longer than the thread, and PyCUDA frees streams only in the thread that
+    made them.
     """
     while error is not None:
         traceback.clear_frames(error.__traceback__)
@@ -120,7 +121,7 @@ class DevicePool:
     Attributes
     ----------
     failed : dict of int to str
-        Reason why a GPU is no longer used.
+        The reason why a GPU is no longer used, by the number of the GPU.
     """
 
     def __init__(self) -> None:
@@ -145,8 +146,8 @@ class DevicePool:
     ) -> list[Answer]:
         """Return the results of all parts, each from its home GPU or from any free GPU.
 
-        ``ask`` runs in a thread that works on one GPU. The part of a GPU that fails goes to
-        another GPU, or to the CPU if none is left.
+        ``ask`` is called in a thread that works on one GPU. If a GPU fails, its part goes to
+        another GPU, or to the CPU if no GPU is left.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class DevicePool:
         return [queue.answers[place] for place in range(len(parts))]
 
     def _run(self, queue: WorkQueue[Part, Answer], numbers: Sequence[int]) -> None:
-        """Run the queue on GPUs until it is done; the first one uses the caller's thread."""
+        """Run the queue on GPUs until it is done; the first GPU uses the caller's thread."""
         queue.at_work = numbers
         with self._lock:
             self._busy.update(numbers)
@@ -189,7 +190,7 @@ class DevicePool:
                 self._busy.subtract(numbers)
 
     def _note(self, queue: WorkQueue[Part, Answer]) -> None:
-        """Record which GPUs failed, and warn; one short of memory may be used next time."""
+        """Record the GPUs that failed, except those short of memory, and warn about all."""
         if queue.left and not self._worked:
             raise next(iter(queue.errors.values()), None) or DeviceError(
                 self.with_failures("no GPU is left")
@@ -199,11 +200,11 @@ class DevicePool:
             if not isinstance(error, OutOfDeviceMemory):
                 with self._lock:
                     self.failed[number] = str(cause)
-            others = "the CPU takes" if queue.left else "the others take"
+            others = "the CPU takes" if queue.left else "the other GPUs take"
             warn(f"GPU {number} failed ({cause}): {others} over, with the same results")
 
     def with_failures(self, why: str) -> str:
-        """Return the reason for using GPUs, followed by the failures of GPUs."""
+        """Return the reason `why`, followed by the GPUs that failed and the causes."""
         return "; ".join([why, *(f"GPU {n} failed: {text}" for n, text in self.failed.items())])
 
 
@@ -212,7 +213,7 @@ OnCpu = TypeVar("OnCpu")
 
 
 class Copies(Generic[OnGpu, OnCpu]):
-    """One mesh's index on each GPU, and on the CPU if no GPU is left; built when first needed."""
+    """One mesh's index on each GPU and, if no GPU is left, on the CPU; built when first needed."""
 
     def __init__(self, make: Callable[[], OnGpu], make_on_cpu: Callable[[], OnCpu]) -> None:
         self._make, self._make_on_cpu = make, make_on_cpu
@@ -221,7 +222,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         self._locks: dict[int | None, threading.Lock] = {}
 
     def here(self) -> OnGpu:
-        """Return the index on this thread's GPU, building it if necessary."""
+        """Return the index on this thread's GPU; build the index if necessary."""
         number = device.number()
         with self._locks.setdefault(number, threading.Lock()):
             if number not in self._made:
@@ -233,25 +234,25 @@ class Copies(Generic[OnGpu, OnCpu]):
         return [*self._made.values()]
 
     def on_cpu(self) -> OnCpu:
-        """Return the CPU's index, building it if necessary."""
+        """Return the index on the CPU; build the index if necessary."""
         with self._locks.setdefault(None, threading.Lock()):
             if self._on_cpu is None:
                 self._on_cpu = self._make_on_cpu()
             return self._on_cpu
 
     def made_on_cpu(self) -> list[OnCpu]:
-        """Return the CPU's index in a list, which is empty if it has not been built."""
+        """Return a list of the index on the CPU; empty if that has not been built."""
         return [] if self._on_cpu is None else [self._on_cpu]
 
 
-LEAST_POINTS = 1 << 22  # in a part: one GPU computes fewer before another has started
+LEAST_POINTS = 1 << 22  # points in a part; one GPU computes fewer before another starts
 
-# A query of points that writes to an array with threads; it returns the first refused row.
+# A query of points that writes to an array with threads; it returns the first undecided row.
 PointQuery = Callable[[Points, Room, int], int]
 
 
 class SharedPointIndex:
-    """The grids of one mesh: a copy on each GPU, and one on the CPU if necessary."""
+    """The grid over one mesh's triangles: a copy on each GPU and, if necessary, on the CPU."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
         self._pool = pool
@@ -262,14 +263,14 @@ class SharedPointIndex:
         self.cpu_answers = 0  # points that the CPU computed because no GPU could
 
     def here(self) -> CudaPointIndex:
-        """Return the index on this thread's GPU; OutOfDeviceMemory if it does not fit there."""
+        """Return the index on this thread's GPU; raise OutOfDeviceMemory if it does not fit."""
         index = self.copies.here()
         if index.grid is None:
             raise OutOfDeviceMemory(index.want)
         return index
 
     def on_cpu(self, answers: int) -> CpuPointIndex:
-        """Return the CPU's index, and count the points that it will compute."""
+        """Return the index on the CPU, and count the points that it will compute."""
         self.cpu_answers += answers
         return self.copies.on_cpu()
 
@@ -323,9 +324,9 @@ def ask_all(
     on_gpu: PointQuery,
     on_cpu: PointQuery,
 ) -> int:
-    """Share a query of points among the GPUs; return the first refused row, or -1.
+    """Distribute a query of points over the GPUs; return the first undecided row, or -1.
 
-    Points on a GPU are computed there.
+    Points that are on a GPU are computed on that GPU.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         with device.using(_home_gpu(points, out)):
@@ -351,7 +352,7 @@ def ask_all(
 
 
 def _home_gpu(points: Points, out: Room) -> int:
-    """Return the GPU that holds the points, the output, or both."""
+    """Return the number of the GPU that holds the points, the output, or both."""
     arrays: Sequence[Points | Room] = (points, out)
     on_device = [array for array in arrays if isinstance(array, DevicePoints | DeviceRoom)]
     homes = [device_arrays.home(array) for array in on_device if len(array)] or [device.number()]
@@ -366,12 +367,12 @@ def _home_gpu(points: Points, out: Room) -> int:
 
 Number = TypeVar("Number", bound=np.generic)
 
-LEAST_SEGMENTS = 1 << 20  # in a part
+LEAST_SEGMENTS = 1 << 20  # segments in a part
 _PARTS = "several GPUs"  # key of the parts in `SegmentRows.device`
 
 
 class SegmentPart:
-    """A range of segments, and a GPU's copy of it."""
+    """A range of segments, and the copy of it on a GPU."""
 
     def __init__(self, whole: SegmentRows, rows: slice) -> None:
         self.rows = rows
@@ -381,13 +382,13 @@ class SegmentPart:
 
     @property
     def home(self) -> int | None:
-        """The GPU that has a copy, or None."""
+        """The number of the GPU that has a copy, or None."""
         copy = self.device.get("cuda")
         return copy.home if isinstance(copy, Resident) else None
 
 
 class PartedSegments:
-    """The parts of segments, which are the same in every query."""
+    """The ranges into which segments are cut, the same in every query."""
 
     def __init__(self, whole: SegmentRows, workers: int) -> None:
         self.parts = [
@@ -396,12 +397,12 @@ class PartedSegments:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all copies."""
+        """Size of all copies in bytes."""
         return sum(held.nbytes for part in self.parts for held in part.device.values())
 
 
 class SharedSegmentIndex:
-    """The search trees of one surface: one on each GPU, and one on the CPU if necessary."""
+    """The hierarchy of boxes of one surface: one on each GPU and, if necessary, on the CPU."""
 
     def __init__(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int, pool: DevicePool
@@ -432,12 +433,12 @@ class SharedSegmentIndex:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds that each step of the first build took."""
+        """Seconds that each step of building the first index took."""
         return self._first().build_times
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all indexes, without the mesh's own arrays."""
+        """Size of all indexes in bytes, without the mesh's own arrays."""
         return sum(index.nbytes for index in self._built())
 
     def levels(self) -> list[Floats]:
@@ -473,7 +474,7 @@ class SharedSegmentIndex:
         threads: int,
         on_cpu: Callable[[CpuSegmentIndex, SegmentRows, int], NDArray[Number]],
     ) -> NDArray[Number]:
-        """Write the results of each part to its rows."""
+        """Run a query on the parts of the segments, and write the results to the rows of `out`."""
 
         def ask_cpu(part: SegmentPart) -> None:
             out[part.rows] = on_cpu(self._copies.on_cpu(), part, threads)
@@ -485,7 +486,7 @@ class SharedSegmentIndex:
         return out
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
         out = np.empty(offsets[-1], np.int32)
 
         def ask(on: SegmentIndex, part: SegmentPart, each: int) -> None:
@@ -511,7 +512,7 @@ class SharedSegmentIndex:
         return out
 
     def _parts(self, segments: SegmentRows) -> list[SegmentPart]:
-        """Return the parts of segments, made at the first query."""
+        """Return the parts of segments, which are made at the first query."""
         parted = segments.device.get(_PARTS)
         if not isinstance(parted, PartedSegments):
             parted = segments.device.setdefault(
@@ -525,7 +526,7 @@ class SharedSegmentIndex:
         threads: int,
         question: Callable[[SegmentIndex, SegmentPart, int], None],
     ) -> None:
-        """Share a query among the GPUs, part by part."""
+        """Distribute a query over the GPUs, part by part."""
         parts = self._parts(segments)
         each = max(1, threads // max(1, min(len(self._pool.able), len(parts))))
         self._pool.share(
@@ -543,7 +544,7 @@ def _home_of(part: SegmentPart) -> int | None:
 def _hits_of(
     parts: list[SegmentPart], rows: NDArray[np.int64]
 ) -> dict[int, slice | NDArray[np.int64]]:
-    """Return the hits of each part, by the part's first row."""
+    """Return the hits of each part: the indices of its hits, by the first row of the part."""
     starts = [part.rows.start for part in parts]
     if len(rows) == 0 or np.all(rows[1:] >= rows[:-1]):
         bounds = [*np.searchsorted(rows, starts).tolist(), len(rows)]
@@ -552,11 +553,11 @@ def _hits_of(
     return {start: np.flatnonzero(owner == place) for place, start in enumerate(starts)}
 
 
-LEAST_DISTANCES = 1 << 20  # in a part
+LEAST_DISTANCES = 1 << 20  # points in a part
 
 
 class SharedNearestIndex:
-    """One mesh's distance hierarchies on several GPUs."""
+    """The hierarchy of one mesh for distances, with a copy on each GPU."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
         self._pool = pool
@@ -600,7 +601,7 @@ LEAST_BITS = 64 << 20  # bytes of a lattice's labels in a part
 
 
 class GpusBackend:
-    """The kernels on all GPUs in use; DeviceError if there is none."""
+    """The backend that runs the kernels on all GPUs in use; DeviceError if there is no GPU."""
 
     name = "cuda"
 
@@ -608,7 +609,7 @@ class GpusBackend:
         self._pool = DevicePool()
 
     def start(self) -> None:
-        """Start the first device that works; raise the first error if none does."""
+        """Start the first GPU that works; raise the first error if no GPU works."""
         errors = []
         for number in device.numbers():
             try:
@@ -645,7 +646,7 @@ class GpusBackend:
         return SharedNearestIndex(mesh, threads=threads, pool=self._pool)
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh for the shares of blocks, on one device."""
+        """Index a mesh for the shares of blocks, on one GPU."""
         return CudaBlockIndex(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
@@ -676,7 +677,7 @@ class GpusBackend:
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z, in slabs along x, to ``out``."""
+        """Write labels of a lattice as bits along z; each GPU labels some layers of x."""
         if self._alone:
             return lattices.lattice_packed(mesh, axes, out, threads, index)
         workers = max(1, len(self._pool.able))
@@ -697,7 +698,7 @@ class GpusBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU, where they are computed."""
+        """Write labels of a lattice to an array on a GPU; that GPU computes them."""
         with device.using(device_arrays.home(room)):
             return lattices.lattice_there(mesh, axes, room, _on_this_gpu(index))
 
@@ -710,13 +711,13 @@ class GpusBackend:
         out: Floats,
         threads: int,
     ) -> int:
-        """Write the shares of blocks between edges, on one device."""
+        """Write the shares of a lattice's blocks, on one GPU; see `Backend.lattice_shares`."""
         return shares.lattice_shares(mesh, weights, edges, labels, out, threads)
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda", or "cpu" if no GPU computed anything, and the reason."""
+        """Return "cuda", or "cpu" if no GPU computed anything; and the reason."""
         shared = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if not shared:
             own = [index for index in indexes if isinstance(index, CudaPointIndex)]
@@ -733,7 +734,7 @@ class GpusBackend:
 
 
 def _on_this_gpu(index: PointIndex | None) -> PointIndex | None:
-    """Return the index on this thread's GPU, if any GPU has built it."""
+    """Return the copy of an index on this thread's GPU, if a GPU has built one."""
     if not isinstance(index, SharedPointIndex):
         return index
     return index.copies.here() if index.copies.made() else None

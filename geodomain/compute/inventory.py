@@ -18,8 +18,9 @@ from geodomain.errors import DeviceError
 def use_devices(devices: Sequence[int]) -> None:
     """Choose the GPUs that this process uses, instead of all in CUDA_VISIBLE_DEVICES.
 
-    Call it before anything else uses a GPU. The first GPU does the work that is too small to
-    share. By default the environment variable GEODOMAIN_DEVICE decides, such as ``0,1``.
+    Call this before anything else uses a GPU. Work that is too small to share is done by the
+    first GPU. Without this call the environment variable GEODOMAIN_DEVICE decides, such as
+    ``0,1``.
 
     Parameters
     ----------
@@ -29,9 +30,10 @@ def use_devices(devices: Sequence[int]) -> None:
     Raises
     ------
     ValueError
-        For a number without a GPU, a number that repeats, or if other GPUs are in use.
+        For a number without a GPU, for a repeated number, or if the process already uses
+        other GPUs.
     DeviceError
-        If there is no GPU that can be used.
+        If no GPU can be used.
 
     Examples
     --------
@@ -72,18 +74,20 @@ class Gpu:
     Attributes
     ----------
     number : int
-        Its number for GEODOMAIN_DEVICE, within CUDA_VISIBLE_DEVICES.
+        The GPU's number for GEODOMAIN_DEVICE, among those in CUDA_VISIBLE_DEVICES.
     name : str
+        The product name.
     compute_capability : str
         Such as "9.0".
     architecture : str
         Such as "sm_90".
     memory_bytes : int
+        Size of the GPU's memory.
     used : bool
-        Whether this process uses it.
+        Whether this process uses the GPU.
     kernels : dict of str to str
-        Source of each kernel file: "cache", "nvcc" (compiled at first use), "PTX" (from the wheel,
-        compiled by the driver) or "nowhere".
+        Source of each kernel file: "cache", "nvcc" (compiled at first use), "PTX" (from the
+        wheel, compiled by the driver) or "nowhere".
     """
 
     number: int
@@ -102,10 +106,11 @@ class Inventory:
     Attributes
     ----------
     backend : str
-        The choice of "auto" for a large job: "cuda" or "cpu".
+        The backend that "auto" chooses for a large job: "cuda" or "cpu".
     reason : str
-        The reason; if a GPU cannot be used yet, the missing step and how to take it.
+        The reason; if a GPU cannot be used yet, what is missing and how to install it.
     gpus : tuple of Gpu
+        The GPUs.
     driver : str, optional
         The CUDA version of the NVIDIA driver.
     pycuda : str, optional
@@ -115,9 +120,10 @@ class Inventory:
     cache : str
         The folder of compiled kernels.
     cache_is_private : bool
-        Whether only this user can write to it; another folder is not used.
+        Whether only this user can write to the folder; a folder that others can write to is
+        not used.
     cpu_threads, cpu_level : int
-        Cores allowed to the process, and the x86-64 level of the core that is loaded.
+        Number of CPU cores that the process may use, and the x86-64 level of the loaded core.
     """
 
     backend: str
@@ -137,7 +143,7 @@ class Inventory:
 
 
 def take() -> Inventory:
-    """Return the inventory, without a context on any device and without running a compiler."""
+    """Return the inventory. No context is created on a device, and no compiler is run."""
     gpus: tuple[Gpu, ...] = ()
     try:
         cuda = device.driver()
@@ -193,13 +199,13 @@ def _kernel_files() -> list[str]:
 
 
 def _origin(file: str, architecture: str) -> str:
-    """Return the source of a kernel file; nothing is compiled."""
+    """Return where a kernel file would be loaded from, without compiling it."""
     images = cubins.images(file, architecture, lambda text: b"")
     return next((image.origin for image in images), "nowhere")
 
 
 def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
-    """Return the choice of "auto", and the reason; a single usable GPU is enough."""
+    """Return the backend that "auto" chooses, and the reason; one usable GPU is enough."""
     missing = [device.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
     able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
     if not able:

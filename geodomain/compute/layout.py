@@ -1,7 +1,7 @@
 """Read the memory layout of the kernels' structures, and their constants, from the C++ side.
 
-`kernels/launch/layout.cpp` is their only source. No Python file repeats an offset, a format, the
-size of a structure or a constant of the kernels.
+They are defined in `kernels/launch/layout.cpp` alone. No Python file repeats an offset, a
+format, the size of a structure or a constant of the kernels.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ class Field(NamedTuple):
     Attributes
     ----------
     name : str
+        Name of the field.
     offset : int
-        Bytes from the structure's start.
+        Bytes from the start of the structure.
     kind : str
-        A number's letter, as in `struct` and NumPy; "P" for an address; or the name of a
-        structure.
+        The type: for a number its letter in `struct` and NumPy, "P" for an address, or the
+        name of a structure.
     counts : tuple of int
         The dimensions of an array; empty for a single value.
     """
@@ -42,11 +43,12 @@ class Field(NamedTuple):
 
 
 class Structure:
-    """A structure of the kernels, packed from its fields and read by them.
+    """The layout of a C++ structure, which packs field values into bytes and reads them back.
 
     Attributes
     ----------
     name : str
+        Name of the structure.
     size : int
         Size in bytes.
     fields : tuple of Field
@@ -72,19 +74,19 @@ class Structure:
         )
 
     def pack(self, **values: int | float | bytes) -> bytes:
-        """Return the bytes of a structure; addresses are ints, nested values are bytes."""
+        """Return the bytes of a structure; addresses are given as ints, nested values as bytes."""
         if values.keys() != self._name_set and (unknown := values.keys() - self._name_set):
             message = f"{self.name} has no field {min(unknown)!r}"
             raise TypeError(message)
         return self._packer.pack(*[values[name] for name in self._names])
 
     def read(self, data: bytes, offset: int = 0) -> np.void:
-        """Return the structure at an offset in bytes as a record."""
+        """Return the structure at an offset, in bytes, of `data`, as a record of NumPy."""
         record: np.void = np.frombuffer(data, self.dtype, 1, offset)[0]
         return record
 
     def empty(self, count: int = 1) -> NDArray[np.void]:
-        """Return a zeroed array of structures for the core to write to."""
+        """Return an array of `count` zeroed structures, to which the core can write."""
         return np.zeros(count, self.dtype)
 
     @functools.cached_property
@@ -101,7 +103,7 @@ class Structure:
 
 
 def _letter(kind: str) -> tuple[str, int]:
-    """Return the `struct` format of a field, and its size in bytes."""
+    """Return the `struct` format of a field's kind, and its size in bytes."""
     if len(kind) > 1:
         size = structure(kind).size
         return f"{size}s", size
@@ -122,7 +124,7 @@ def _described() -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
 
 
 def parse(text: str) -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
-    """Return the structures and the constants of a description: see kernels/launch/layout.cpp."""
+    """Return the structures and constants of a description that layout.cpp wrote."""
     sizes: dict[str, int] = {}
     fields: dict[str, list[Field]] = {}
     constants: dict[str, int | float] = {}
@@ -146,22 +148,22 @@ def _number(text: str) -> int | float:
 
 
 def structure(name: str) -> Structure:
-    """Return a structure of the kernels by its name there."""
+    """Return the layout of a structure, by the structure's name in the kernels."""
     return _described()[0][name]
 
 
 def constant(name: str) -> int:
-    """Return a whole number that the kernels are compiled with, by its name there."""
+    """Return an integer constant, by its name in the kernels."""
     return int(_described()[1][name])
 
 
 def real(name: str) -> float:
-    """Return a real number that the kernels are compiled with, by its name there."""
+    """Return a real constant, by its name in the kernels."""
     return float(_described()[1][name])
 
 
 def bounds_of(box: NDArray[np.float64]) -> bytes:
-    """Return the Bounds of a box, (2, 3)."""
+    """Return a box, (2, 3), as the kernels' Bounds structure."""
     low, high = (_corner(row) for row in np.reshape(box, (2, 3)).tolist())
     return structure("Bounds").pack(low=low, high=high)
 
@@ -172,12 +174,15 @@ def _corner(place: list[float]) -> bytes:
 
 
 def mesh_view(vertices: int, triangles: int, count: int) -> bytes:
-    """Return the MeshView of arrays at these addresses."""
+    """Return the kernels' MeshView of `count` triangles, given the addresses of the arrays."""
     return structure("MeshView").pack(vertices=vertices, triangles=triangles, triangle_count=count)
 
 
 def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> bytes:
-    """Return the PointsView of x, y and z at these addresses; `steps` are bytes from row to row."""
+    """Return the kernels' PointsView, given the addresses of the first x, y and z.
+
+    `steps` are the bytes from one point to the next, for each coordinate.
+    """
     x, y, z = places
     stride_x, stride_y, stride_z = steps
     return structure("PointsView").pack(
@@ -186,5 +191,5 @@ def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> by
 
 
 def row_list(rows: int, count: int) -> bytes:
-    """Return the RowList with its rows and their number at these addresses."""
+    """Return the kernels' RowList, given the addresses of the rows and of their number."""
     return structure("RowList").pack(rows=rows, count=count)

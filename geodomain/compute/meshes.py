@@ -1,4 +1,4 @@
-"""Call the compiled core about meshes: checks, components, relations, volumes in blocks."""
+"""Call the compiled core for meshes: checks, components, relations, volumes in blocks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from geodomain.compute.native import addresses, core, thread_count
 
 
 class CheckedMesh(NamedTuple):
-    """Copies of a mesh's arrays, and the first bad vertex and triangle, or -1.
+    """Copies of a mesh's arrays, and the first bad vertex and the first bad triangle, or -1.
 
-    ``by_index`` holds whether the mesh is closed and whether it is balanced, by vertex index.
+    ``by_index`` holds whether the mesh is closed and whether it is balanced, if only equal
+    indices count as one vertex.
     """
 
     vertices: Floats
@@ -37,7 +38,10 @@ def _threads(count: int) -> int:
 
 
 def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
-    """Copy and check a mesh's arrays, C-contiguous (v, 3) float64 and (t, 3) int32."""
+    """Copy and check a mesh's arrays, which must be C-contiguous.
+
+    The vertices are (v, 3) float64, the triangles (t, 3) int32.
+    """
     vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
     bounds = np.empty((2, 3))
     faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
@@ -58,21 +62,21 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
 
 
 def merge_equal(rows: Floats) -> Indices:
-    """Return, for each row of (n, 3), the first row equal to it; -0.0 equals 0.0."""
+    """Return, for each row of (n, 3), the number of the first row equal to it; -0.0 equals 0.0."""
     merged = np.empty(len(rows), dtype=np.int32)
     core().merge_vertices(rows, len(rows), merged)
     return merged
 
 
 def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group equal rows; -0.0 equals 0.0.
+    """Group equal rows of (n, 3); -0.0 equals 0.0.
 
     Returns
     -------
     first : (m,) int64
         The first row of each group, ascending.
     group : (n,) int64
-        The group of each row of (n, 3), an index of `first`.
+        The group of each row, as an index into `first`.
     """
     rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3)
     first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
@@ -82,7 +86,7 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
-    """Return whether a mesh is closed and balanced, merging equal vertices."""
+    """Return whether a mesh is closed and whether it is balanced, with equal vertices merged."""
     merged = merge_equal(vertices)
     flags = (ctypes.c_int32 * 2)()
     core().mesh_closed(
@@ -99,7 +103,7 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
 class Bodies:
     """Counts of a mesh's bodies, which are vertex-connected.
 
-    ``repeats`` is the number of edges that are used again in the same direction.
+    ``repeats`` is the number of directed edges that occur more than once.
     """
 
     count: int
@@ -109,7 +113,7 @@ class Bodies:
 
     @property
     def is_ball(self) -> bool:
-        """Whether there is one body without a handle, provided that every edge is balanced.
+        """Whether a balanced mesh is a single body without a handle.
 
         This is also true, rarely, of two bodies that touch in exactly two vertices.
         """
@@ -118,7 +122,7 @@ class Bodies:
 
 
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
-    """Return the bodies of a mesh; ``merged`` is the result of `merge_equal`, or None."""
+    """Return the counts of a mesh's bodies; ``merged`` is from `merge_equal`, or None."""
     numbers = (ctypes.c_int64 * 4)()
     core().mesh_bodies(
         triangles,
@@ -144,10 +148,11 @@ class VertexFans(NamedTuple):
     Attributes
     ----------
     are_rings : bool
-        Whether the triangles at each vertex form one closed ring: then every edge has two
-        triangles, which face alike, and vertex-connected parts are edge-connected.
+        Whether the triangles at each vertex form one closed ring. Then every edge has two
+        triangles that face the same way, and vertex-connected parts are edge-connected.
     parted : (v,) uint8
-        1 for vertices whose triangles meet only in the vertex and in shared edges, provably.
+        1 for vertices of which it is proved that their triangles meet only in the vertex and
+        in shared edges.
     """
 
     are_rings: bool
@@ -155,7 +160,7 @@ class VertexFans(NamedTuple):
 
 
 def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
-    """Examine the triangles at each vertex."""
+    """Examine how the triangles at each vertex are connected."""
     parted, are_rings = np.empty(len(vertices), np.uint8), ctypes.c_int32()
     core().vertex_fans(
         vertices,
@@ -170,7 +175,7 @@ def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
 
 
 def are_distinct(rows: Floats) -> bool:
-    """Return whether all rows of (n, 3) are different; they must not hold -0.0."""
+    """Return whether all rows of (n, 3) are different; the rows must not contain -0.0."""
     distinct = ctypes.c_int32()
     core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
     return bool(distinct)
@@ -191,9 +196,10 @@ def crossed_triangles(
     parted: NDArray[np.uint8],
     threads: int,
 ) -> NDArray[np.bool_]:
-    """Return which triangles cross, or may cross, another of their group, (t,); -1 is no group.
+    """Return which triangles cross, or may cross, another triangle of their group, (t,).
 
-    ``bounds``, (2, 3), hold all triangles; ``parted`` as in `VertexFans`.
+    A triangle of group -1 is in no group. ``bounds``, (2, 3), is a box around all triangles;
+    ``parted`` is that of `VertexFans`.
     """
     crossed = np.zeros(len(triangles), np.bool_)
     core().self_crossings(
@@ -210,7 +216,7 @@ def crossed_triangles(
 
 
 def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
-    """Return the sign of each triangle's projection, exactly; 0 if it is a line."""
+    """Return the exact sign of each triangle's area in plan; 0 if the triangle is vertical."""
     signs = np.empty(len(triangles), np.int8)
     core().projection_signs(vertices, triangles, len(triangles), signs)
     return signs
@@ -220,7 +226,7 @@ def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
 
 
 class Seen(IntFlag):
-    """Flags for how two components meet, numbered as `Evidence` in topology/relate.h."""
+    """Flags for how two components meet, with the values of `Evidence` in topology/relate.h."""
 
     TOUCH = layout.constant("kTouch")
     CROSS = layout.constant("kCross")
@@ -242,11 +248,12 @@ class Components:
     count : int
         Number of components.
     closed, balanced, plain : bool
-        Whether every edge has an even number of triangles, whether every edge is used equally in
-        both directions, and whether every edge has at most two triangles.
+        Whether every edge has an even number of triangles, whether every edge is used equally
+        in both directions, and whether every edge has at most two triangles.
     component : (t,) int32
         The component of each triangle; -1 if two corners are equal.
     boxes : (count, 2, 3) float64
+        The box of each component.
     """
 
     def __init__(self, vertices: Floats, triangles: Indices) -> None:
@@ -276,8 +283,9 @@ class Components:
     def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
         """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
 
-        If there are more than ``most``, it returns ``most`` + 1 of them. With ``cluster``, the
-        number of each component's cluster, only pairs within a cluster count; -1 is no cluster.
+        If there are more than ``most`` pairs, ``most`` + 1 of them are returned. ``cluster``
+        holds the number of each component's cluster, or -1; if it is given, only pairs within a
+        cluster count.
         """
         if cluster is None:
             cluster = np.zeros(self.count, np.int32)
@@ -287,33 +295,35 @@ class Components:
         )
 
     def contacts(self, most: int | None = None) -> Indices:
-        """Return the pairs of components with triangles whose closed boxes meet, as `near`."""
+        """Return the pairs of components with triangles whose closed boxes meet; see `near`."""
         return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
 
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
-        """Return the component next above each cluster's highest vertex, and the vertex's own.
+        """Return, for each cluster, the next component above its highest vertex.
 
-        ``cluster`` is the number of each component's cluster, -1 for components to ignore; boxes
-        of triangles of different clusters must not meet. The first is -1 if no component is above.
+        Also return the component that has this vertex. The first is -1 if no component is above.
+        ``cluster`` is the number of each component's cluster, -1 for components to ignore. Boxes
+        of triangles of different clusters must not meet.
         """
         above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
         return above, highest
 
     def inside(self, pairs: Indices) -> NDArray[np.bool_]:
-        """Return whether the second component of each pair is inside the first; pairs are sorted.
+        """Return whether the second component of each pair is inside the first.
 
-        The second component must have no point on the surface of the first.
+        The pairs must be sorted. The second component must have no point on the surface of the
+        first.
         """
         inside = np.empty(len(pairs), np.uint8)
         core().components_inside(self.handle, pairs, len(pairs), thread_count(None), inside)
         return inside.astype(np.bool_)
 
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
-        """Return the contacts of each pair as flags of `Seen`.
+        """Return how the components of each pair meet, as flags of `Seen`.
 
-        ``outward`` is 1 for components that face outwards, -1 inwards, 0 neither; for one pair at
-        most ``limit`` pairs of triangles are compared.
+        ``outward`` is 1 for components that face outwards, -1 inwards, 0 if neither. For one pair
+        of components, at most ``limit`` pairs of triangles are compared.
         """
         seen = np.empty(len(pairs), np.int32)
         core().components_relate(
@@ -329,7 +339,7 @@ class Components:
 
 
 def _pairs(find: Callable[..., object]) -> Indices:
-    """Return the pairs of a function that counts them first."""
+    """Return the pairs that a core function finds; it is called first to count them."""
     count = ctypes.c_int64()
     find(None, count)
     pairs = np.empty((count.value, 2), np.int32)
@@ -346,9 +356,9 @@ def common_shares(
     highs: Floats,
     threads: int,
 ) -> Floats:
-    """Return the share of each block that lies in every body of each set of bodies.
+    """Return, for each block and each set of bodies, the share that lies in all bodies of the set.
 
-    Runs on the CPU; the bits do not depend on the number of threads.
+    The CPU computes them; the bits do not depend on the number of threads.
 
     Parameters
     ----------
@@ -357,11 +367,13 @@ def common_shares(
     lows, highs : (n, 3) float64
         Corners of the blocks.
     threads : int
+        Number of threads.
 
     Returns
     -------
     (n, 2**k) float64
-        Shares by set, numbered by its bits. Sets of fewer than two bodies get 0.
+        A column for each set; bit i of the column's number is 1 if body i is in the set. The
+        columns of sets with fewer than two bodies are 0.
     """
     lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
     common = np.zeros((len(lows), 1 << len(bodies)))
@@ -382,7 +394,7 @@ def common_shares(
 def line_places(lines: int) -> Floats:
     """Return the positions of ``lines`` times ``lines`` vertical lines in a block's plan.
 
-    They are evenly spaced along both sides; no two share an x or a y.
+    The lines are evenly spaced along both sides, and no two have the same x or the same y.
 
     Returns
     -------
@@ -395,7 +407,7 @@ def line_places(lines: int) -> Floats:
 
 
 class EdgeReach(IntEnum):
-    """How much of an edge ends a footprint; as in kernels/volume/footprint_end.h."""
+    """How much of an edge bounds a footprint; values as in kernels/volume/footprint_end.h."""
 
     NOWHERE = 0
     ALL_ALONG = 1
@@ -403,7 +415,7 @@ class EdgeReach(IntEnum):
 
 
 class FootprintEnd:
-    """The end of a surface's footprint in plan, along its rim and folds, (m, 2, 3).
+    """The boundary of a surface's footprint in plan, which follows its rim and folds, (m, 2, 3).
 
     Attributes
     ----------
@@ -432,7 +444,7 @@ class FootprintEnd:
             core().footprint_free(self._handle)
 
     def is_in(self, lows: Floats, highs: Floats, threads: int) -> NDArray[np.bool_]:
-        """Return whether the footprint ends within the plan of each block, (n,)."""
+        """Return whether the boundary of the footprint enters the plan of each block, (n,)."""
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         ends_inside = np.empty(len(lows), np.bool_)
         core().footprint_ends(

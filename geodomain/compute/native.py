@@ -21,9 +21,9 @@ SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 
 
 def kernel_folders() -> list[Path]:
-    """Return the folders with kernels: the package's own, then those of installed copies.
+    """Return the folders named kernels: that of this package, then those of installed copies.
 
-    Python that runs in a checkout imports the package from there, while the compiled cores are
+    In a checkout, Python imports the package from the checkout, but the compiled cores are
     where pip put them.
     """
     package = sys.modules[__name__.partition(".")[0]].__path__
@@ -33,7 +33,7 @@ def kernel_folders() -> list[Path]:
 
 
 def sources() -> Path | None:
-    """Return the folder of the sources that belong to the Python code; None if there is none."""
+    """Return the folder of the C++ sources beside the Python code, or None if there is none."""
     return next((folder for folder in kernel_folders() if (folder / "launch").is_dir()), None)
 
 
@@ -43,7 +43,8 @@ def load(name: str) -> ctypes.CDLL:
     Raises
     ------
     CoreError
-        If it is missing, or was built from sources other than those beside the Python code.
+        If the core is missing, or was built from sources other than those beside the Python
+        code.
     """
     path = next((place for place in _places(name) if place.is_file()), None)
     if path is None:
@@ -53,7 +54,7 @@ def load(name: str) -> ctypes.CDLL:
     core = ctypes.CDLL(str(path))
     folder = sources()
     if folder is not None and _built_from(core) != core_stamp(folder):
-        message = f"{path} was built from other sources than those in {folder}; {_mend()}"
+        message = f"{path} was not built from the sources in {folder}; {_mend()}"
         raise CoreError(message)
     return core
 
@@ -63,7 +64,7 @@ def _places(name: str) -> list[Path]:
 
 
 def _mend() -> str:
-    """Return the command that installs a matching core."""
+    """Return the command that installs a compiled core for this version of the package."""
     folder = sources()
     if folder is not None and (folder.parent / "pyproject.toml").is_file():
         return f"run 'pip install .' in {folder.parent}"
@@ -71,7 +72,7 @@ def _mend() -> str:
 
 
 def _built_from(core: ctypes.CDLL) -> str:
-    """Return the stamp that was compiled into a core; "" if it is too old to have one."""
+    """Return the stamp of the sources that a core was built from; "" if an old core has none."""
     try:
         stamp = core.geodomain_build_stamp
     except AttributeError:
@@ -83,12 +84,12 @@ def _built_from(core: ctypes.CDLL) -> str:
 
 @functools.cache
 def core_stamp(folder: Path) -> str:
-    """Return the stamp of a core's sources, as CMakeLists.txt computes it."""
+    """Return the stamp of the sources of a core, computed as in CMakeLists.txt."""
     return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *_below(folder, ".cpp")]))
 
 
 def headers(folder: Path) -> list[str]:
-    """List the headers below a folder, sorted as by CMake.
+    """List the headers below a folder, sorted as text, as CMake sorts them.
 
     Sorted as Path objects, grid/a.h would come before grid.h.
     """
@@ -96,7 +97,10 @@ def headers(folder: Path) -> list[str]:
 
 
 def _below(folder: Path, ending: str) -> list[str]:
-    """List files below a folder, with slashes; os.walk is faster than Path here."""
+    """List the files below a folder with an ending, as relative paths with slashes.
+
+    os.walk is faster than Path here.
+    """
     names = []
     for place, _, files in os.walk(folder):
         inside = place[len(str(folder)) :].replace(os.sep, "/").lstrip("/")
@@ -105,7 +109,7 @@ def _below(folder: Path, ending: str) -> list[str]:
 
 
 def stamp(folder: Path, files: Iterable[str]) -> str:
-    """Return the hash of the hashes of files."""
+    """Return a hash of the contents of files: the SHA-256 of their SHA-256 texts."""
     hashes = [hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files]
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
@@ -117,7 +121,7 @@ _MOST_THREADS = 1024
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the number of threads to use: the argument, or the cores that the process may use."""
+    """Return the number of threads to use: `threads` or, if None, the cores of the process."""
     if threads is None:
         try:
             return len(os.sched_getaffinity(0))
@@ -146,10 +150,13 @@ _POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 
 
 class CoreFunction(Protocol):
-    """A function of the core: arguments by its C++ types, its result or status as an int."""
+    """A function of the core, with arguments of its C++ types, that returns an int.
+
+    The int is the function's result or its status.
+    """
 
     def __call__(self, *arguments: object) -> int:
-        """Call it.
+        """Call the function.
 
         Raises
         ------
@@ -161,7 +168,7 @@ class CoreFunction(Protocol):
 
 
 class Core:
-    """The functions of one build of the core, each made when it is first called."""
+    """The functions of one build of the core; each is wrapped when it is first called."""
 
     def __init__(self, loaded: ctypes.CDLL) -> None:
         self._loaded = loaded
@@ -177,11 +184,11 @@ class Core:
 
     @property
     def signatures(self) -> dict[str, tuple[str, ...]]:
-        """The kinds of each function's result and arguments, as `c_function.h` writes them."""
+        """The types of each function's result and arguments, in the letters of `c_function.h`."""
         return {name: tuple(types.split(" ")) for name, types in self._types.items()}
 
     def __getattr__(self, name: str) -> CoreFunction:
-        """Wrap a function, and store it as an attribute."""
+        """Wrap the function with this name, and store it as an attribute."""
         types = self._types.get(name)
         if types is None:
             message = f"the compiled core has no function {name!r}"
@@ -191,14 +198,14 @@ class Core:
         return function
 
     def text(self, name: str) -> str:
-        """Return the text of a function without arguments."""
+        """Return the text that a core function without arguments returns."""
         function = getattr(self._loaded, f"geodomain_{name}")
         function.restype = ctypes.c_char_p
         text: bytes = function()
         return text.decode()
 
     def _check(self, status: int) -> int:
-        """Raise the error of a status; return the status if it is not an error."""
+        """Raise the error that a status stands for; return the status if it is no error."""
         meaning = self._statuses.get(status)
         if meaning is None:
             return status
@@ -206,7 +213,7 @@ class Core:
             message = "the compiled core ran out of memory"
             raise MemoryError(message)
         if meaning == "kTooLarge":
-            message = "the compiled core needs an array larger than any memory can be"
+            message = "the compiled core needs an array that is larger than any memory"
             raise MemoryError(message)
         if meaning == "kNoThread":
             message = "the system cannot start more threads"
@@ -217,19 +224,19 @@ class Core:
 
 @functools.cache
 def core(at: int | None = None) -> Core:
-    """Return the core for an instruction set, or the best core for this processor."""
+    """Return the core for a level of x86-64 or lower; by default the best for this processor."""
     return Core(load(LIBRARIES[level() if at is None else _best(at)]))
 
 
 def levels() -> list[int]:
-    """Return the instruction sets of the cores that are installed and that this processor runs."""
+    """Return the levels (1, 3, 4) of the installed cores that this processor can run."""
     highest = load(LIBRARIES[1]).geodomain_cpu_level()
     built = (at for at, name in LIBRARIES.items() if any(path.is_file() for path in _places(name)))
     return [at for at in built if at <= highest]
 
 
 def level() -> int:
-    """Return the instruction set to use; GEODOMAIN_CPU_LEVEL (1, 3 or 4) lowers it."""
+    """Return the x86-64 level of the core to use; GEODOMAIN_CPU_LEVEL (1, 3 or 4) lowers it."""
     wish = os.environ.get("GEODOMAIN_CPU_LEVEL", "")
     if wish and wish not in {"1", "3", "4"}:
         message = f"GEODOMAIN_CPU_LEVEL is {wish!r}; it can be 1, 3 or 4"
@@ -238,25 +245,25 @@ def level() -> int:
 
 
 def _best(highest: int) -> int:
-    """Return the best instruction set up to a limit."""
+    """Return the highest available level that is not above `highest`."""
     return max(at for at in levels() if at <= highest)
 
 
 def addresses(arrays: Sequence[NDArray[np.generic] | None]) -> Addresses:
-    """Return the addresses of arrays, null for None; the caller keeps the arrays alive."""
+    """Return the addresses of arrays, null for None; the caller must keep the arrays alive."""
     pointers = [None if array is None else array.ctypes.data for array in arrays]
     return (ctypes.c_void_p * len(pointers))(*pointers)
 
 
 def counts(numbers: Sequence[int]) -> Counts:
-    """Return integers as an array of int64 in C."""
+    """Return integers as a C array of int64."""
     return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
 def column_pointers(
     points: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], row: int = 0
 ) -> tuple[Addresses, Counts]:
-    """Return the addresses of a row's x, y and z, and the bytes to the next row's."""
+    """Return the addresses of x, y and z of a row, and the bytes from one row to the next."""
     steps = [column.strides[0] for column in points]
     places = [column.ctypes.data + row * step for column, step in zip(points, steps, strict=True)]
     return (ctypes.c_void_p * 3)(*places), (ctypes.c_int64 * 3)(*steps)
@@ -265,7 +272,7 @@ def column_pointers(
 def _function(
     loaded: ctypes._NamedFuncPointer, name: str, types: str, check: Callable[[int], int]
 ) -> CoreFunction:
-    """Wrap a C function in checks of its arguments."""
+    """Return a Python function that checks the arguments and then calls a C function."""
     result, *kinds = types.split(" ")
     converters = [_converter(kind) for kind in kinds]
     expected = len(converters)
@@ -287,7 +294,7 @@ def _function(
 
 
 def _which(name: str, converters: Sequence[_Convert], arguments: Sequence[object]) -> str:
-    """Return the message about the wrong argument of a call."""
+    """Return the message about the first wrong argument of a call."""
     for number, (convert, value) in enumerate(zip(converters, arguments, strict=True), 1):
         try:
             convert(value)
@@ -297,17 +304,17 @@ def _which(name: str, converters: Sequence[_Convert], arguments: Sequence[object
 
 
 def _c_type(kind: str) -> type:
-    """Return the ctypes type of an argument; pointers are addresses."""
+    """Return the ctypes type of an argument; a pointer is passed as an address."""
     return ctypes.c_void_p if kind[0] in "<>" else _C_TYPES[kind]
 
 
 def _result_type(kind: str) -> type | None:
-    """Return the ctypes type of a result."""
+    """Return the ctypes type of a function's result."""
     return ctypes.c_int if kind == "!" else _C_TYPES.get(kind)
 
 
 def _converter(kind: str) -> _Convert:
-    """Return the function that checks an argument of a kind and converts it for ctypes."""
+    """Return the function that checks an argument and converts it for ctypes, for a C++ type."""
     if kind[0] not in "<>":
         return _number(kind)
     there, nullable = kind[1:].removesuffix("?"), kind.endswith("?")
@@ -387,7 +394,10 @@ def _elements(letter: str, *, written: bool) -> _Convert:
 
 
 def _structures(value: object, *, size: int, written: bool) -> int:
-    """Return the address of structures: records of that size, or rows of as many bytes."""
+    """Return the address of an array of structures of `size` bytes each.
+
+    The array holds records, or rows of numbers of as many bytes.
+    """
     if not isinstance(value, np.ndarray):
         message = f"must be an array of structures, not {type(value).__name__}"
         raise TypeError(message)
@@ -395,13 +405,13 @@ def _structures(value: object, *, size: int, written: bool) -> int:
     if value.dtype.kind != "V" and value.ndim:
         row *= value.shape[-1]
     if row != size:
-        message = f"must be structures of {size} bytes, not of {row}"
+        message = f"must be an array of structures of {size} bytes, not of {row} bytes"
         raise TypeError(message)
     return _address(value, written=written)
 
 
 def _memory(value: object, *, written: bool) -> int:
-    """Return the address of an array of any type, or a handle."""
+    """Return the address of an array of any type, or the address in a handle."""
     if isinstance(value, np.ndarray):
         return _address(value, written=written)
     if isinstance(value, ctypes.c_void_p) and value.value:
@@ -411,12 +421,12 @@ def _memory(value: object, *, written: bool) -> int:
 
 
 def _pointers(value: object) -> int:
-    """Return the address of a ctypes pointer or an array of them."""
+    """Return the address of a ctypes pointer, or of a ctypes array of pointers."""
     if isinstance(value, ctypes.Array) and value._type_ in _POINTERS:
         return ctypes.addressof(value)
     if isinstance(value, ctypes.c_void_p | ctypes._Pointer):
         return ctypes.addressof(value)
-    message = f"must be pointers in ctypes, not {type(value).__name__}"
+    message = f"must be a ctypes pointer or an array of them, not {type(value).__name__}"
     raise TypeError(message)
 
 

@@ -22,11 +22,11 @@ def expand_lattice(
     out: NDArray[np.bool_],
     threads: int,
 ) -> None:
-    """Write bits as bools into ``out`` of shape (x, y, z), whatever its strides.
+    """Write bits along z as bools to ``out`` of shape (x, y, z) and any strides.
 
-    ``ranks`` has, for each axis of ``out``, the ranks of its coordinates among the
-    distinct ones, or None if the axis is sorted and distinct already. ``depth`` is the
-    number of distinct z.
+    ``ranks`` has, for each axis of ``out``, the index of each coordinate among the distinct
+    ones, or None if the axis is sorted and distinct already. ``depth`` is the number of
+    distinct z.
     """
     core().lattice_expand(
         bits,
@@ -40,7 +40,10 @@ def expand_lattice(
 
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the axes, fastest first, and their lengths if the rows run through a lattice."""
+    """Return the axes, fastest first, and their lengths if the rows run through a lattice.
+
+    Returns None for other rows.
+    """
     axes, lengths, is_lattice = counts([0] * 3), counts([0] * 3), ctypes.c_int32()
     core().recognise(*column_pointers(points), len(points[0]), threads, axes, lengths, is_lattice)
     return (tuple(axes), tuple(lengths)) if is_lattice else None
@@ -54,12 +57,13 @@ def look_up(
     box: NDArray[np.float64],
     threads: int,
 ) -> NDArray[np.uint8]:
-    """Return a code for each row, from the cell that has exactly its coordinates.
+    """Return a code for each point, from the lattice cell that has exactly its coordinates.
 
-    The code is twice the number of crossings of the vertical line, where 3 and 4 stand for any
-    larger odd and even number, plus 1 if the number above is odd; ``kNotOnLattice`` if no cell has
-    the coordinates. ``bits`` are the labels along z of the cells of ``axes``, (nx, ny, words), and
-    ``crossings`` the codes of their lines, (nx, ny). Rows outside the box, (2, 3), need no cell.
+    The code is 2 * c + p. c is the number of crossings of the vertical line, where 3 and 4
+    stand for any larger odd and even number. p is 1 if the number above the point is odd. The
+    code is ``kNotOnLattice`` if no cell has the coordinates. ``bits`` are the labels of the
+    cells of ``axes`` along z, (nx, ny, words), and ``crossings`` the values of c, (nx, ny).
+    Points outside the box, (2, 3), need no cell.
     """
     out = np.empty(len(points[0]), np.uint8)
     core().lattice_look_up(
@@ -86,10 +90,10 @@ def mark_blocks(
 ) -> tuple[int, int]:
     """Set the bits of blocks' cells; return the number of rows marked, and of repeated cells.
 
-    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) - first``.
-    ``values`` holds the coordinate of each cell, or NaN, and receives new ones. ``bits`` are
-    (z, y, x / 8), lowest bit first. Marking stops before a row that has no cell, or whose cell has
-    another coordinate.
+    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) -
+    first``. ``values`` holds the coordinate of each cell, or NaN if it is not known yet; new
+    coordinates are stored there. ``bits`` are (z, y, x / 8), lowest bit first. Marking stops
+    at a row without a cell, or one whose cell has another coordinate.
     """
     repeated = ctypes.c_int64(0)
     marked = core().mark_blocks(
@@ -112,7 +116,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class CheckedSegments(NamedTuple):
-    """Segments as rows of six numbers; the first infinite row, and missing and extreme rows."""
+    """Segments as rows of six numbers; the first infinite row, and the missing and extreme rows."""
 
     ends: Floats
     infinite: int
@@ -129,12 +133,13 @@ def pack(
 ) -> CheckedSegments:
     """Copy contiguous starts and ends, (n, 3), of one type into ``out``, (n, 6), and check them.
 
-    ``order`` sorts the rows. Single precision is widened exactly.
+    ``order`` sorts the rows. Single precision is converted to double precision exactly.
 
     Returns
     -------
     CheckedSegments
-        In ``out``, rows with a NaN are NaN, and so are `extreme` rows, which are out of range.
+        In ``out``, rows with a NaN are NaN throughout. So are the `extreme` rows, whose
+        coordinates are out of range.
     """
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
@@ -154,7 +159,10 @@ def pack(
 
 
 def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.int64]:
-    """Return the row order by the Morton codes of midpoints; equal codes stay in row order."""
+    """Return the order of segments by the Morton codes of their midpoints.
+
+    Segments with equal codes stay in their order.
+    """
     starts, ends = np.asarray(starts, np.float64), np.asarray(ends, np.float64)
     rows = np.empty(len(starts), dtype=np.int32)
     core().segments_order(starts, ends, len(starts), threads, rows)
@@ -162,7 +170,7 @@ def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.in
 
 
 def scatter(values: NDArray[Number], places: NDArray[np.int64], threads: int) -> NDArray[Number]:
-    """Return ``out`` with ``out[places] = values``, 1-D; ``places`` is a permutation."""
+    """Return a 1-D array ``out`` with ``out[places] = values``; ``places`` is a permutation."""
     out = np.empty(len(places), dtype=values.dtype)
     values = np.ascontiguousarray(values)
     core().scatter(
@@ -185,7 +193,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
     file : int
         The file's descriptor.
     size : int
-        Its size, as the system reports it.
+        Size of the file, as the system reports it.
 
     Returns
     -------
@@ -207,7 +215,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
 
 
 class BoundaryIndex:
-    """Index of one mesh that finds the blocks its triangles enter, and the heights of cuts.
+    """Index of one mesh that finds the blocks its triangles enter, and heights at which to cut.
 
     Vertices are (v, 3) float64 and triangles (t, 3) int32, both contiguous.
     """
@@ -230,7 +238,7 @@ class BoundaryIndex:
     def mark_entered(
         self, lows: Floats, highs: Floats, entered: NDArray[np.bool_], threads: int
     ) -> None:
-        """Mark the blocks, with corners (n, 3), whose interior a triangle enters."""
+        """Set `entered` for blocks, with corners (n, 3), whose interior a triangle enters."""
         core().boundary_enters(
             self.handle,
             lows,
@@ -241,7 +249,10 @@ class BoundaryIndex:
         )
 
     def seams(self, lows: Floats, highs: Floats, threads: int) -> tuple[Ints, Floats]:
-        """Return the number of cuts of each block, (n,), and all their heights, block by block."""
+        """Return the number of cuts of each block, (n,), and the heights of all cuts.
+
+        The heights of one block follow those of the block before.
+        """
         counts = np.zeros(len(lows), np.int64)
         memory = ctypes.POINTER(ctypes.c_double)()
         core().boundary_seams(self.handle, lows, highs, len(lows), threads, counts, memory)
@@ -261,9 +272,9 @@ def join_boxes(
     Parameters
     ----------
     starts : (p + 1,) int64
-        First box of each parent, and the end.
+        The first box of each parent, and the number of all boxes.
     lows, highs : (n, 3) int64
-        Faces, as indices into a list of fewer than 2^31.
+        Faces of each box, as indices into a list of fewer than 2^31 coordinates.
     keys : (n,) int32
         Only boxes with the same key are joined.
 
@@ -272,7 +283,7 @@ def join_boxes(
     lows, highs : (n, 3) int32
         Faces of the joined boxes, in the row of their first box; other rows have no meaning.
     owner : (n,) int64
-        The first row of the joined box that each box belongs to.
+        For each box, the first row of the joined box that it belongs to.
     """
     boxes = np.concatenate([lows, highs], axis=1, dtype=np.int32)
     owner = np.empty(len(boxes), np.int64)
@@ -304,9 +315,10 @@ def fill_cells(
     Returns
     -------
     str
-        Whether every cell is filled at most once, a cell is filled twice, or a face is on no plane.
+        "once" if no cell is filled twice, "twice" if a cell is, "off planes" if a face of a block
+        is on no plane.
     int
-        The first row of which this is true; n if cells are filled at most once.
+        The first row for which "twice" or "off planes" is true; n for "once".
     """
     sizes = np.array([len(values) for values in planes])
     filled = np.zeros(math.prod((sizes - 1).tolist()) // 64 + 1, np.uint64)

@@ -42,8 +42,8 @@ _FORMAT = 2
 def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:
     """Return everything on which the output and the counts of a part depend.
 
-    Each setting declares whether it belongs to the job. Backends and threads do not, because they
-    give the same labels.
+    Each setting declares whether it belongs to the job. The backend and the number of threads do
+    not, because they do not change labels.
     """
     domains = ready.source.domains
     return {
@@ -59,7 +59,7 @@ def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str
 
 
 def hash_of(job: Mapping[str, object]) -> str:
-    """Return the SHA-256 of a job's description."""
+    """Return the SHA-256 of a job's description, as hexadecimal digits."""
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
@@ -105,7 +105,7 @@ class _Facts(TypedDict):
 
 @dataclass(frozen=True)
 class DonePart:
-    """The result of labelling a part.
+    """The result of labelling one part of a dataset.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class DonePart:
     warnings : tuple of str
         Warnings from reading the part.
     hashes : tuple of FileHash
-        Hashes of its input and output; empty if no record is written.
+        Hashes of the part's input file and output file; empty if no record is written.
     """
 
     counts: Counts
@@ -132,7 +132,7 @@ class States:
     job : str
         The job's hash; states of other jobs are ignored.
     output : Store, optional
-        The folder of labelled parts; None keeps only the counts.
+        The folder of labelled parts; None if only the counts are stored.
     run : str
         The name of the run that writes the states; see `locked`.
     """
@@ -146,12 +146,12 @@ class States:
         return States(self.kept.absolute(), self.job, output, self.run)
 
     def begin(self, job: Mapping[str, object]) -> None:
-        """Store the job and the run to which the output belongs from now on."""
+        """Store the job, and the name of the run that writes the output from now on."""
         stored = {"job": self.job, "run": self.run, **job}
         self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
 
     def withdraw(self) -> None:
-        """Remove the stored job, because it ended before any part was done."""
+        """Remove the stored job; it has ended before any part was done."""
         self.kept.remove(_JOB)
 
     def require_own(self) -> None:
@@ -170,7 +170,7 @@ class States:
             raise OSError(errno.EBUSY, message, str(self.output))
 
     def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
-        """Return the parts that are not done; only existing states are read."""
+        """Return the parts that are not done; states that do not exist are not read."""
         listed = set(self.names())
         return [part for part in parts if part.name not in listed or not self._has(part)]
 
@@ -240,13 +240,13 @@ class States:
         return io.BytesIO(self.kept.read(_place(name)))
 
     def _marks(self, part: PartFile) -> list[list[int | str]]:
-        """Return the mark of a part when it was listed, and of its output now."""
+        """Return the mark of a part's input when it was listed, and of its output now."""
         after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
         return [[*mark] for mark in (part.mark, after)]
 
 
 def read_job(output: Store) -> Mapping[str, object] | None:
-    """Read the job stored in an output; None without one, and empty if it is damaged."""
+    """Return the job stored in an output: None if there is none, empty if it is damaged."""
     try:
         found: object = json.loads(output.read(_JOB))
     except FileNotFoundError:
@@ -257,12 +257,12 @@ def read_job(output: Store) -> Mapping[str, object] | None:
 
 
 def _place(name: str) -> str:
-    """Return the file name of a part's state."""
+    """Return the name of the file that holds a part's state."""
     return f"{_PARTS}/{name}{_END}"
 
 
 def _read_facts(text: str) -> _Facts:
-    """Return the facts of a part from JSON."""
+    """Read the stored facts of a part from a JSON text."""
     return cast(_Facts, json.loads(text))
 
 
@@ -273,10 +273,10 @@ _LOCK = f"{STATE_FOLDER}/lock.json"
 
 @contextmanager
 def locked(output: Store, *, take_over: bool) -> Iterator[str]:
-    """Hold the lock of an output during the block.
+    """Hold the lock of an output during a ``with`` block.
 
-    The lock of another run is replaced only if its process ran on this machine and has ended, or
-    with `take_over`. The age of a lock does not matter.
+    The lock of another run is replaced if the process of that run was on this machine and has
+    ended, or with `take_over`. The age of a lock does not matter.
 
     Parameters
     ----------
@@ -309,17 +309,17 @@ def locked(output: Store, *, take_over: bool) -> Iterator[str]:
 
 
 def _release(output: Store, run: str) -> None:
-    """Remove the lock, unless another run has taken it."""
+    """Remove the lock of an output, unless another run has taken it."""
     try:
         if _holder(output).get("run") == run:
             output.remove(_LOCK)
     except OSError as error:
-        warn(f"the lock {output}/{_LOCK} could not be removed ({error}): remove it")
+        warn(f"the lock {output}/{_LOCK} could not be removed ({error}): remove this file")
 
 
 def _refusal(holder: Mapping[str, object]) -> str:
-    """Return an error message that names the run with the lock."""
-    who = "another run is writing it"
+    """Return an error message that names the run that holds the lock."""
+    who = "another run is writing this output"
     if holder:
         place = f"process {holder.get('pid')} on {holder.get('host')}"
         who = f"{who}, {place}, since {holder.get('began')}"
@@ -327,7 +327,7 @@ def _refusal(holder: Mapping[str, object]) -> str:
 
 
 def _holder(output: Store) -> Mapping[str, object]:
-    """Read the lock; return an empty mapping if it is gone or damaged."""
+    """Read the lock of an output; return an empty mapping if it does not exist or is damaged."""
     try:
         found: object = json.loads(output.read(_LOCK))
     except (FileNotFoundError, ValueError):
@@ -336,7 +336,7 @@ def _holder(output: Store) -> Mapping[str, object]:
 
 
 def _this_process() -> dict[str, object]:
-    """Return a description of this process, by which others can check whether it still runs."""
+    """Return facts by which another process can check whether this process still runs."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -347,7 +347,7 @@ def _this_process() -> dict[str, object]:
 
 
 def _machine() -> str:
-    """Return an id of the boot and the process namespace; "" if the system has none."""
+    """Return an id of this boot and process namespace; "" if the system has no such id."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -356,7 +356,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return the start of a process, in ticks since the boot; "" if it has ended."""
+    """Return the time when a process started, in ticks since the boot; "" if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -367,7 +367,7 @@ def _started(pid: int) -> str:
 
 
 def _has_ended(holder: Mapping[str, object]) -> bool:
-    """Return whether the process of a lock ran on this machine and has certainly ended."""
+    """Return whether the process that holds a lock was on this machine and has certainly ended."""
     pid, machine = holder.get("pid"), _machine()
     if not machine or holder.get("machine") != machine or not isinstance(pid, int):
         return False
@@ -381,18 +381,19 @@ _DIFFERENCES = {
     "dataset": "its dataset is {}",
     "domains": "its domains differ",
     "options": "its options differ",
-    "version": "it is by geodomain {}",
-    "format": "it is by another version of geodomain",
+    "version": "geodomain {} began it",
+    "format": "another version of geodomain began it",
 }
 
 
 def require_output_folder(dataset: Dataset, output: Store) -> None:
-    """Refuse an output that cannot be a folder, or that overlaps the dataset's folder.
+    """Refuse an output that is not a folder, or that overlaps the dataset's folder.
 
     Raises
     ------
     TableError, FileNotFoundError
-        If the output is a file, inside the dataset, or in a folder that does not exist.
+        If the output is a file, is the dataset's folder, inside it or around it, or is in a folder
+        that does not exist.
     """
     if isinstance(output, LocalStore):
         _require_folder(output)
@@ -427,7 +428,7 @@ def open_output(
     overwrite: bool,
     take_over: bool = False,
 ) -> Iterator[States]:
-    """Open an output for this run alone: a new folder, or one that the same job began.
+    """Open an output folder, which is new or was begun by the same job, for this run alone.
 
     Parameters
     ----------
@@ -456,7 +457,7 @@ def open_output(
     """
     if read_job(output) is None and not output.is_bare(STATE_FOLDER):
         message = (
-            f"{output} is not empty, and not an output of this command: choose a new or empty "
+            f"{output} is not empty, and is not an output of this command: choose a new or empty "
             "folder"
         )
         raise TableError(message)
@@ -477,7 +478,7 @@ def open_output(
 
 @contextmanager
 def _unless_in_vain(output: Store) -> Iterator[None]:
-    """Remove the folder if it was made in the block and is empty."""
+    """Remove the output folder at the end of a ``with`` block that made it and left it empty."""
     new = isinstance(output, LocalStore) and not output.path.exists()
     try:
         yield
@@ -495,7 +496,7 @@ def _clear(
     *,
     overwrite: bool,
 ) -> None:
-    """Refuse the parts of another job, or remove them."""
+    """Remove parts of another job, and parts that the dataset no longer has, or refuse them."""
     done = read_job(output)
     if done is not None:
         names, there = {part.name for part in parts}, states.names()
@@ -512,8 +513,8 @@ def _clear(
             raise TableError(message)
         if stale and not overwrite:
             message = (
-                f"{output} holds {stale[0]}, which is not a part of the dataset now: choose "
-                "another output, or remove it with overwrite=True"
+                f"{output} holds {stale[0]}, which is no longer a part of the dataset: choose "
+                "another output, or remove this file with overwrite=True"
             )
             raise TableError(message)
         for name in stale:
@@ -522,29 +523,29 @@ def _clear(
 
 
 def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
-    """Refuse files in the output that look like parts but are not.
+    """Refuse a file in the output that is named like a part but that no job has finished.
 
-    Such a file remains if a run is killed after it writes a part and before it stores its state,
-    and the part is then removed from the dataset, or another dataset is labelled.
+    Such a file remains if a run is killed after it writes a part and before it stores the part's
+    state, and the part is then removed from the dataset, or another dataset is labelled.
     """
     for name in placed:
         if name not in known:
             message = (
-                f"{output} holds {name}, which is not a part of the dataset now, and not finished "
-                "by any run: move it away, or choose another output"
+                f"{output} holds {name}, which is not a part of the dataset, and which no run has "
+                "finished: move the file away, or choose another output"
             )
             raise TableError(message)
 
 
 def _require_within(name: str, output: Store) -> None:
-    """Refuse to remove a file outside the output."""
+    """Refuse to remove a file whose name leads out of the output."""
     if ".." in PurePosixPath(name).parts:
         message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
         raise TableError(message)
 
 
 def _differ(done: Mapping[str, object], job: Mapping[str, object]) -> str:
-    """Return the difference between the stored job and this job."""
+    """Return the first difference between the stored job and this job, for a message."""
     said = [
         words.format(done.get(key))
         for key, words in _DIFFERENCES.items()

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartLabeller:
-    """Label one part at a time.
+    """Label the parts of a dataset, one at a time.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class PartLabeller:
 
     @contextmanager
     def _destination(self, part: PartFile, digest: Digest | None) -> Iterator[Destination | None]:
-        """Yield the destination of a part; the file appears, whole, after the block."""
+        """Yield the destination of a part; the complete file appears after the ``with`` block."""
         if self.states.output is None:
             yield None
             return
@@ -134,7 +134,7 @@ class PartLabeller:
 
 @contextmanager
 def _stored_warnings() -> Iterator[list[str]]:
-    """Collect warnings without showing them: they are stored, and shown once all parts are done."""
+    """Collect warnings without showing them; they are stored, and shown when all parts are done."""
     with warnings.catch_warnings(), collect_warnings() as collected:
         warnings.simplefilter("ignore", GeodomainWarning)
         yield collected
@@ -213,7 +213,7 @@ def threads_of(scheduler: str, threads: int | None) -> int | None:
 def label_by_workers(
     job: SharedJob, parts: Sequence[PartFile], scheduler: str, finished: Callable[[PartFile], None]
 ) -> None:
-    """Label parts on the workers of a scheduler; parts of a worker that dies go to another.
+    """Label parts on the workers of a scheduler; if a worker dies, others label its parts.
 
     Parameters
     ----------
@@ -229,9 +229,9 @@ def label_by_workers(
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`. Also if the scheduler does not answer, has no workers, or a worker
-        with another version; if the connection or all workers are lost; or if a part kills its
-        workers.
+        As `PartLabeller.label`. Also if the scheduler does not answer, has no workers, or has a
+        worker with another version; if the connection or all workers are lost; or if a part kills
+        its workers.
     """
     import distributed
     from distributed.client import FutureCancelledError
@@ -260,12 +260,12 @@ def label_by_workers(
 
 
 def _label(job: SharedJob, part: PartFile) -> None:
-    """Label a part, on a worker."""
+    """Label a part on a worker: the function that the scheduler runs."""
     job.labeller.label(part)
 
 
 def _require_reachable(client: distributed.Client, scheduler: str, wanted: str) -> None:
-    """Refuse a scheduler without workers, or with a worker with another version of geodomain.
+    """Refuse a scheduler without workers, or with a worker of another version of geodomain.
 
     The check runs a function of the standard library, because a worker without geodomain could not
     load a function of geodomain.
@@ -283,7 +283,10 @@ def _require_reachable(client: distributed.Client, scheduler: str, wanted: str) 
 
 
 def _require_version(installed: object, wanted: str, worker: str) -> None:
-    """Require the version that started the job; a worker without geodomain returns an error."""
+    """Refuse a worker without geodomain, or without the version that started the job.
+
+    `installed` is the worker's version, or the error that it returned.
+    """
     if installed != wanted:
         text = (
             f"geodomain {installed}, not {wanted}" if isinstance(installed, str) else "no geodomain"
@@ -294,7 +297,7 @@ def _require_version(installed: object, wanted: str, worker: str) -> None:
 
 @contextmanager
 def _client(scheduler: str) -> Iterator[distributed.Client]:
-    """Connect to a scheduler, or start local workers for the duration of the block."""
+    """Connect to a scheduler, or start local workers, for the duration of a ``with`` block."""
     import distributed
 
     local = _LOCAL.fullmatch(scheduler)
@@ -312,7 +315,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
     except RuntimeError as error:  # Dask's error if a process ends before it is ready
         message = (
             f"not all processes of {scheduler} have started ({error}): is there enough memory? "
-            "Start fewer, or run the same command again"
+            "Start fewer processes, or run the same command again"
         )
         raise OSError(message) from error
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
@@ -471,7 +474,7 @@ def label_dataset(
 def _require_target(
     source: Dataset, output: PathGiven | None, run: RunRecord, *, overwrite: bool
 ) -> Store | None:
-    """Return the folder to write; refuse paths that cannot be used."""
+    """Return the output folder, or None; refuse an output or a record that cannot be written."""
     if output is not None and os.fspath(output) == STANDARD:
         message = "the output is -, but a labelled dataset is a folder of files: name a folder"
         raise TableError(message)
@@ -483,7 +486,10 @@ def _require_target(
         if isinstance(source.base, LocalStore):
             refuse_inputs([run.path], [source.base.path / part.name for part in source.parts])
         if target is not None and Path(run.path).resolve().is_relative_to(target.place):
-            message = f"the record {run.path} would be inside the output {target}: write it outside"
+            message = (
+                f"the record {run.path} would be inside the output {target}: name a path outside "
+                "the output"
+            )
             raise TableError(message)
         require_places([run.path], overwrite=overwrite)
     return target
@@ -517,7 +523,7 @@ def _label_all(
     missing: Sequence[PartFile],
     progress: Progress | None,
 ) -> None:
-    """Label the missing parts, one after another."""
+    """Label the parts that are not done, one after another."""
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
     for part in missing:
@@ -526,7 +532,7 @@ def _label_all(
 
 
 def _refuse_shares(ready: Prepared) -> None:
-    """Refuse domains with shares of blocks, which are not added up over parts."""
+    """Refuse domains that need shares of blocks, because shares are not summed over parts."""
     if ready.settings.measures:
         message = (
             "the domains have shares of blocks (proportions, or by = 'majority'), which work only "
@@ -536,7 +542,7 @@ def _refuse_shares(ready: Prepared) -> None:
 
 
 def _require_workers(scheduler: str, output: PathGiven | None) -> None:
-    """Refuse an invalid scheduler, or one without an output for its workers."""
+    """Refuse an invalid scheduler, or a scheduler without an output to which workers write."""
     require_scheduler(scheduler)
     if output is None:
         message = "scheduler= needs an output, to which its workers write"
@@ -560,7 +566,7 @@ def _shared(
 def _counting(
     progress: Progress | None, parts: Sequence[PartFile], missing: Sequence[PartFile]
 ) -> Callable[[PartFile], None]:
-    """Return a callback for finished parts that reports their bytes."""
+    """Return a function, called with each finished part, that reports the bytes done so far."""
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
 
@@ -574,7 +580,7 @@ def _counting(
 
 
 def _within(progress: Progress | None, done: int, size: int, total: int) -> Progress | None:
-    """Return a callback that converts the progress of a part to bytes of the whole dataset."""
+    """Return a progress function for a part that reports bytes of the whole dataset."""
     if progress is None:
         return None
 
@@ -585,9 +591,9 @@ def _within(progress: Progress | None, done: int, size: int, total: int) -> Prog
 
 
 def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: RunRecord) -> Counts:
-    """Add up the counts of the parts in order, and repeat their warnings.
+    """Add up the counts of the parts in order, and repeat the stored warnings of the parts.
 
-    The fixed order gives the same bits in sums of volumes, whichever run or worker did a part.
+    The fixed order gives the same bits in sums of volumes, whichever run or worker labelled a part.
     """
     counts = Counts.empty(ready.labeller.targets)
     for part in parts:
@@ -619,7 +625,7 @@ def _hash(store: Store, name: str) -> FileHash:
 
 
 def _earlier(parts: int, missing: int) -> list[str]:
-    """Return a note on the parts that an earlier run labelled."""
+    """Return a note on the number of parts that an earlier run labelled; no note if none."""
     if missing == parts:
         return []
     done = parts - missing

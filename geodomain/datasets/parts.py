@@ -33,9 +33,9 @@ class PartFile(NamedTuple):
     store : Store
         The folder of the dataset.
     name : str
-        Path within the dataset, with slashes. It is also used in the output and in messages.
+        Path within the dataset, with slashes. The output and messages use it too.
     mark : FileMark
-        Size and time or tag of the file when the dataset was listed.
+        Size, and time or tag, of the file when the dataset was listed.
     """
 
     store: Store
@@ -53,14 +53,14 @@ class PartFile(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """A folder and its parts, sorted by name.
+    """A folder and the parts in it, sorted by name.
 
     Attributes
     ----------
     base : Store
         The folder; for a pattern, the last folder before the first wildcard.
     pattern : str
-        The rest of the pattern; empty for a whole folder.
+        The pattern after this folder; empty for a whole folder.
     parts : tuple of PartFile
         The files of the dataset.
     """
@@ -109,7 +109,7 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
 
 
 def _split_path(text: str) -> tuple[str, str]:
-    """Return the folder before the first wildcard, and the pattern from there on."""
+    """Return the folder before the first wildcard of a path, and the pattern after this folder."""
     if Path(text).is_dir():
         return text, ""
     names = Path(text).parts
@@ -118,19 +118,19 @@ def _split_path(text: str) -> tuple[str, str]:
 
 
 def _split_url(url: str) -> tuple[str, str]:
-    """Return the URL before the first wildcard, and the pattern from there on."""
+    """Return the URL before the first wildcard, and the pattern after this URL."""
     names = url.split("/")
     first = _first_wildcard(names)
     return "/".join(names[:first]), "/".join(names[first:])
 
 
 def _first_wildcard(names: Sequence[str]) -> int:
-    """Return the index of the first name with a wildcard."""
+    """Return the index of the first name with a wildcard, or the number of names."""
     return next((at for at, name in enumerate(names) if has_wildcard(name)), len(names))
 
 
 def is_part(name: str) -> bool:
-    """Return whether a file is Parquet or text by its name."""
+    """Return whether the extension of a file is that of a Parquet or text file."""
     return name.lower().endswith(_ENDINGS)
 
 
@@ -138,8 +138,8 @@ def _require_ending(dataset: str, part: PartFile) -> None:
     """Refuse a file that is not a part, because skipping it could silently lose rows."""
     if not is_part(part.name):
         message = (
-            f"{part.name} in {dataset} is not a Parquet or CSV file by its extension: name the "
-            "parts by a pattern, such as 'blocks/**/*.parquet'"
+            f"{part.name} in {dataset} does not have the extension of a Parquet or CSV file: "
+            "select the parts by a pattern, such as 'blocks/**/*.parquet'"
         )
         raise TableError(message)
 
@@ -163,7 +163,7 @@ _KINDS = {"parquet": "Parquet", "text": "text"}
 
 @dataclass(frozen=True)
 class PartSchema:
-    """The columns of a part, with its centroid, sizes and frame."""
+    """The format and columns of a part, and the meaning of its coordinates."""
 
     kind: str
     columns: tuple[str, ...]
@@ -211,7 +211,7 @@ def require_one_schema(
 
 
 def schema_of(part: PartFile, options: TableOptions) -> PartSchema:
-    """Read the schema of a part from its head."""
+    """Read the schema of a part from its first bytes; for Parquet, also from its footer."""
     with blaming(part), part.store.head(part.name) as head:
         kind = kind_of(str(head))
         if kind not in _KINDS:
@@ -224,7 +224,7 @@ def schema_of(part: PartFile, options: TableOptions) -> PartSchema:
 
 
 def _of_parquet(part: PartFile, options: TableOptions) -> PartSchema:
-    """Read the schema and the first rows, at the end and the beginning of the file."""
+    """Read the schema of a Parquet part from its footer and its first rows."""
     with (
         part.store.opened(part.name) as file,
         parquet.open_stream(file, part.name, options) as model,

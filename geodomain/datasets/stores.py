@@ -16,7 +16,7 @@ from geodomain.files.streams import URL, replaced
 
 
 class FileMark(NamedTuple):
-    """The size and time or tag of a file, which change when the file does.
+    """Size, and time or tag, of a file, which change when the file changes.
 
     Attributes
     ----------
@@ -40,20 +40,23 @@ class FileMark(NamedTuple):
 
 
 class Store(Protocol):
-    """A folder; its files are named by their path below it, with slashes."""
+    """A folder on disk or in an object store.
+
+    A file is named by its path below the folder, with slashes.
+    """
 
     @property
     def place(self) -> str:
-        """The name of the folder, the same from any working folder."""
+        """The full name of the folder, which does not depend on the working folder."""
 
     def absolute(self) -> Store:
         """Return the folder with an absolute path."""
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern; all files for an empty pattern."""
+        """Return the files that match a pattern, with their marks; all files if it is empty."""
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below a subfolder, by their paths in it."""
+        """Return all files in a subfolder, and in folders below it, by their paths in it."""
 
     def is_bare(self, but: str) -> bool:
         """Return whether the folder is empty, apart from the subfolder `but`."""
@@ -65,28 +68,28 @@ class Store(Protocol):
         """Return the contents of a file; raise OSError if it does not exist."""
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write a whole file in one step, replacing an existing one."""
+        """Write a complete file in one step; replace a file that exists."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a file atomically; return False if it exists."""
+        """Create a complete file in one step; return False if the file exists."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
 
     def head(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local file with the first bytes of a file, enough for the layout of text."""
+        """Yield the path of a local file with a file's first bytes, enough for a text's layout."""
 
     def opened(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file for random access."""
 
     def fetched(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local file with the contents of a file."""
+        """Yield the path of a local file with the contents of a file."""
 
     def placed(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path to write; the file is stored if the block succeeds."""
+        """Yield a local path to write; the file is stored if the ``with`` block succeeds."""
 
     def prune(self) -> None:
-        """Remove empty subfolders; an object store has none."""
+        """Remove empty subfolders; an object store has no empty subfolders."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,12 @@ class LocalStore:
         return LocalStore(self.path.absolute())
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern; all files for an empty pattern."""
+        """Return the files that match a pattern, with their marks; all files if it is empty."""
         paths = self._matching(pattern) if pattern else self._below()
         return {path.relative_to(self.path).as_posix(): FileMark.of(path) for path in paths}
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below a subfolder, by their paths in it."""
+        """Return all files in a subfolder, and in folders below it, by their paths in it."""
         top = self.path / folder
         return [path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()]
 
@@ -131,14 +134,14 @@ class LocalStore:
         return (self.path / name).read_bytes()
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write a whole file in one step, replacing an existing one."""
+        """Write a complete file in one step; replace a file that exists."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         with replaced(place) as file:
             file.write(data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a file atomically; return False if it exists."""
+        """Create a complete file in one step; return False if the file exists."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -155,14 +158,14 @@ class LocalStore:
         self._prune(place)
 
     def _prune(self, place: Path) -> None:
-        """Remove the empty folders of a file, starting with the innermost."""
+        """Remove the empty folders that contain a path, starting with the innermost."""
         with suppress(OSError):
             while (place := place.parent) != self.path:
                 place.rmdir()
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
-        """Yield the file itself."""
+        """Yield the path of the file itself."""
         yield self.path / name
 
     @contextmanager
@@ -173,7 +176,7 @@ class LocalStore:
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """Yield the file itself."""
+        """Yield the path of the file itself."""
         yield self.path / name
 
     @contextmanager
@@ -184,7 +187,7 @@ class LocalStore:
         yield place
 
     def prune(self) -> None:
-        """Remove empty subfolders, once no other process writes parts to them."""
+        """Remove empty subfolders; no other process may then be writing parts to them."""
         folders = [Path(folder) for folder, _, _ in os.walk(self.path, topdown=False)]
         for folder in folders:
             if folder != self.path:
@@ -192,21 +195,21 @@ class LocalStore:
                     folder.rmdir()
 
     def _matching(self, pattern: str) -> Iterator[Path]:
-        """Yield the files that match a pattern, except hidden ones."""
+        """Yield the files that match a pattern, except hidden files."""
         # Path.glob raises for `a**` and does not follow links to folders.
         for name in glob.glob(pattern, root_dir=self.path, recursive=True):  # noqa: PTH207
             if (self.path / name).is_file() and not is_hidden(name):
                 yield self.path / name
 
     def _below(self) -> Iterator[Path]:
-        """Yield all files in the folder and its subfolders, except hidden ones."""
+        """Yield all files in the folder and its subfolders, except hidden files."""
         for folder, folders, files in os.walk(self.path, onerror=_raise, followlinks=True):
             folders[:] = [name for name in folders if not is_hidden(name)]
             yield from (_regular(Path(folder, name)) for name in files if not is_hidden(name))
 
 
 def _regular(path: Path) -> Path:
-    """Refuse a pipe or a device, which may never end."""
+    """Return a path, but refuse a pipe or a device, which may never end."""
     if path.exists() and not path.is_file():
         message = f"{path} is not a regular file: remove it from the dataset"
         raise TableError(message)
@@ -214,12 +217,12 @@ def _regular(path: Path) -> Path:
 
 
 def _raise(error: OSError) -> None:
-    """Raise an error that `os.walk` would ignore, losing rows."""
+    """Raise an error that `os.walk` would otherwise ignore, which would lose rows."""
     raise error
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a path has a component that readers of datasets skip."""
+    """Return whether a file, or a folder in its path, has a name that begins with "." or "_"."""
     return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
@@ -241,7 +244,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class _FileSystem(Protocol):
-    """The methods of an fsspec file system that are used here."""
+    """The methods of an fsspec file system that `ObjectStore` uses."""
 
     def find(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
     def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]: ...
@@ -257,7 +260,7 @@ class _FileSystem(Protocol):
 
 
 def store_of(place: str | os.PathLike[str]) -> Store:
-    """Return the folder of a path or a URL.
+    """Return the store for a path or a URL of a folder.
 
     Raises
     ------
@@ -279,7 +282,7 @@ def store_of(place: str | os.PathLike[str]) -> Store:
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """A prefix of a bucket.
+    """A folder in an object store: a prefix of a bucket.
 
     Credentials, regions and endpoints come from the environment, through the store's library.
     """
@@ -296,7 +299,7 @@ class ObjectStore:
         return self.url
 
     def absolute(self) -> ObjectStore:
-        """Return the folder itself: a URL is absolute."""
+        """Return the same store: a URL is absolute."""
         return self
 
     def require_library(self) -> None:
@@ -309,7 +312,7 @@ class ObjectStore:
             raise TableError(message) from error
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern; all files for an empty pattern."""
+        """Return the files that match a pattern, with their marks; all files if it is empty."""
         with self._explained():
             if pattern:
                 listing = self._system.glob(f"{self._root}/{pattern}", detail=True)
@@ -318,17 +321,17 @@ class ObjectStore:
         names = {self._name(path): facts for path, facts in listing.items() if _is_object(facts)}
         for name in names:
             if not name:
-                message = f"{self.url} is a single object: name its folder, or a pattern of several"
+                message = f"{self.url} is a single object: name its folder, or a pattern of objects"
                 raise TableError(message)
             if "" in name.split("/"):
-                message = f"{self.url}/{name} has a folder without a name: rename it"
+                message = f"{self.url}/{name} has a folder without a name: rename the object"
                 raise TableError(message)
         return {
             name: self._marked(name, facts) for name, facts in names.items() if not is_hidden(name)
         }
 
     def below(self, folder: str) -> list[str]:
-        """Return all files below a subfolder, by their paths in it."""
+        """Return all files in a subfolder, and in folders below it, by their paths in it."""
         top = f"{self._root}/{folder}"
         with self._explained():
             listing = self._system.find(top, detail=True)
@@ -355,12 +358,12 @@ class ObjectStore:
             return self._system.cat_file(self._path(name))
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write a whole file in one step, replacing an existing one."""
+        """Write a complete file in one step; replace a file that exists."""
         with self._explained(name):
             self._system.pipe_file(self._path(name), bytes(data))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a file by a conditional write; return False if it exists.
+        """Create a file by a conditional write; return False if the file exists.
 
         S3 reports a conflict if another write at the same moment came first.
         """
@@ -381,7 +384,7 @@ class ObjectStore:
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
-        """Yield a local file with the first bytes of a file."""
+        """Yield the path of a local file with the first bytes of a file."""
         with _scratch(name) as place:
             # Stores refuse a range of bytes of an empty object.
             size = self.mark(name).size
@@ -392,7 +395,7 @@ class ObjectStore:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file for random access, with reads of a MiB."""
+        """Open a file for random access; at least 1 MiB is read at a time."""
         with self._explained(name):
             file = self._system.open(
                 self._path(name), "rb", block_size=_BLOCK_BYTES, cache_type="readahead"
@@ -402,7 +405,7 @@ class ObjectStore:
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """Copy a file to disk for the duration of the block."""
+        """Yield the path of a copy on disk, which exists during the ``with`` block."""
         with _scratch(name) as place:
             with self._explained(name):
                 self._system.get_file(self._path(name), str(place))
@@ -410,18 +413,18 @@ class ObjectStore:
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """Yield a local path, and upload its file if the block succeeds."""
+        """Yield a local path; its file is uploaded if the ``with`` block succeeds."""
         with _scratch(name) as place:
             yield place
             with self._explained(name):
                 self._system.put_file(str(place), self._path(name))
 
     def prune(self) -> None:
-        """Do nothing: folders of an object store are the names of its files."""
+        """Do nothing: an object store has no empty folders."""
 
     @property
     def _system(self) -> _FileSystem:
-        """The connection of this process, with its cache of listings cleared."""
+        """The connection of this process to the store, with its cache of listings cleared."""
         from fsspec.core import url_to_fs
 
         with self._explained():
@@ -443,7 +446,7 @@ class ObjectStore:
         return path[len(self._root) + 1 :]
 
     def _marked(self, name: str, facts: Mapping[str, object]) -> FileMark:
-        """Return the mark of an object; refuse a store without a tag or time."""
+        """Return the mark of an object; raise TableError if the store lists no tag or time."""
         tag = next((str(facts[key]) for key in _TAGS if facts.get(key)), "")
         if not tag:
             message = f"{self.url}/{name} has neither an ETag nor a time: copy the dataset to disk"
@@ -469,7 +472,7 @@ class ObjectStore:
 
 @contextmanager
 def _scratch(name: str) -> Iterator[Path]:
-    """Yield a temporary local path for a file of this name."""
+    """Yield a temporary local path whose file name is the last part of `name`."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="geodomain-") as folder:
@@ -477,10 +480,10 @@ def _scratch(name: str) -> Iterator[Path]:
 
 
 def _is_object(facts: Mapping[str, object]) -> bool:
-    """Return whether an entry of a listing is a file, not a folder or its marker."""
+    """Return whether an entry of a listing is a file; a folder and its marker are not."""
     return facts.get("type") == "file" and not str(facts.get("name", "")).endswith("/")
 
 
 def _reason(error: BaseException) -> str:
-    """Return the message of an error, shortened."""
+    """Return the message of an error on one line, of at most 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""Default settings that a list of domains may contain."""
+"""Settings that a list of domains may contain, as defaults for functions and commands."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ class LabelDefaults:
     """Settings shared by `domains.toml`, functions and commands.
 
     Each field is a key of `domains.toml`, an argument of `Domains`, a keyword of `label_file` and
-    an option of `geodomain label`. None means the value of the domains, otherwise the default.
+    an option of `geodomain label`. None means that the setting of the domains is used, or the
+    default if the domains do not set it either.
     """
 
     proportions: Proportions | None = setting(
         None,
         one_of(get_args(Proportions)),
-        "For each domain, add a column prop_<name>: the fraction of each block inside it, 0 to "
-        "1. itself: whatever the other domains, so the sum may be above 1; priority: by the order "
-        "and rules of the domains. Blocks need sizes.",
+        "For each domain, add a column prop_<name>: the fraction of each block inside the domain, "
+        "0 to 1. itself: each domain is measured alone, so the fractions of a block may add up to "
+        "more than 1; priority: each part of a block counts for one domain only, by the order and "
+        "rules of the domains. Blocks need sizes.",
         hashed=True,
         bare="itself",
         note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`. A block "

@@ -1,8 +1,8 @@
 """The class `Domain`: solids or surfaces, the label of their blocks, conditions and other keys.
 
 Each field of `Domain`, `Stack` and `Domains` declares its key in `domains.toml` as metadata (see
-`geodomain.settings.key`). Reading, checks, `repr` and the hash of a dataset's job all use the
-fields: to add a key, add a field and an argument here, and the code that uses it.
+`geodomain.settings.key`). Reading, checks, `repr` and the hash of a dataset's job all use these
+fields. To add a key, add a field and an argument here, and the code that uses the field.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Extend = Literal["unassigned", "background", "nearest"]
 HEADINGS = ("name", "kind", "code", "meshes", "only if")
 
 # Requirements for names and codes, in words.
-NAME = "a text of one line that is not empty and has no blanks around it, and no control characters"
+NAME = "one line of text, not empty, without blanks around it and without control characters"
 CODE = "a whole number of 32 bits"
 
 
 def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
-    """Check a constructor's arguments by the keys of its fields, and set the fields."""
+    """Check the arguments of a constructor by the keys of its fields, and set the fields."""
     for entry in fields(thing):
         value, values = arguments[entry.name], entry.metadata["values"]
         if value is not None or entry.default is not None:
@@ -49,7 +49,7 @@ def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
 
 
 def is_code(value: object) -> bool:
-    """Return whether a value is a whole number of 32 bits, the width that block models have."""
+    """Return whether a value is a whole number of 32 bits, as block models store integers."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         return False
     return bool(-(2**31) <= value < 2**31)
@@ -72,7 +72,7 @@ def _is_text(value: object) -> bool:
 
 
 def is_list(value: object, fits: Callable[[object], bool]) -> bool:
-    """Return whether a value is a list that is not empty and whose entries all fit."""
+    """Return whether a value is a list that is not empty, and `fits` accepts all its entries."""
     return isinstance(value, list) and bool(value) and all(map(fits, value))
 
 
@@ -108,10 +108,10 @@ class Domain:
     Parameters
     ----------
     name : str
-        Label of its blocks.
+        Label of the blocks in the domain.
     meshes : mesh-like, or several of them
-        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. In messages,
-        a mesh without a name has the name of the domain.
+        Solids, whose union is the domain, or tiles of one surface; see `as_mesh` for the types. In
+        messages, a mesh without a name has the name of the domain.
     kind : {"solid", "above", "below", "either"}
         "above" and "below" are measured along the vertical: see `geodomain.sides`. "either" means
         both sides of the meshes, open or closed, and needs ``within`` or ``beyond``. [default:
@@ -127,17 +127,17 @@ class Domain:
     invert : bool
         Select the blocks outside the solids, or on the other side of the surface.
     rule : {"parity", "winding"}, optional
-        Rule that decides which blocks are inside; default: the rule of the labelling. "winding"
-        also works for open meshes, by solid angle: `geodomain.generalised_winding`.
+        Rule that decides which blocks are inside. [default: the rule of the labelling] "winding"
+        also works for open meshes, by solid angle: see `geodomain.generalised_winding`.
     extend : {"unassigned", "background", "nearest"}
-        Treatment of blocks outside a surface's footprint: unassigned; not in this domain; or as at
-        the nearest point of its rim.
+        Treatment of blocks outside a surface's footprint. They are unassigned; or not in this
+        domain; or labelled as at the nearest point of the surface's rim.
     within, beyond : float, optional
         ``within`` selects blocks at most this far from the nearest mesh, and ``beyond`` blocks
-        farther away, by the float64 of `geodomain.distances`. With ``kind`` the blocks must also
-        be on that side, and with ``invert`` on the other side: ``kind="solid", within=5`` is the
-        skin inside, ``kind="solid", invert=True, within=5`` is the skin outside, and ``within=5``
-        is both.
+        farther away than this, by the float64 of `geodomain.distances`. With ``kind`` the blocks
+        must also be on the side that it names, and with ``invert`` on the other side:
+        ``kind="solid", within=5`` is the skin inside, ``kind="solid", invert=True, within=5`` is
+        the skin outside, and ``within=5`` is both.
     colour : str, optional
         Colour in pictures, such as "#b5382c"; by default chosen from the name.
 
@@ -193,18 +193,19 @@ class Domain:
         self._require_sense()
 
     def _require_sense(self) -> None:
-        """Refuse keys that contradict each other or do not apply to the kind."""
+        """Raise DomainError for keys that contradict each other or do not apply to the kind."""
         message = ""
         if self.within is not None and self.beyond is not None and self.beyond >= self.within:
             message = (
-                f"no block can be beyond {self.beyond:g} and within {self.within:g}: swap the two"
+                f"no block can be both beyond {self.beyond:g} and within {self.within:g}: swap the "
+                "two distances"
             )
         elif self.kind == "either" and not self.is_skin:
             message = "kind = 'either' needs a distance: give within or beyond"
         elif self.kind == "either" and self.invert:
             message = (
-                "invert needs a kind with two sides: give kind = 'solid', 'above' or 'below', or "
-                "use beyond for blocks farther away"
+                "invert needs a kind with two sides: give kind = 'solid', 'above' or 'below'; or, "
+                "for blocks farther away than a distance, give beyond = DISTANCE instead"
             )
         elif self.kind == "either" and self.rule is not None:
             message = (
@@ -223,7 +224,7 @@ class Domain:
             raise DomainError(message)
 
     def __repr__(self) -> str:
-        """Show the name, the meshes and the keys that differ from their defaults."""
+        """Return the name, the meshes and the keys that differ from their defaults."""
         parts = [repr(self.name), ", ".join(map(repr, self.meshes))]
         for entry in fields(self)[2:]:
             value, default = getattr(self, entry.name), entry.default
@@ -242,7 +243,7 @@ class Domain:
         return html_table("Domain", [self.cells()], headings=HEADINGS)
 
     def cells(self) -> tuple[str, ...]:
-        """Return its table row, with the columns of `HEADINGS`."""
+        """Return the domain as a row of a table, with the columns of `HEADINGS`."""
         kind = f"not {self.kind}" if self.invert else self.kind
         kind += "" if self.within is None else f", within {self.within:g}"
         kind += "" if self.beyond is None else f", beyond {self.beyond:g}"
@@ -252,7 +253,7 @@ class Domain:
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """The box of all its blocks, (2, 3), lowest corner first.
+        """The box, (2, 3), that contains the centroids of the domain's blocks, lowest corner first.
 
         The box of a surface is unbounded along the vertical. ``within`` widens the box if blocks
         may be outside the meshes. ``beyond`` alone makes the box unbounded.
@@ -270,7 +271,7 @@ class Domain:
 
     @property
     def is_skin(self) -> bool:
-        """Whether a distance to the meshes limits the domain."""
+        """Whether the domain is limited by a distance from the meshes."""
         return self.within is not None or self.beyond is not None
 
     @property
@@ -280,7 +281,10 @@ class Domain:
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:
-        """The meshes whose volume the blocks should fill; empty if conditions exclude blocks."""
+        """The meshes whose volume the blocks of the domain should have.
+
+        Empty unless the domain is the inside of closed solids, without conditions or a distance.
+        """
         whole = self.is_solid and not self.only_if
         return (
             self.meshes if whole and all(m.is_closed and m.is_balanced for m in self.meshes) else ()
@@ -288,7 +292,7 @@ class Domain:
 
 
 def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
-    """Return one mesh or several as a tuple that is not empty."""
+    """Return one or several meshes as a tuple; raise DomainError if there is none."""
     try:
         tiles = as_meshes(meshes, name=name)
     except TypeError as error:
@@ -310,7 +314,10 @@ def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
 
 
 def require_name(name: object) -> None:
-    """Refuse a name that is not text, is blank, or looks like another when printed."""
+    """Raise DomainError for a name that is not text, is blank, or has blanks around it.
+
+    Control characters are not allowed, because the name would look like another name in print.
+    """
     if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
@@ -318,5 +325,5 @@ def require_name(name: object) -> None:
 
 
 def _usual_kind(within: float | None, beyond: float | None) -> Kind:
-    """Return the default kind: both sides if a distance limits the domain, otherwise a solid."""
+    """Return the default kind: "either" if there is a distance, otherwise "solid"."""
     return "solid" if within is None and beyond is None else "either"

@@ -1,4 +1,4 @@
-"""Domains and stacks in priority order, and their conditions on rows."""
+"""Domains and stacks in priority order, and the rows that meet their conditions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Domains(LabelDefaults):
     domains : tuple of Domain
         A block gets the label of the first or last domain that contains it: see `order`.
     stacks : tuple of Stack
-        Stacks label the blocks in no domain, in the same order.
+        Stacks label the blocks that are in no domain, in the same order.
     order : {"first", "last"}
         Whether the first or the last of several domains labels a block.
     background, unassigned : str
@@ -70,7 +70,7 @@ class Domains(LabelDefaults):
     lines : int, optional
         Square root of the number of vertical lines in blocks that more than three wireframes enter.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        How texts such as "<0.01" in columns of conditions count, unless the caller sets it.
+        Value of texts such as "<0.01" in columns of conditions, unless the caller sets it.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Domains(LabelDefaults):
     )
 
     def __post_init__(self) -> None:
-        """Refuse invalid values, and labels that are equal."""
+        """Raise DomainError for invalid values, and for labels that are equal."""
         for entry in fields(self):
             if getattr(self, entry.name) is None:
                 object.__setattr__(self, entry.name, entry.metadata["usual"])
@@ -118,7 +118,7 @@ class Domains(LabelDefaults):
                 raise DomainError(message)
 
     def __repr__(self) -> str:
-        """Show the names of domains and layers, the order and the background."""
+        """Return the names of domains and layers, the order and the background."""
         names = [target.name for target in self.targets]
         rest = f", background={self.background!r}" if self.background else ""
         return f"Domains({names!r}, order={self.order!r}{rest})"
@@ -133,7 +133,7 @@ class Domains(LabelDefaults):
         return html_table("Domains", rows, headings=HEADINGS, notes=notes)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield each domain and layer by name, with its position in the list."""
+        """Yield the name of each domain and layer, with its position, such as "domain 2"."""
         for number, domain in enumerate(self.domains, 1):
             yield domain.name, f"domain {number}"
         for number, stack in enumerate(self.stacks, 1):
@@ -143,24 +143,24 @@ class Domains(LabelDefaults):
 
     @property
     def targets(self) -> tuple[DomainOrLayer, ...]:
-        """The domains, then the named layers of the stacks; label indices refer to this order."""
+        """The domains, then the named layers of the stacks. A code is an index in this tuple."""
         return (*self.domains, *(layer for stack in self.stacks for layer in stack.named))
 
     @property
     def conditions(self) -> tuple[tuple[str, tuple[Condition, ...]], ...]:
-        """The names and conditions of the domains, then of the stacks."""
+        """The name and conditions of each domain, then of each stack."""
         of_domains = tuple((domain.name, domain.only_if) for domain in self.domains)
         return of_domains + tuple((stack.title, stack.only_if) for stack in self.stacks)
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
-        """The distinct meshes, in the order of domains and stacks."""
+        """The meshes of all domains, then of all stacks, each mesh once."""
         tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
         return tuple({id(mesh): mesh for group in tiles for mesh in group}.values())
 
     @property
     def colours(self) -> dict[str, str]:
-        """Colours chosen by the user, by name of domain or layer."""
+        """The colours that the user chose, by name of a domain or layer."""
         own = {domain.name: domain.colour for domain in self.domains if domain.colour}
         return own | {name: colour for stack in self.stacks for name, colour in stack.chosen}
 
@@ -169,7 +169,7 @@ class Domains(LabelDefaults):
         return len(self.domains)
 
     def __iter__(self) -> Iterator[Domain]:
-        """Return the domains, without stacks."""
+        """Return an iterator over the domains, without stacks."""
         return iter(self.domains)
 
 
@@ -194,22 +194,22 @@ class ConditionCounts:
     grades : dict of str to NegativeGrades
         Negative and very large grades, by column.
     alike : dict of (str, str, str) to int
-        Rows whose text differs from a condition only by case or blanks, by domain, condition and
-        text.
+        By name of a domain, condition and text: rows whose text differs from the condition only by
+        case or blanks.
     """
 
     grades: dict[str, NegativeGrades] = field(default_factory=dict)
     alike: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def merge(self, later: ConditionCounts, done: int) -> None:
-        """Add the counts of rows that follow `done` others."""
+        """Add the counts of rows that come after the first `done` rows."""
         for name, grade in later.grades.items():
             self.grades.setdefault(name, NegativeGrades(name, grade.below)).merge(grade, done)
         for text, count in later.alike.items():
             self.alike[text] = self.alike.get(text, 0) + count
 
     def stored(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.str_]]:
-        """Return the counts as arrays for `restored`."""
+        """Return the counts as named arrays to store; `restored` reads them back."""
         return {
             "grades": np.array([*self.grades], np.str_),
             **{f"grade_{place}": each.stored() for place, each in enumerate(self.grades.values())},
@@ -219,7 +219,7 @@ class ConditionCounts:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, ArrayLike]) -> ConditionCounts:
-        """Return the counts stored by `stored`."""
+        """Return the counts that `stored` made into arrays."""
         names = [str(name) for name in np.asarray(arrays["grades"]).tolist()]
         texts = [tuple(map(str, each)) for each in np.asarray(arrays["alike"]).tolist()]
         counts = np.asarray(arrays["alike_counts"], np.int64).tolist()
@@ -232,7 +232,10 @@ class ConditionCounts:
         )
 
     def warnings(self, row: str) -> Iterator[str]:
-        """Yield a warning per column of grades, and one per condition with similar texts."""
+        """Yield warnings about grades, and about texts that are similar to those of a condition.
+
+        `row` is the noun for a row in the warnings, such as "block".
+        """
         for grade in self.grades.values():
             yield from grade.warnings(row)
         by_condition: dict[tuple[str, str], list[str]] = {}
@@ -241,9 +244,9 @@ class ConditionCounts:
         for (title, said), texts in by_condition.items():
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
-                f"only_if of {title}: {said} is case-sensitive, and {row}s with "
-                f"{', '.join(texts[:_SHOWN])}{more} differ only by case or blanks: to include "
-                "these rows, list each spelling"
+                f"only_if of {title}: {said} is case-sensitive, and texts of some {row}s differ "
+                f"from it only by case or blanks ({', '.join(texts[:_SHOWN])}{more}): to include "
+                f"these {row}s, list each spelling"
             )
 
 
@@ -254,7 +257,7 @@ def allowed_rows(
     *,
     every: bool = True,
 ) -> list[Bools | None] | None:
-    """Return the rows that meet the conditions of each domain and then each stack.
+    """Return, for each domain and then for each stack, the rows that meet its conditions.
 
     Parameters
     ----------
@@ -263,15 +266,16 @@ def allowed_rows(
     column : callable
         Returns a column by its name in a condition.
     counts : ConditionCounts, optional
-        Receives the counts of unusual values; if None, they are warned of directly.
+        Receives the counts of unusual values; if None, this function warns about them.
     every : bool
-        Whether these are all rows; then conditions that no row meets are also warned of.
+        Whether the columns hold all rows of the model. If so, and if `counts` is None, the
+        function also warns about conditions that no row meets.
 
     Returns
     -------
     list of (n,) bool or None
-        A mask for each domain, None if it has no conditions; None instead of the list if there are
-        no conditions at all.
+        A mask for each domain and stack, or None for one without conditions. If no domain or stack
+        has conditions, None is returned instead of the list.
     """
     if not any(conditions for _, conditions in domains.conditions):
         return None
@@ -319,17 +323,29 @@ def allowed_rows(
 
 
 def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator[str]:
-    """Yield a warning for each domain whose conditions no row meets."""
+    """Yield a warning for each domain whose conditions no row meets.
+
+    Parameters
+    ----------
+    domains : Domains
+        The domains and stacks.
+    met : sequence of int
+        For each domain and then each stack, the number of rows that meet its conditions.
+    rows : int
+        Number of all rows; without rows there is no warning.
+    row : str
+        The noun for a row in the warning, such as "block".
+    """
     for (title, conditions), count in zip(domains.conditions, met, strict=False):
         if conditions and rows and not count:
             yield f"no {row} meets only_if of {title}: {', '.join(map(str, conditions))}"
 
 
 def _grades(domains: Domains) -> dict[str, bool]:
-    """Return the grade columns, and whether a negative value can meet a condition on each.
+    """Return for each column of grades whether a negative value can meet a condition on it.
 
-    A grade is a column compared by order, unless it is compared with a negative number, as an
-    elevation may be: then its signs have a meaning.
+    A column holds grades if it is compared by <, <=, > or >=. But a column that is compared with a
+    negative number holds no grades, because its sign has a meaning, as for elevations.
     """
     grades: dict[str, bool] = {}
     signed = set()
@@ -345,12 +361,12 @@ def _grades(domains: Domains) -> dict[str, bool]:
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
-    """Return the index in a table of each column used by conditions.
+    """Return the index in a table of each column that conditions use, by name.
 
     Raises
     ------
     TableError
-        If no column has the name, or several have it; the message names the domain.
+        If no column has the name, or several columns have it; the message names the domain.
     """
     places: dict[str, int] = {}
     for title, conditions in domains.conditions:
@@ -362,7 +378,7 @@ def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dic
 
 @contextmanager
 def _naming(title: str) -> Iterator[None]:
-    """Add the name of the domain or stack to errors about its conditions."""
+    """Add the name of the domain or stack to errors that are raised in the `with` block."""
     try:
         yield
     except NumberError as error:

@@ -1,4 +1,4 @@
-"""Make `Domains` from any source: read, weld and check their meshes, and list the files read.
+"""Make `Domains` from any source: read, weld and check the meshes, and list the files read.
 
 A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
 objects, `Domains`, or the path of a TOML file.
@@ -28,7 +28,7 @@ from geodomain.tables.numbers import BelowDetection
 
 @dataclass(frozen=True)
 class Weld:
-    """Changes by welding one mesh; `largest_move` is in the unit of the coordinates."""
+    """The result of welding one mesh; `largest_move` is in the unit of the coordinates."""
 
     mesh: str
     tolerance: float
@@ -51,7 +51,7 @@ def as_domains(domains: DomainsLike) -> Domains:
     Raises
     ------
     TypeError
-        For anything else.
+        For any other type.
     DomainError, MeshError, OSError
         As `geodomain.read_domains`, for a path.
     """
@@ -131,7 +131,10 @@ def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> Doma
 
 
 def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
-    """Require a triangle with three different corners, before and after welding."""
+    """Raise MeshError if a mesh has no triangle with three different corners.
+
+    `tolerance` is that of welding, or None if the mesh was not welded.
+    """
     if mesh.bodies.triangles:
         return
     if tolerance is None:
@@ -147,26 +150,29 @@ def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
 
 
 def policy_of(domains: DomainsLike | None) -> BelowDetection | None:
-    """Return `below_detection` of the domains, without reading their meshes."""
+    """Return the setting `below_detection` of domains, without reading their meshes."""
     if isinstance(domains, Domains):
         return domains.below_detection
     return read_policy(domains) if isinstance(domains, str | os.PathLike) else None
 
 
 def domains_to_draw(domains: DomainsLike) -> Domains:
-    """Return domains with any kind of mesh, to draw or compare; see `domains_to_label`."""
+    """Return domains to draw or compare; unlike `domains_to_label`, meshes are not checked."""
     return drawn_source(domains)[0]
 
 
 def drawn_source(domains: DomainsLike | None) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains to draw and the files read for them; nothing for None."""
+    """Return domains to draw, and the files that were read for them; both are empty for None."""
     return (Domains(), ()) if domains is None else _gather(domains, read_mesh, lambda mesh: mesh)
 
 
 def _gather(
     source: DomainsLike, read: Callable[[Path], Mesh], prepare: Callable[[Mesh], Mesh]
 ) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains and the files read; `prepare` is applied to each mesh in memory."""
+    """Return domains, and the files that were read for them.
+
+    `read` reads a mesh from a path, and `prepare` is applied to meshes that are not from files.
+    """
     meshes: dict[Path, Mesh] = {}
 
     def read_once(path: str | os.PathLike[str]) -> Mesh:
@@ -195,7 +201,7 @@ def _gather(
 
 
 def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh]) -> MeshesLike:
-    """Return the meshes of a domain, with paths replaced by meshes."""
+    """Return the meshes of a domain; those that are paths are read."""
     if isinstance(tiles, str | os.PathLike):
         return read(tiles)
     if isinstance(tiles, list | tuple):
@@ -206,7 +212,7 @@ def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh
 
 
 def _with_meshes(domains: Domains, meshes: Mapping[int, Mesh]) -> Domains:
-    """Return the same domains with each mesh replaced by its prepared one."""
+    """Return the same domains with other meshes; `meshes` is keyed by the id of the old mesh."""
     if all(id(mesh) == identity for identity, mesh in meshes.items()):
         return domains
 

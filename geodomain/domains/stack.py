@@ -71,7 +71,7 @@ class Stack:
     Parameters
     ----------
     surfaces : sequence of mesh-like, or of several tiles each
-        From top to bottom, as for `as_mesh`.
+        From top to bottom; see `as_mesh` for the types.
     layers : sequence of str
         Names from top to bottom, one more than surfaces: above the first surface, between each
         two, and below the last. A layer with an empty name labels no blocks; other stacks may
@@ -86,8 +86,8 @@ class Stack:
         Conditions for all the layers, as for a `Domain`.
     extend : {"unassigned", "background", "nearest"}
         Treatment of a block outside the footprint of the surface that decides its layer. The
-        block is unassigned; in no layer of this stack; or labelled as at the nearest point of the
-        rim.
+        block is unassigned; or in no layer of this stack; or labelled as at the nearest point of
+        the surface's rim.
     colours : sequence of str, optional
         Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 
@@ -131,8 +131,9 @@ class Stack:
         names, numbers, paints = tuple(layers), tuple(codes), tuple(colours)
         if not tiles or len(names) != len(tiles) + 1:
             message = (
-                f"layers must have {len(tiles) + 1} names, one more than surfaces, not {len(names)}"
-                ": one above the first surface, one between each two, and one below the last"
+                f"layers must have {len(tiles) + 1} names, one more than surfaces, but it has "
+                f"{len(names)}: give one above the first surface, one between each two, and one "
+                "below the last"
             )
             raise DomainError(message)
         for option, values, noun in (("codes", numbers, "numbers"), ("colours", paints, "colours")):
@@ -172,7 +173,7 @@ class Stack:
             object.__setattr__(self, option, value)
 
     def __repr__(self) -> str:
-        """Show the layers and the number of surfaces."""
+        """Return the names of the layers, the number of surfaces, and the rule."""
         return f"Stack({list(self.layers)!r}, {len(self.surfaces)} surfaces, rule={self.rule!r})"
 
     def _repr_html_(self) -> str:
@@ -180,7 +181,7 @@ class Stack:
         return html_table("Stack", self.cells(), headings=HEADINGS)
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return a table row for each layer, with the columns of `HEADINGS`."""
+        """Return a row of a table for each layer, with the columns of `HEADINGS`."""
         conditions = " and ".join(map(str, self.only_if))
         above = [
             "",
@@ -194,7 +195,7 @@ class Stack:
 
     @property
     def chosen(self) -> list[tuple[str, str]]:
-        """The names and colours of layers whose colour the user chose."""
+        """The name and colour of each layer whose colour the user chose."""
         pairs = zip(self.layers, self.colours, strict=False)
         return [(name, colour) for name, colour in pairs if name and colour]
 

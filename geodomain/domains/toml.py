@@ -1,4 +1,4 @@
-"""Reads domains from a TOML file.
+"""Read domains from a TOML file.
 
 The keys of each table are the fields of `Domains`, `Domain` and `Stack`. An error names the file,
 the table, the key and the allowed values.
@@ -31,7 +31,7 @@ PATHS = "; write paths with / or in single quotes"
 
 # Each part of a dotted key is a table within the previous one.
 _MOST_PARTS = 16
-# Quoted texts and comments; an unclosed one ends with its line, or with the file.
+# Quoted texts and comments; an unclosed text ends with its line, or with the file.
 _TEXTS = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*"?'
     r"|'''.*?(?:'''|\Z)|'[^'\n]*'?|#[^\n]*",
@@ -50,7 +50,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     Parameters
     ----------
     path : path
-        The file. Mesh paths are relative to its folder; each mesh is read once.
+        The file. Mesh paths are relative to the folder of the file; each mesh is read once.
     read : callable, optional
         Function that reads a mesh; default: `read_mesh`.
 
@@ -90,7 +90,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         [[domain]]
         name = "DILUTION"
         mesh = "upper.stl"
-        within = 2.5                    # at most this far from it; or beyond = 2.5
+        within = 2.5                    # at most this far from the mesh; or beyond = 2.5
 
         [[stack]]                       # for blocks in no domain
         surfaces = ["hanging_wall.ply", "foot_wall.ply"]
@@ -115,14 +115,14 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
 
 
 def read_policy(path: str | os.PathLike[str]) -> BelowDetection | None:
-    """Return `below_detection` of a TOML file, without reading its meshes."""
+    """Return the setting `below_detection` of a TOML file, without reading the meshes."""
     return cast(
         "BelowDetection | None", _Reader(Path(path), read_mesh).keys().get("below_detection")
     )
 
 
 class _Reader:
-    """Reads one file: parses it, checks its keys, and reads its meshes."""
+    """Reads one TOML file: parses the text, checks the keys, and reads the meshes."""
 
     def __init__(self, path: Path, read: ReadMesh) -> None:
         self._path, self._read = path, read
@@ -152,19 +152,19 @@ class _Reader:
             if (line := _line_of_long_key(text)) is None:
                 return tomllib.loads(text)
         except UnicodeDecodeError:
-            self._refuse("", "it is not UTF-8 text; save it as UTF-8")
+            self._refuse("", "the file is not UTF-8 text: save it as UTF-8")
         except tomllib.TOMLDecodeError as error:
             escaped = "Unescaped" in str(error) or "hex" in str(error)
-            self._refuse("", f"it is not TOML: {error}{PATHS if escaped else ''}")
+            self._refuse("", f"the file is not TOML: {error}{PATHS if escaped else ''}")
         except ValueError:
             self._refuse("", f"a number has more than {sys.get_int_max_str_digits():,} digits")
         except RecursionError:
-            self._refuse("", "brackets are nested too deeply; no key needs more than two")
-        most = f"more than {_MOST_PARTS} parts; none needs more than three"
+            self._refuse("", "brackets are nested too deeply: no key needs more than two levels")
+        most = f"more than {_MOST_PARTS} parts, but no key needs more than three"
         self._refuse("", f"line {line} has a key of {most}")
 
     def _require_size(self) -> None:
-        """Refuse a file whose lists could need more memory than there is."""
+        """Raise DomainError if parsing the file could need more memory than allowed."""
         with suppress(OSError):  # reading it reports the error
             memory.require_json(self._path.stat().st_size, str(self._path), DomainError)
 
@@ -203,7 +203,10 @@ class _Reader:
         )
 
     def _mesh(self, name: str, where: str) -> Mesh:
-        """Read a mesh once; the path is relative to the file, and FILE:NAME selects a solid."""
+        """Return the mesh at a path relative to the TOML file; read each mesh only once.
+
+        FILE:NAME selects a solid of a file.
+        """
         if "\0" in name:
             self._refuse(where, f"{shown(name)} holds a NUL character{PATHS}")
         place, wanted = split_name(self._path.parent / name)
@@ -220,7 +223,7 @@ class _Reader:
     def _make(
         self, where: str, name: str, kind: Callable[..., Made], /, *args: object, **keys: object
     ) -> Made:
-        """Make an object; add the table's position to its errors."""
+        """Make an object; add the position of its table to the message of a DomainError."""
         try:
             return kind(*args, **keys)
         except DomainError as error:
@@ -232,30 +235,33 @@ class _Reader:
 
 
 def _line_of_long_key(text: str) -> int | None:
-    """Return the line of a key with very many parts, whose parsing takes quadratic time."""
+    """Return the line number, from 1, of a dotted key with very many parts; None without one.
+
+    Parsing such a key takes quadratic time.
+    """
     key = _LONG_KEY.search(_TEXTS.sub(_blanked, text))
     return None if key is None else text.count("\n", 0, key.start()) + 1
 
 
 def _blanked(text: re.Match[str]) -> str:
-    """Blank out a comment, and replace a quoted text by a plain key, keeping lines."""
+    """Replace a comment by blanks, and a quoted text by underscores; keep line ends."""
     return re.sub(r"[^\n]", " " if text[0].startswith("#") else "_", text[0])
 
 
 def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
-    """Remove the tables of one heading from the keys, and return them with numbers."""
+    """Remove the tables with one heading from the keys; return each with its number, from 1."""
     tables = cast(list[Table], keys.pop(kind, []))
     return [(table, number) for number, table in enumerate(tables, 1)]
 
 
 def _heading(kind: str, number: int, name: object) -> str:
-    """Return the heading, number and name of a table, for messages."""
+    """Return the heading, number and name of a table as text for messages."""
     text = " ".join(name.split()) if isinstance(name, str) else ""
     return f"[[{kind}]] {number}" + (f" ({text[:60]})" if text else "")
 
 
 def _nearby(path: Path) -> str:
-    """Return a suggestion for a file that does not exist."""
+    """Return a suggestion for a missing file: the most similar name in its folder, or ""."""
     if not path.name.isprintable():
         return PATHS
     names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []

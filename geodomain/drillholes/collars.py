@@ -83,14 +83,17 @@ def read_collars(table: HoleTable) -> Collars:
 
 
 def _numbers(table: HoleTable, role: str) -> Floats:
-    """Return the numbers of a role, all NaN if the table has no such column."""
+    """Return the numbers in the column of a role, all NaN if the table has no such column."""
     return table.numbers(role) if role in table.roles else np.full(len(table), np.nan)
 
 
 def _differ(
     table: HoleTable, rows: NDArray[np.intp], others: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Return the mask of rows whose position, end or direction differs from the other row's."""
+    """Return the mask of `rows` that differ in position, end or direction from the rows `others`.
+
+    The first of `rows` is compared with the first of `others`, and so on.
+    """
     values = {role: _numbers(table, role) for role in ("x", "y", "z", "end", "azimuth", "dip")}
     vertical = np.abs(values["dip"]) == 90.0
     values["azimuth"] = np.where(vertical, 0.0, values["azimuth"] % 360.0)
@@ -127,9 +130,9 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
     distance to the nearest collar. Both measures are compared with those of the other collars of
     the field. Real fields have holes 20 km away from the others and fans 600 units below them.
-    Therefore a distant collar is a finding only if a typing error explains it: a lost, added or
-    moved digit, a sign, a power of ten, exchanged coordinates; and if few positions at that
-    distance would look like a typing error by chance.
+    Therefore a distant collar is a finding only on two conditions. A typing error explains the
+    distance: a lost, added or moved digit, a sign, a power of ten, or exchanged coordinates. And
+    few positions at that distance would look like a typing error by chance.
 
     Parameters
     ----------
@@ -167,7 +170,7 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 def _coordinates(
     points: Floats, odd: Bools, near: NDArray[np.intp], rows: NDArray[np.intp], which: Bools
 ) -> Callable[[int], str]:
-    """Return a function that formats a collar's odd coordinates and the usual range."""
+    """Return a function from the index of a case to text: the odd coordinates and usual range."""
 
     def say(number: int) -> str:
         row = int(rows[number])
@@ -186,9 +189,10 @@ def _coordinates(
 
 
 def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return the masks of x and y that are missing values, and that are typing errors.
+    """Return two masks, (h, 2), of x and y: of missing-value marks, and of typing errors.
 
-    Only a few collars can be odd: if many are far from each other, the field is like that.
+    Only a few collars can be typing errors: if many collars are far from each other, this is normal
+    for the field.
     """
     plan, suspect = points[:, :2], suspect[:, :2]
     wrong, far = np.zeros((2, *plan.shape), np.bool_)
@@ -234,13 +238,13 @@ def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bo
 
 
 def _out_of_sequence(points: Floats) -> Bools:
-    """Return the mask of x and y that break the order of the table by one changed digit.
+    """Return the mask of x and y that do not fit the order of the table, unless a digit is changed.
 
     Holes are numbered as they are drilled: along lines, from pad to pad. A collar is suspect if it
-    is far from the collars before and after it, which are close to each other. It may be a
-    step-out. It counts as a typing error if changing one digit of one coordinate moves it between
-    these two collars, to a position that no other collar has, and if few numbers would do so by
-    chance.
+    is far from the collars before and after it, and these two are close to each other. A suspect
+    collar may be a step-out. It counts as a typing error if changing one digit of one coordinate
+    moves it between these two collars, to a position that no other collar has, and if few numbers
+    would fit so well by chance.
     """
     odd = np.zeros((len(points), 2), np.bool_)
     plan = points[:, :2]
@@ -273,11 +277,12 @@ def _out_of_sequence(points: Floats) -> Bools:
 
 
 def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return the masks of elevations that are missing values, and that do not fit neighbours.
+    """Return two masks, (h,), of elevations: of missing-value marks, and of odd elevations.
 
-    The steepness of a collar is that of the gentlest line to any of its neighbours. Neighbours are
-    the nearest collars, and the nearest collars in other cells, so that a drive with a hundred
-    holes does not hide the ground above it.
+    An odd elevation does not fit the neighbours. The steepness of a collar is that of the gentlest
+    line to any of its neighbours. Neighbours are the nearest collars, and the nearest of two
+    collars in each cell of a coarse grid, so that a drive with a hundred holes does not hide the
+    ground above it.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
     sound = ~suspect & ~lost
@@ -325,9 +330,9 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
 
 
 def _without_tilt(points: Floats, sound: Bools) -> Floats:
-    """Return heights above a plane, fitted to the collars without the worst tenth of them.
+    """Return elevations relative to a plane, fitted to the collars without the worst tenth.
 
-    If the collars do not fit a plane, their elevations are returned.
+    If the collars do not fit a plane, the elevations are returned unchanged.
     """
     rows = np.flatnonzero(sound)
     if len(rows) < _PLANE:
@@ -343,7 +348,7 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
 
 
 def _few(which: Bools) -> bool:
-    """Return whether collars are few enough to be typing errors."""
+    """Return whether at most two collars, or 5 percent, are marked, as typing errors would be."""
     return int(which.sum()) <= max(2, len(which) // 20)
 
 
@@ -355,7 +360,10 @@ def _largest_usual(values: Floats) -> float:
 
 
 def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
-    """Return the mask of the first and last sound collar in each cell, 1/5 as high as wide."""
+    """Return the mask of the first and the last sound collar in each cell of a grid.
+
+    Cells are `size` wide, and a fifth of this high.
+    """
     if size == 0:
         return sound
     rows = np.flatnonzero(sound)
@@ -367,7 +375,7 @@ def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
 
 
 def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
-    """Return distances and rows of the nearest collars in plan; inf and -1 beyond the last.
+    """Return distances and rows of the 18 nearest collars in plan; inf and -1 if there are fewer.
 
     With more than 1,024 collars, only collars in the same cell of a k-d split are compared.
     """
@@ -387,7 +395,10 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
-    """Split points at the median of their longer side, into cells of at most 1,024 points."""
+    """Yield the rows of groups of at most 1,024 points.
+
+    A larger group is split at the median of the longer side of its box.
+    """
     todo = [np.arange(len(plan))]
     while todo:
         rows = todo.pop()
@@ -403,7 +414,10 @@ def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
 
 
 def _digit_lost(digits: str) -> list[str]:
-    """Return numbers with one digit more at any position; 7 may have been 5007."""
+    """Return the numbers that become `digits` if one digit, or one and zeros after it, is lost.
+
+    For example, 7 may have been 5007.
+    """
     places = range(len(digits) + 1)
     within = [digits[:at] + new + digits[at:] for at in places for new in "0123456789"]
     filled = [digits.zfill(count) for count in range(len(digits) + 1, 8)]
@@ -432,7 +446,7 @@ _Meant = Callable[[float], list[float]]
 
 
 def _by_digits(change: Callable[[str], list[str]]) -> _Meant:
-    """Return a function that changes the digits before the point of a number."""
+    """Return a function that applies `change` to the digits before the point of a number."""
 
     def meant(value: float) -> list[float]:
         sign = "-" if value < 0 else ""
@@ -457,9 +471,9 @@ _SLIPS: tuple[_Meant, ...] = (
 def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _SLIPS) -> float:
     """Return the fraction of numbers at the same distance that look like a typing error.
 
-    Return 1 if `value` itself does not. A typing error is a number from `low` to `high` with
-    another digit, sign or power of ten. For a range from 0 to 1,000 nearly every four-digit number
-    looks like one; for a range from 5,030 to 5,180 few three-digit numbers do.
+    Return 1 if `value` itself does not look like a typing error. A number looks like one if, with
+    another digit, sign or power of ten, it is from `low` to `high`. For a range from 0 to 1,000
+    nearly every four-digit number does; for a range from 5,030 to 5,180 few three-digit numbers do.
     """
     least = 1.0
     middle, tries = (low + high) / 2, 96

@@ -52,7 +52,7 @@ class DomainTotals(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Composites:
-    """Composites of drillholes, one row each, by hole, then by depth.
+    """Composites of drillholes, sorted by hole and then by depth.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Composites:
     middles : (k, 3) float64
         Middle points.
     grades : dict of str to (k,) float64
-        Means weighted by length, over the length with a value; NaN without any.
+        Means of the samples that have a value, weighted by length; NaN if no sample has a value.
     missing : dict of str to (k,) float64
         For each grade, the length without a value: not sampled, not assayed, or missing by the
         policy for values below detection. A grade of 0 is a value.
@@ -115,7 +115,10 @@ class Composites:
         return ("hole", "from", "to", "length", "x", "y", "z", "domain", *grades)
 
     def rows(self) -> Iterable[tuple[object, ...]]:
-        """Return the composites as rows under `headings`; depths to 3 decimals, means 10 digits."""
+        """Return the composites as rows under `headings`.
+
+        Depths have at most 3 decimals, coordinates and missing lengths 6; means have 10 digits.
+        """
         begins, ends = self.begins.round(3), self.ends.round(3)
         numbers = [begins, ends, (ends - begins).round(3), *self.middles.round(6).T]
         values = [
@@ -132,7 +135,7 @@ class Composites:
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the composites as a DataFrame, numbers with all their digits."""
+        """Return the composites as a DataFrame, in which numbers have all their digits."""
         columns: dict[str, TableColumn] = {
             "hole": [self.names[hole] for hole in self.holes.tolist()],
             "from": self.begins,
@@ -204,7 +207,7 @@ class Composites:
         return rows
 
     def _notes(self) -> list[str]:
-        """Return the lines below the table."""
+        """Return the lines below the summary: dropped pieces, the sign of dips, and findings."""
         dropped = [f"{self.dropped:,} short pieces were dropped"] if self.dropped else []
         return [*dropped, *notes_of(self.findings, self.dips)]
 
@@ -230,7 +233,7 @@ _MOST = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Stretches of holes, each within one domain, by hole, then by depth."""
+    """Stretches of holes, each within one domain, sorted by hole and then by depth."""
 
     holes: NDArray[np.intp]
     codes: NDArray[np.intp]
@@ -238,12 +241,12 @@ class Stretches:
     ends: Floats
 
     def only(self, mask: NDArray[np.bool_]) -> Stretches:
-        """Return the chosen stretches."""
+        """Return the stretches at which the mask is true."""
         return Stretches(self.holes[mask], self.codes[mask], self.begins[mask], self.ends[mask])
 
 
 def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
-    """Join the parts of samples and of gaps between them into runs within one domain."""
+    """Join parts of samples, and of the gaps between samples, into runs within one domain each."""
     gap_holes, between = gaps
     holes = np.concatenate([rows.holes[parts.rows], gap_holes[between.rows]])
     codes = np.concatenate([parts.codes, between.codes])
@@ -259,7 +262,7 @@ def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts])
 
 
 def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tuple[Stretches, int]:
-    """Cut runs into composites from the top down; return them and the number of dropped pieces."""
+    """Cut runs from the top down; return the composites, and the number of dropped pieces."""
     expected = float(((runs.ends - runs.begins) / length).sum())
     if expected > _MOST:
         message = (
@@ -287,7 +290,7 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
 def averages(
     composites: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Return each composite's sampled length, and by grade its mean and the missing length."""
+    """Return the sampled length of composites, and by grade their mean and missing length."""
     holes = rows.holes[parts.rows]
     edges = np.concatenate([composites.begins, composites.ends])
     owners = np.concatenate([composites.holes, composites.holes])
@@ -313,7 +316,7 @@ def averages(
 
 
 def _stretch_at(stretches: Stretches, holes: NDArray[np.intp], depths: Floats) -> NDArray[np.intp]:
-    """Return the stretch that contains each depth of a hole, or -1."""
+    """Return the index of the stretch that contains each depth of a hole, -1 if none does."""
     keys = np.lexsort((np.concatenate([np.zeros(len(stretches.holes)), np.ones(len(holes))]),
                        np.concatenate([stretches.begins, depths]),
                        np.concatenate([stretches.holes, holes])))  # fmt: skip
@@ -469,20 +472,20 @@ def refuse_overlaps(rows: Intervals) -> None:
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
         message = (
-            f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} with the "
-            f"interval before, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
+            f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} of a sample with the "
+            f"sample above, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
             "remove the duplicate samples before compositing"
         )
         raise TableError(message)
 
 
 def _require_lengths(length: float, least: float, short: str) -> None:
-    """Require a positive length, a shortest length not above it, and a valid `short`."""
+    """Require a positive length, a shortest length from 0 to this length, and a valid `short`."""
     if not 0 < length < math.inf:
         message = f"length is {length}; it must be above 0"
         raise ValueError(message)
     if not 0 <= least <= length:
-        message = f"min_length is {least}; it must be 0 to {length:g}, the length of a composite"
+        message = f"min_length is {least}; it must be from 0 to length={length:g}"
         raise ValueError(message)
     if short not in SHORT:
         message = f"short is {short!r}; use {', '.join(map(repr, SHORT))}"

@@ -1,13 +1,13 @@
 """Find where drillholes cross meshes: stays in solids, and pierce points of surfaces.
 
 Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
-within `SAGITTA` of it. Parts away from the mesh are dropped on the way: those with no point of the
-mesh in the ball around the middle of the arc. The remaining chords join where arcs do, so that
-exact predicates work on a chain without gaps: a chain that begins inside and ends outside always
-crosses a closed mesh an odd number of times. Depths then move from the chord to the arc.
+within `SAGITTA` of it. Parts away from the mesh are dropped on the way: parts for which no point of
+the mesh is in the ball around the middle of the arc. The remaining chords join where arcs do, so
+that exact predicates work on a chain without gaps: a chain that begins inside and ends outside
+always crosses a closed mesh an odd number of times. Depths then move from the chord to the arc.
 
-A hole that passes through a wall and back is detected if it goes deeper than `SAGITTA`; parity
-alone would miss such pairs.
+A hole that passes through a wall and back is detected if it goes deeper than `SAGITTA`. A test of
+parity alone would miss such a pair of crossings.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class WallCrossings:
-    """Crossings of holes and one mesh, by hole, then by depth.
+    """Crossings of holes with one mesh, sorted by hole and then by depth.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class WallCrossings:
     depths : (k,) float64
         Depth along the arc.
     pieces : (k,) int64
-        Piece of the curve.
+        Index of the piece of the curves.
     triangles : (k,) int32
-        Triangle of the mesh.
+        Index of the triangle of the mesh.
     """
 
     holes: Ints
@@ -83,11 +83,11 @@ class _Parts:
         return len(self.pieces)
 
     def only(self, mask: NDArray[np.bool_]) -> _Parts:
-        """Return the chosen parts."""
+        """Return the parts at which the mask is true."""
         return _Parts(self.pieces[mask], self.begins[mask], self.ends[mask])
 
     def halved(self) -> _Parts:
-        """Return both halves of each part; both have the same depth in the middle."""
+        """Return both halves of each part; the two halves share the depth in the middle."""
         middles = 0.5 * (self.begins + self.ends)
         return _Parts(
             np.concatenate([self.pieces, self.pieces]),
@@ -115,15 +115,15 @@ def cross_walls(
     mesh : Mesh
         The mesh to cross.
     backend, threads
-        As for `SegmentIntersector`; the answer is the same for any.
+        As for `SegmentIntersector`; they do not change the result.
 
     Returns
     -------
     WallCrossings
         Crossings are decided exactly for chords within `SAGITTA` of the arcs; the surface rule of
-        `geodomain.contains` applies to the ends of chords. At its depth the arc meets the plane of
-        the triangle. The error of a depth is a few units in the last place of the coordinates,
-        divided by the sine of the angle between the hole and the plane.
+        `geodomain.contains` applies to the ends of chords. At the depth of a crossing, the arc
+        meets the plane of the triangle. The error of a depth is a few units in the last place of
+        the coordinates, divided by the sine of the angle between the hole and the plane.
     """
     if not len(mesh.triangles):
         return WallCrossings(*(np.empty(0, kind) for kind in (np.int64, float, np.int64, np.int32)))
@@ -141,7 +141,7 @@ def cross_walls(
 
 
 def _whole(curves: Curves, ends: Floats) -> _Parts:
-    """Return all pieces, cut off at the ends of holes."""
+    """Return all pieces of the curves as parts, cut off at the ends of holes."""
     stops = np.append(curves.depths[1:], 0.0)
     stops[curves.offsets[1:] - 1] = np.inf
     stops = np.minimum(stops, ends[curves.owners])
@@ -168,7 +168,10 @@ def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None
 
 
 def _sagittas(curves: Curves, parts: _Parts) -> Floats:
-    """Return bounds on the distance of arcs from their chords: s^2 k / 8."""
+    """Return bounds on the distance of arcs from their chords: s^2 k / 8.
+
+    Here s is the length of an arc, and k its curvature.
+    """
     lengths = parts.ends - parts.begins
     bounds: Floats = lengths * (lengths * curves.curvatures[parts.pieces]) / 8.0
     return bounds
@@ -236,7 +239,7 @@ def _on_arcs(
     begins: Floats,
     ends: Floats,
 ) -> Floats:
-    """Move depths from chords to arcs by Newton steps to the plane, within the part."""
+    """Move depths of crossings from chords to arcs, by Newton steps to the triangle's plane."""
     bent = np.flatnonzero(curves.curvatures[pieces] > 0)
     corners = mesh.vertices[mesh.triangles[triangles[bent]]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -278,7 +281,7 @@ _Columns: TypeAlias = tuple[TableColumn, ...]
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """Stays of holes inside domains, one row each.
+    """Stays of holes inside domains; each array has one row per stay.
 
     Attributes
     ----------
@@ -291,8 +294,8 @@ class Stays:
     entries, exits : (k, 3) float64
         Points of entry and exit.
     starts_inside, ends_inside : (k,) bool
-        Whether the collar, or the end of the hole, is inside by `contains`, so that the hole cuts
-        the stay short.
+        Whether the stay begins at a collar, or ends at the end of a hole, that is inside by
+        `contains`. The hole then cuts the stay short.
     """
 
     holes: NDArray[np.intp]
@@ -311,7 +314,7 @@ class Stays:
 
 @dataclass(frozen=True, eq=False)
 class Pierces:
-    """Points where holes go through surfaces, one row each.
+    """Points where holes go through surfaces; each array has one row per point.
 
     Attributes
     ----------
@@ -524,9 +527,9 @@ def find_crossings(
 
 
 def _has_stays(domain: Domain) -> bool:
-    """Return whether holes can stay in a domain; warn if a domain is left out."""
+    """Return whether a domain is a solid in which holes can stay; warn if a solid is left out."""
     if domain.is_skin:
-        warn(f"{domain.name} is left out, because its limits of distance are not walls")
+        warn(f"{domain.name} is left out, because 'within' and 'beyond' are distances, not walls")
     elif domain.kind == "solid" and domain.only_if:
         warn(f"{domain.name} is left out, because holes lack the columns of its conditions")
     return domain.kind == "solid" and not domain.is_skin and not domain.only_if
@@ -550,7 +553,10 @@ class _Walker:
         )
 
     def stays(self, domain: Domain, rule: Rule, allow_open: bool) -> tuple[Stretches, int, int]:
-        """Return the stays, the number of crossings, and the number of holes with parity."""
+        """Return the stays, the number of crossings, and the number of holes whose crossings fit.
+
+        The crossings of a hole fit if their number agrees with whether collar and end are inside.
+        """
         domain_rule: Rule = domain.rule or rule
         for mesh in domain.meshes:
             require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=domain_rule)
@@ -584,7 +590,7 @@ class _Walker:
     def _inside(
         self, locator: PointLocator, rule: Rule, pieces: _Pieces, wall: int
     ) -> tuple[Bools, Bools]:
-        """Return which pieces are inside a mesh, and the holes whose crossings fit both ends."""
+        """Return the masks of pieces inside a mesh, and of holes whose crossings fit both ends."""
         crossed = pieces.crossed(wall)
         last = np.append(pieces.firsts[1:], len(pieces)) - 1
         first = locator.contains(self.holes.collars)
@@ -596,7 +602,7 @@ class _Walker:
         return contains_by(locator, rule, middles), holds
 
     def pierces(self, meshes: Sequence[Mesh]) -> tuple[NDArray[np.intp], Floats, Bools]:
-        """Return holes, depths and directions of pierce points of a surface's tiles."""
+        """Return hole, depth and direction of each pierce point; True means downwards."""
         parts = []
         for mesh in meshes:
             crossings = self.cross(mesh)
@@ -608,7 +614,7 @@ class _Walker:
         return holes[order], depths[order], down[order]
 
     def joined_stays(self, stretches: Sequence[Stretches]) -> Stays:
-        """Join the stays of all domains, by hole, by depth, by domain."""
+        """Join the stays of all domains, sorted by hole, then by depth, then by domain."""
         domains = np.repeat(np.arange(len(stretches)), [len(each[0]) for each in stretches])
         holes = _joined([each[0] for each in stretches], np.intp)
         begins = _joined([each[1] for each in stretches], np.float64)
@@ -627,7 +633,7 @@ class _Walker:
         )
 
     def joined_pierces(self, pierced: Sequence[tuple[NDArray[np.intp], Floats, Bools]]) -> Pierces:
-        """Join the pierce points of all surfaces, by hole, by depth, by surface."""
+        """Join the pierce points of all surfaces, sorted by hole, then depth, then surface."""
         domains = np.repeat(np.arange(len(pierced)), [len(each[0]) for each in pierced])
         holes = _joined([each[0] for each in pierced], np.intp)
         depths = _joined([each[1] for each in pierced], np.float64)
@@ -639,13 +645,13 @@ class _Walker:
 
 
 def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value]:
-    """Concatenate columns; the list may be empty."""
+    """Concatenate columns of one type; without any, return an empty column."""
     return np.concatenate([np.empty(0, kind), *parts])
 
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """Pieces of all holes between walls, hole by hole, at least one per hole.
+    """Pieces of holes between walls, hole by hole; each hole has at least one piece.
 
     Attributes
     ----------
@@ -656,7 +662,7 @@ class _Pieces:
     walls : (p,) intp
         Index of the mesh crossed at the start of the piece; -1 at a collar.
     firsts : (h,) intp
-        First piece of each hole.
+        Index of the first piece of each hole.
     """
 
     holes: NDArray[np.intp]
@@ -690,7 +696,7 @@ class _Pieces:
         return counts
 
     def runs(self, inside: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return holes, begins and ends of runs of inside pieces; zero-length runs are dropped."""
+        """Return hole, begin and end of runs of pieces that are inside; drop zero-length runs."""
         use = self.ends > self.begins
         holes, begins, ends = self.holes[use], self.begins[use], self.ends[use]
         state = inside[use]

@@ -60,11 +60,14 @@ class Curves:
 
     @property
     def owners(self) -> Ints:
-        """The hole of each piece."""
+        """The index of the hole of each piece, (p,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
-        """Return the piece at each depth of each hole: the last that starts at or above it."""
+        """Return the index of the piece at each depth of a hole.
+
+        It is the last piece of the hole that starts at the depth or above.
+        """
         low, high = self.offsets[holes], self.offsets[holes + 1]
         while True:
             apart = high - low > 1
@@ -83,7 +86,7 @@ class Curves:
         return points
 
     def _at(self, pieces: Ints, depths: Floats) -> Floats:
-        """Return the points of one block of rows."""
+        """Return the points at depths on pieces, (n, 3), computed in one batch."""
         along = depths - self.depths[pieces]
         half = 0.5 * along * self.curvatures[pieces]
         # sin(a)/a and (1 - cos a)/a for a = 2 half; 1 and 0 for a straight piece.
@@ -102,7 +105,7 @@ class Curves:
 
 
 def _blocks(count: int) -> list[slice]:
-    """Split rows into blocks."""
+    """Return slices that split `count` rows into batches of limited size."""
     return [slice(begin, begin + _BLOCK) for begin in range(0, count, _BLOCK)]
 
 
@@ -166,7 +169,7 @@ def bends_between(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def ratio_factors(bends: Floats) -> Floats:
-    """Return tan(b/2) / (b/2), 1 for straight legs."""
+    """Return tan(b/2) / (b/2) for bends b in radians, 1 for straight legs."""
     small = bends < _SMALL
     half = 0.5 * np.where(small, 1.0, bends)
     return np.where(small, 1.0 + bends * bends / 12.0, np.tan(half) / half)
@@ -184,7 +187,7 @@ def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
 
 
 def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> None:
-    """Write the running sums of a group of holes, one station of all holes at a time."""
+    """Write the running sums of a group of holes: the next station of every hole at a time."""
     points[offsets[:-1]] = starts
     order = np.argsort(-np.diff(offsets), kind="stable")
     counts, begins = np.diff(offsets)[order], offsets[:-1][order]
@@ -202,7 +205,7 @@ def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> Non
 def _halved(
     offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
 ) -> Curves:
-    """Return curves with two straight pieces for each leg."""
+    """Return curves with two straight pieces for each leg, half of the leg each."""
     half = (0.5 * lengths)[:, None]
     pairs = [np.stack(two, axis=1) for two in (
         (depths, depths + half[:, 0]), (points, points + half * first), (first, second),
@@ -287,7 +290,7 @@ def sign_of_down(dips: Floats, wanted: DipDown, holes: NDArray[np.intp] | None =
     wanted : {"auto", "positive", "negative"}
         Which dips point down; "auto" infers it.
     holes : (m,) intp, optional
-        Index of the hole of each dip, from 0; by default each dip has its own hole.
+        Index of the hole of each dip, counted from 0; by default each dip has its own hole.
     """
     if wanted != "auto":
         return 1 if wanted == "positive" else -1
@@ -304,7 +307,7 @@ def sign_of_down(dips: Floats, wanted: DipDown, holes: NDArray[np.intp] | None =
 
 @dataclass(frozen=True, eq=False)
 class HolePaths:
-    """Holes as curves.
+    """Drillholes as named curves, with the depths of their ends.
 
     Attributes
     ----------
@@ -315,6 +318,7 @@ class HolePaths:
     ends : (h,) float64
         Depths of the ends of holes.
     curves : Curves
+        Arcs and straight pieces of the holes.
     """
 
     names: tuple[str, ...]

@@ -182,13 +182,13 @@ class Drillholes:
             (name, *(f"{value:.10g}" for value in (*self.collars[row], self.ends[row])))
             for row, name in enumerate(self.names[:SHOWN])
         ]
-        notes = [f"the first {SHOWN} of them"] if len(self) > SHOWN else []
+        notes = [f"the first {SHOWN} holes"] if len(self) > SHOWN else []
         notes += [str(one) for one in self.report.findings]
         headings = ("hole", "x", "y", "z", "end")
         return html_table(repr(self)[1:-1], rows, headings=headings, notes=notes)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the holes as rows: the place of the collar, and the depth where it ends."""
+        """Return the holes as rows: coordinates of the collar, and depth of the end."""
         return data_frame(
             {
                 "hole": self.names,
@@ -250,12 +250,16 @@ class Drillholes:
         depths = np.atleast_1d(np.asarray(depth, np.float64))
         rows = self.rows_of(hole)
         if len(rows) not in (1, len(depths)) or depths.ndim != 1:
-            message = f"{len(rows)} holes for depths of shape {depths.shape}; give a depth for each"
+            message = (
+                f"{len(rows)} holes for depths of shape {depths.shape}: give one depth for each "
+                "hole, or one hole for all depths"
+            )
             raise ValueError(message)
         if (rows < 0).any():
             name = np.ravel(np.asarray(hole))[int(np.argmax(rows < 0))]
             why = self.report.left_out.get(str(name), "it has no collar")
-            message = f"there is no hole {str(name)!r} among the {len(self):,}: {why}"
+            usable = counted(len(self), "usable hole")
+            message = f"there is no hole {str(name)!r} among the {usable}: {why}"
             raise TableError(message)
         rows = np.broadcast_to(rows, depths.shape)
         found = self.points_at(rows, depths)
@@ -358,7 +362,7 @@ class Drillholes:
         Warns
         -----
         GeodomainWarning
-            For each warning among the findings, once for these holes.
+            For each warning among the findings that these holes have not given before.
         """
         return settle(self, (*self.report.findings, *self._compared(domains)))
 
@@ -383,9 +387,9 @@ class Drillholes:
 
 
 def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Accept, refuse or warn about findings, as the settings of the holes say; return them.
+    """Accept findings, refuse them or warn about them, as the settings of the holes say.
 
-    Equal findings are returned once.
+    Return the findings; equal findings are returned once.
     """
     settings = holes._settings
     distinct = {str(each): each for each in accepted(found, require_codes(settings.accept))}
@@ -421,7 +425,7 @@ def report_on_holes(
     intervals: TableLike | Sequence[TableLike] | None = None,
     **keywords: Unpack[HoleKeywords],
 ) -> HoleReport:
-    """Return the report on tables of holes, with warnings as findings.
+    """Return the report on tables of holes, which lists findings instead of warning about them.
 
     Parameters
     ----------
@@ -468,7 +472,7 @@ class HoleReport:
     holes : int
         Number of usable holes.
     left_out : dict of str to str
-        Ids of the other holes, and the reason.
+        Ids of the holes that are not usable, and the reason.
     stations : int
         Number of stations, including those that were added at collars.
     method : str
@@ -482,13 +486,13 @@ class HoleReport:
     bounds : list or None
         Bounding box of collars and ends of holes, lowest corner first.
     ends : dict of str to int
-        Number of holes whose end comes from the collar table, the largest TO, or the last station.
+        Number of holes by the source of their end: collar table, largest TO, or last station.
     largest_bend : float
         Largest angle between two stations of a hole, in degrees.
     upward : tuple of str
         Holes with a station that points up.
     level : tuple of str
-        Other holes with a level station.
+        Holes with a level station, and no station that points up.
     findings : tuple of Finding
         Findings, table by table.
     """
@@ -514,7 +518,7 @@ class HoleReport:
         return values | {"findings": [each.as_dict() for each in self.findings]}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the findings as rows: one for each hole, or row of a table, that has it."""
+        """Return the findings as rows, one for each hole or table row that has the finding."""
         rows = [
             (each.code, each.severity, *case) for each in self.findings for case in each.cases()
         ]
@@ -656,7 +660,10 @@ def make_holes(
 def _survey_rows(
     tables: Mapping[str, HoleTable], collars: Collars, wanted: DipDown
 ) -> tuple[SurveyRows, int, str, list[Finding]]:
-    """Join the stations of the survey and of collars, with all dips positive down."""
+    """Join the stations of the survey and of collars, with all dips positive down.
+
+    Also return the sign of dips that point down, how it was decided, and findings.
+    """
     found: list[Finding] = []
     known = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
     own = sign_of_down(collars.dips[known], wanted)
@@ -690,7 +697,7 @@ def _survey_rows(
 
 
 def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
-    """Describe how the dip sign was chosen."""
+    """Describe how the sign of dips that point down was decided."""
     if wanted != "auto":
         return "set by the user"
     up, down = int((dips > 0).sum()), int((dips < 0).sum())
@@ -702,7 +709,7 @@ def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
 def _ends(
     given: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
 ) -> tuple[Floats, dict[str, int]]:
-    """Return the depth of the end of each hole, and the number of holes by source."""
+    """Return the depth of the end of each hole, and the number of holes by source of the end."""
     deepest = np.full(len(given), -np.inf)
     for table in logs:
         codes, ids = table.ids
@@ -720,9 +727,10 @@ def _ends(
 
 
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
-    """Return findings: holes with a station below their end, and holes surveyed too short.
+    """Return findings about holes with a station below their end, or with a long unsurveyed end.
 
-    The end of a hole is often not surveyed. It may be as long as the longest leg between stations.
+    The end of a hole is often not surveyed. It is a finding if it is longer than the longest leg
+    between stations.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
@@ -773,7 +781,7 @@ def _largest_bend(stations: Stations) -> float:
 
 
 def _rising(stations: Stations, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the holes with a station that points up, and others with a level station."""
+    """Return the holes with a station that points up, and the other holes with a level station."""
     slopes = stations.tangents[:, 2]
     owners = [
         np.unique(np.searchsorted(stations.offsets, np.flatnonzero(rows), side="right") - 1)

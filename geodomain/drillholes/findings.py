@@ -205,7 +205,7 @@ class Case(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        """Return the position and the value: a line by its number, a depth with its hole."""
+        """Return position and value, such as "line 12: 370" or "DH1 at 30: 95"."""
         lone = self.where.startswith(("line ", "row "))
         place = self.where if lone else f"{self.hole} {self.where}".strip()
         return f"{place}: {self.value}" if self.value else place
@@ -315,14 +315,14 @@ def note(
     where: Callable[[int], str] | Sequence[str] = (),
     value: Callable[[int], str] | Sequence[str] = (),
 ) -> None:
-    """Add a finding to a list if it has any case."""
+    """Add a finding to a list, unless it has no case."""
     each = list(holes)
     if each:
         found.append(Finding(code, each, _getter(where), _getter(value)))
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
-    """Return a function from the index of a case to its text."""
+    """Return a function from the index of a case to its text; `texts` may be such a function."""
     if callable(texts):
         return texts
     return (lambda number: texts[number]) if texts else (lambda _: "")
@@ -332,7 +332,7 @@ def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]
 
 
 def require_codes(accept: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
-    """Split FINDING or FINDING:HOLE into a code, and a hole or None.
+    """Split each FINDING or FINDING:HOLE into a code, and a hole or None.
 
     Raises
     ------
@@ -354,10 +354,10 @@ def accepted(
     passed: Iterable[tuple[str, str | None]],
     names: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Return findings in which accepted warnings are notes; others are unchanged.
+    """Return the findings, with accepted warnings turned into notes.
 
-    If only some holes of a warning are accepted, it is split in two. With the `names` of all holes,
-    warn if an accepted hole does not exist.
+    If only some holes of a warning are accepted, the finding is split into a warning and a note.
+    If `names`, the ids of all holes, is given, warn about an accepted hole that does not exist.
     """
     found = list(found)
     by_code: dict[str, set[str | None]] = {}
@@ -368,7 +368,10 @@ def accepted(
         strange = [(code, hole) for code, holes in by_code.items() for hole in holes - known]
         for code, hole in strange:
             meant = id_proposals([hole or ""], names)[0]
-            warn(f"there is no hole {hole!r} to accept {code} of{': ' if meant else ''}{meant}")
+            wanted = f"{code}:{hole}"
+            warn(
+                f"accept={wanted!r} names a hole that does not exist{': ' if meant else ''}{meant}"
+            )
     out = []
     for each in found:
         holes = by_code.get(each.code, set())
@@ -384,7 +387,7 @@ def accepted(
 
 
 def refuse_bad(found: Iterable[Finding], tables: str) -> None:
-    """Raise TableError for the warnings among findings."""
+    """Raise TableError if any of the findings is a warning."""
     bad = [each for each in found if each.bad]
     if bad:
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
@@ -401,7 +404,7 @@ def sentences(found: Iterable[Finding]) -> list[str]:
 
 
 def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
-    """Return the lines below a summary: the sign of dips, and the notes among findings.
+    """Return the lines below a summary: the sign of dips, and the notes among the findings.
 
     Warnings are not included; see `sentences`.
     """
@@ -413,7 +416,10 @@ def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
 
 
 def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Propose for each strange id the known id that differs only in case, zeros or blanks."""
+    """Propose, for each unknown id, the known id that differs only in case, zeros or blanks.
+
+    A proposal is a question such as "is it 'DH1'?", or "" if there is no single such id.
+    """
     if not strange:
         return []
     alike: dict[str, list[str]] = {}

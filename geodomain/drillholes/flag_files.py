@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FlaggedPart:
-    """One row of the summary.
+    """A row of the summary: the samples of one domain, or samples without a domain.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class FlaggedPart:
     label : str
         Label of the samples.
     samples : int
-        Number of samples, after priority.
+        Number of samples, each counted in one row only, by priority.
     length : float
         Total length of the samples, in the unit of the file.
     """
@@ -98,7 +98,8 @@ class FlagSummary:
     by : {"middle", "majority", "split"}
         Method of flagging.
     parts : tuple of FlaggedPart
-        Totals by domain, in order, then of background, unassigned, leaking and beyond.
+        Totals of the domains, in their order, and then of background, unassigned, leaking and
+        beyond.
     cut, slivers : int
         Numbers of intervals that were split, and of pieces that were too short to be split off.
     unusable : int
@@ -140,7 +141,7 @@ class FlagSummary:
         return values | {"findings": [each.as_dict() for each in self.findings]}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the domains as rows."""
+        """Return the totals as rows, one for each domain and each other label."""
         return records_frame(FlaggedPart, self.parts)
 
     def __repr__(self) -> str:
@@ -171,7 +172,7 @@ class FlagSummary:
         return rows
 
     def _notes(self) -> list[str]:
-        """Return the lines below the table."""
+        """Return the lines below the table: splits, the sign of dips, findings and time."""
         notes = []
         if self.by == "split":
             notes.append(
@@ -222,7 +223,7 @@ Spelled = list[NDArray[np.object_]]
 
 @dataclass(frozen=True, eq=False)
 class FlaggedRows:
-    """The rows to write: each interval, or its pieces.
+    """Rows of the output: one for each interval, or for each piece if intervals are split.
 
     Attributes
     ----------
@@ -243,10 +244,10 @@ class FlaggedRows:
 
 
 class SampleFile(Protocol):
-    """A file of samples in memory."""
+    """The content of a file of samples, in memory."""
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows as exact decimals."""
+        """Return FROM and TO as exact decimals, for the rows `several`."""
 
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
@@ -268,7 +269,7 @@ def sample_file(table: HoleTable) -> SampleFile:
 
 
 def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | None) -> FlaggedRows:
-    """Return the rows to write."""
+    """Return the rows of the output with their codes, lengths and middle points."""
     if cuts is None:
         lengths = _lengths(rows.starts, rows.ends)
         return FlaggedRows(flags.codes, lengths, flags.middles, None)
@@ -294,7 +295,7 @@ class TextSamples:
     text: TextRows
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows, with the decimals of the text."""
+        """Return FROM and TO of the rows `several`, with the decimals of the text."""
         mark = self.text.layout.decimal.decode()
         found = []
         for role in ("from", "to"):
@@ -330,7 +331,7 @@ class ParquetSamples:
     file: ParquetTable
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of some rows, as the shortest decimals that round to them."""
+        """Return FROM and TO of the rows `several`, as the shortest decimals that round to them."""
         found = []
         for depths in (rows.starts, rows.ends):
             values = np.empty(len(depths), object)
@@ -516,7 +517,7 @@ def flag_file(
 
 
 def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None:
-    """Raise TableError if the box of the holes meets no box of a domain; guess the reason."""
+    """Raise TableError, with a likely reason, if the box of the holes meets no domain's box."""
     if holes.report.bounds is None or not rows.usable.any():
         return
     box = np.array(holes.report.bounds)

@@ -31,14 +31,14 @@ _PART = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts of intervals between walls, interval by interval, at least one for each.
+    """Parts of intervals between walls, interval by interval; each interval has at least one.
 
     Attributes
     ----------
     rows : (p,) intp
         Row of the interval.
     begins, ends : (p,) float64
-        Depths; the first begins at FROM of the interval, and the last ends at its TO.
+        Depths; the first part of an interval begins at its FROM, and the last part ends at its TO.
     codes : (p,) intp
         Domain code of each part, as in `Verdict`.
     """
@@ -51,14 +51,14 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Flags:
-    """Domains of intervals.
+    """Domains and middle points of intervals.
 
     Attributes
     ----------
     codes : (n,) intp
         Domain code of each interval, as in `Verdict`: k domains, background, no coordinates, ...
     middles : (n, 3) float64
-        Middle point of each interval; NaN if it cannot be used.
+        Middle point of each interval; NaN if the interval cannot be used.
     """
 
     codes: NDArray[np.intp]
@@ -66,7 +66,7 @@ class Flags:
 
 
 def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
-    """Label each interval by its middle point, along the hole."""
+    """Label each interval by the point of the hole halfway between FROM and TO."""
     usable = np.flatnonzero(rows.usable)
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
@@ -149,7 +149,10 @@ def without_domain(
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
-    """Return the domain with the greatest length in each interval; of equal lengths the first."""
+    """Return the domain code with the greatest length in each interval.
+
+    If several have the same length, the lowest code, which is the first domain, is taken.
+    """
     width = len(labeller.targets) + 8
     keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
     lengths = np.bincount(where, weights=parts.ends - parts.begins)
@@ -164,10 +167,10 @@ def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.in
 def wall_depths(
     holes: HolePaths, labeller: Labeller, used: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the depths at which holes cross a wall of the domains, by hole, then by depth.
+    """Return the hole and depth of each crossing with a domain's wall, sorted by hole and depth.
 
     A hole may also change domain above or below the rim of a surface. Therefore a vertical curtain
-    through the rim counts as a wall. Unused holes have no walls.
+    through the rim counts as a wall. Holes that are not in `used` have no walls.
 
     Raises
     ------
@@ -196,7 +199,7 @@ def wall_depths(
 
 
 def _reach(holes: HolePaths) -> Floats:
-    """Return the greatest depth of intervals: they may extend past the end of the hole."""
+    """Return a bound on the depths of intervals, which may extend past the end of their hole."""
     return 2.0 * holes.ends + 1.0
 
 
@@ -235,7 +238,7 @@ def cut_at(
     holes, starts, ends : (n,) intp, float64, float64
         Intervals.
     wall_holes, wall_depths : (k,) intp, float64
-        Depths of walls, by hole, then by depth.
+        Hole and depth of each wall, sorted by hole and then by depth.
 
     Returns
     -------
@@ -278,20 +281,20 @@ def _place(
 
 
 def allowed_in(labeller: Labeller, rows: Intervals) -> list[Bools | None] | None:
-    """Return, for each domain, which intervals meet its conditions."""
+    """Return, for each domain, the mask of intervals that meet its conditions; None means all."""
     condition_columns(labeller.domains, rows.table.names, rows.table.name)
     return allowed_rows(labeller.domains, rows.table.column)
 
 
 def condition_names(labeller: Labeller) -> list[str]:
-    """Return the columns that conditions use."""
+    """Return the names of the columns that conditions of domains use."""
     return [each.column for _, group in labeller.domains.conditions for each in group]
 
 
 def _judged(
     labeller: Labeller, points: Floats, allowed: Sequence[Bools | None] | None
 ) -> NDArray[np.intp]:
-    """Label points in chunks."""
+    """Return the domain code of each point; points are labelled in batches of limited size."""
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         some = slice(begin, begin + _PART)
@@ -314,9 +317,10 @@ class Cuts:
     rows : (p,) intp
         Interval of each piece, ascending.
     codes : (p,) intp
-        Domain of each piece.
+        Domain code of each piece.
     begins, ends : dict of int to Decimal
-        Depths of cuts by piece, where they differ from FROM and TO of the interval.
+        Depths of cuts, by piece. A piece without such a depth begins at FROM, or ends at TO, of its
+        interval.
     cut : int
         Number of intervals that were cut.
     slivers : int
@@ -363,7 +367,7 @@ def make_cuts(
     parts : Parts
         Parts of the usable intervals.
     whole : (n,) intp
-        Codes of intervals without parts.
+        Domain codes to use for intervals without parts.
     spelled : pair of (n,) object
         FROM and TO of each interval as Decimal; needed only for intervals with several parts.
     min_length : Decimal
@@ -409,7 +413,10 @@ def make_cuts(
 def _without_slivers(
     bounds: list[Decimal], labels: list[int], least: Decimal
 ) -> tuple[list[Decimal], list[int], int]:
-    """Join neighbours with the same label, and slivers, shortest first, to a longer neighbour."""
+    """Join pieces with the same label, then each sliver, shortest first, to its longer neighbour.
+
+    Return the bounds and labels of the pieces that remain, and the number of slivers.
+    """
     slivers = 0
     bounds, labels = _joined(bounds, labels)
     while len(labels) > 1:
@@ -427,7 +434,7 @@ def _without_slivers(
 
 
 def _joined(bounds: list[Decimal], labels: list[int]) -> tuple[list[Decimal], list[int]]:
-    """Join neighbours with the same label."""
+    """Join neighbouring pieces with the same label; return their bounds and labels."""
     changes = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1]]
     return (
         [bounds[0], *(bounds[place] for place in changes), bounds[-1]],

@@ -16,13 +16,16 @@ from geodomain.query.segments import SegmentIntersector
 
 
 class Ground(NamedTuple):
-    """A topography: name and meshes."""
+    """A topography: its name, and the meshes that form it."""
 
     name: str
     tiles: Sequence[Mesh]
 
     def heights(self, points: Floats) -> Floats:
-        """Return the elevation of the ground nearest to each point; NaN outside its footprint."""
+        """Return the elevation of the ground at x and y of each point, NaN outside its footprint.
+
+        Where the ground has several elevations, the one nearest to the point is returned.
+        """
         found = np.full(len(points), np.nan)
         if not len(points):
             return found
@@ -59,10 +62,10 @@ def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | N
 def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> None:
     """Compare collars, and the ends of holes, with a topography.
 
-    A collar is off the topography if their distance exceeds 10 times the median deviation of all
-    collars, and a twentieth of the median hole length. Dips are suspected to be measured from the
-    vertical if at least half of the holes end above the topography or outside its footprint, and
-    after converting the dips at most a fifth of these holes would.
+    A collar is off the topography if its distance from the topography exceeds both 10 times the
+    median deviation of all collars and a twentieth of the median hole length. Dips are suspected to
+    be measured from the vertical if at least half of the holes end above the topography or outside
+    its footprint, and converting the dips would leave at most a fifth of these holes there.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -136,7 +139,7 @@ def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
 
 
 def _from_vertical(holes: HolePaths) -> Curves:
-    """Return the curves of holes after converting dips that are measured from the vertical."""
+    """Return the curves of holes on the assumption that dips are measured from the vertical."""
     curves = holes.curves
     level = np.hypot(curves.tangents[:, 0], curves.tangents[:, 1])
     aim = curves.tangents[:, :2] / np.where(level > 0, level, 1.0)[:, None]
@@ -146,7 +149,10 @@ def _from_vertical(holes: HolePaths) -> Curves:
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:
-    """Return the mask of points outside the footprint's box by more than a tenth of its size."""
+    """Return the mask of points that are outside the ground's box in plan.
+
+    They are farther outside than a tenth of the size of the box.
+    """
     low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
     high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
     slack = 0.1 * (high - low)

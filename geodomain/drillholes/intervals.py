@@ -18,7 +18,7 @@ _FAR = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The rows of an interval table with their hole and depths.
+    """Rows of an interval table, each with its hole and depths.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Intervals:
     usable : (n,) bool
         Rows of a known hole with 0 <= FROM < TO and FROM less than the depth of the hole.
     findings : list of Finding
-        Faults of the other rows, and other findings.
+        Faults of the rows that are not usable, and other findings.
     """
 
     table: HoleTable
@@ -43,7 +43,7 @@ class Intervals:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """The usable rows, by hole, then by FROM."""
+        """Indices of the usable rows, sorted by hole and then by FROM."""
         rows = np.flatnonzero(self.usable)
         keys = self.holes[rows], self.starts[rows]
         same = keys[0][1:] == keys[0][:-1]
@@ -53,7 +53,7 @@ class Intervals:
 
     @cached_property
     def overlapping(self) -> NDArray[np.intp]:
-        """The usable rows that overlap the previous row of their hole, by FROM."""
+        """Indices of the usable rows that overlap the row above them in the same hole."""
         rows = self.order
         holes, starts, ends = self.holes[rows], self.starts[rows], self.ends[rows]
         again = (holes[1:] == holes[:-1]) & (starts[1:] < ends[:-1])
@@ -61,7 +61,7 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """The usable rows with a gap above them: no earlier row of the hole reaches their FROM."""
+        """Indices of the usable rows below a gap: no row above, in the same hole, reaches FROM."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)

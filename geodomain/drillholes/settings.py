@@ -67,16 +67,16 @@ class HoleSettings:
     accept: str | Sequence[str] = setting(
         (),
         read_by("geodomain.drillholes.findings.require_codes", list),
-        "Accept a warning about the tables of holes, by the code that the message gives in "
-        "brackets; the warning becomes a note. May be repeated.",
+        "Accept a warning about the tables of holes: it becomes a note. FINDING is the code that "
+        "the warning gives in brackets. May be repeated.",
         hashed=False,
         metavar="FINDING[:HOLE]",
     )
     topography: MeshesLike | None = setting(
         None,
         TEXT,
-        "Surface to compare with collars and ends of holes.  [default: the surface of the "
-        "domains on which most collars lie]",
+        "Surface to compare with collars and ends of holes.  [default: of the surfaces in "
+        "domains=, the one on which most collars lie]",
         hashed=False,
         metavar="FILE",
     )
@@ -126,15 +126,15 @@ def read_bend(bend: str | Sequence[float]) -> tuple[float, float]:
         numbers = ()
     if len(numbers) != 2 or not (0 < numbers[0] <= 180 and 0 < numbers[1] < math.inf):
         message = (
-            f"{bend!r} is not ANGLE,LENGTH, such as 15,30: an angle above 0 to 180 degrees, and a "
-            "length above 0"
+            f"{bend!r} is not ANGLE,LENGTH, such as 15,30: the angle must be more than 0 and at "
+            "most 180 degrees, and the length more than 0"
         )
         raise ValueError(message)
     return numbers[0], numbers[1]
 
 
 def read_role(text: str) -> tuple[str, str]:
-    """Read ROLE=COLUMN.
+    """Split ROLE=COLUMN into the role and the name of the column.
 
     Examples
     --------

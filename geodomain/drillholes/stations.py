@@ -250,7 +250,7 @@ def _note(
 def _note_rows(
     found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
 ) -> None:
-    """Add a finding about stations, naming the missing numbers of each."""
+    """Add a finding about stations that names the numbers missing from each station."""
     places = np.flatnonzero(which)
 
     def lack(number: int) -> str:
@@ -336,7 +336,7 @@ def check_angles(
 
 
 def _depth_of(depths: Floats, rows: NDArray[np.intp]) -> Callable[[int], str]:
-    """Return a function that formats the depth of a station."""
+    """Return a function from the index of a case to the depth of its station, as text."""
     return lambda number: "" if np.isnan(depths[rows[number]]) else f"at {depths[rows[number]]:g}"
 
 
@@ -388,7 +388,10 @@ def _whole_degrees(azimuths: Floats) -> bool:
 
 
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
-    """Return whether the columns seem exchanged: dips exceed 90 degrees, azimuths never do."""
+    """Return whether the columns of azimuths and dips seem to be exchanged.
+
+    At least a quarter of the dips are then beyond 90 degrees, and no azimuth is.
+    """
     both = np.isfinite(azimuths) & np.isfinite(dips)
     azimuths, dips = azimuths[both], dips[both]
     beyond = np.abs(dips) > 90
@@ -414,7 +417,8 @@ def check_bends(
 
     The directions of any two stations at most one span apart are compared. The angle between them
     is not extrapolated to the span, because correct surveys may turn by 40 degrees in 6 units. A
-    leg longer than the span may turn by the angle in each span that it begins.
+    leg longer than the span may turn by the angle once for each span, or part of a span, in its
+    length.
 
     Parameters
     ----------
@@ -455,7 +459,7 @@ def check_bends(
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
-    """Yield the numbers of stations, up to 64, by which two stations within a span can differ."""
+    """Yield 1, 2, ... up to 64, while stations this many rows apart can be within a span."""
     for lag in range(1, min(65, len(depths))):
         near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
         if lag > 1 and not near.any():
@@ -464,9 +468,10 @@ def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
 
 
 def check_signs(found: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
-    """Add a finding for holes that go up if nearly all others go down.
+    """Add a finding for holes that go up if nearly all other holes go down.
 
-    More than one hole in fifty is not a sign error, because underground holes go up in fans.
+    If more than one hole in fifty goes up, the sign is taken as correct, because underground holes
+    go up in fans.
     """
     if len(names) > 1 and 0 < len(rising) <= max(1, len(names) // 50):
         note(found, "dip-sign", rising)

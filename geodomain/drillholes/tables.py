@@ -142,9 +142,9 @@ def find_roles(
 def find_rivals(
     names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
 ) -> dict[str, list[int]]:
-    """Find other columns whose names also fit a role.
+    """Find, for each role, other columns whose names also fit the role.
 
-    Roles for which the caller names the column have no rivals. Coordinates have none either,
+    A role for which the caller names the column has no such columns. Coordinates have none either,
     because `find_roles` refuses ambiguous coordinates.
 
     Examples
@@ -185,7 +185,7 @@ def _given(
 
 
 def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) -> int | None:
-    """Return the index of the column with the most common name, or None; refuse ambiguity."""
+    """Return the index of the column with a role's most common name, or None; refuse ambiguity."""
     plains = [plain(name) for name in names]
     alike = [[place for place, name in enumerate(plains) if name == word] for word in words]
     ranked = [places for places in alike if places]
@@ -258,7 +258,7 @@ class Reading:
             if role not in known and role not in _ROLES:
                 message = (
                     f"columns= names {role!r}, which is not a role; the roles are "
-                    f"{', '.join(_ROLES)}, each for all tables, or for one of them as survey.hole"
+                    f"{', '.join(_ROLES)}; a role such as survey.hole applies to one table only"
                 )
                 raise ValueError(message)
 
@@ -312,7 +312,7 @@ def require_outputs(
     """
     given = [os.fspath(one) for one in outputs if one is not None]
     if given.count(STANDARD) > 1:
-        message = "two outputs would both go to stdout (-): give at least one a file"
+        message = "two outputs would both go to stdout (-): name a file for at least one of them"
         raise TableError(message)
     places = [Path(one) for one in given if one != STANDARD]
     require_places(places, overwrite=overwrite)
@@ -367,7 +367,7 @@ class HoleTable:
 
     @cached_property
     def ids(self) -> tuple[NDArray[np.intp], list[str]]:
-        """The index of each row's hole among the distinct ids, and the ids."""
+        """For each row, the index of its hole among the distinct ids, and the distinct ids."""
         return self._texts(self.roles["hole"])
 
     def numbers(self, role: str) -> NDArray[np.float64]:
@@ -429,7 +429,7 @@ def read_table(
 
 
 def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
-    """Read a file, by its extension or its content."""
+    """Read a file in the format that its extension or its content shows."""
     if given.suffix.lower() in PARQUET:
         file = read_parquet(given)
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
@@ -518,7 +518,7 @@ def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.
 
 
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
-    """Read a whole text file."""
+    """Read a text file whole, and return it as a HoleTable."""
     with open_source(path) as source:
         name, text = source.name, _whole(source.readinto)
     options = reading.options
@@ -555,7 +555,7 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
 
 
 def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
-    """Find the header, its delimiter, and the decimal mark."""
+    """Return the layout of a text table, and the index of the column of each role."""
     options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
@@ -574,7 +574,7 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
                 break
     if best is None:
         find_roles(likely, table, reading.columns, name)
-        message = f"{name} has no header line with the columns of a table of {table}"
+        message = f"{name} has no header line with the columns of the {table} table"
         raise TableError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
@@ -619,5 +619,5 @@ def _decimal(
 
 
 def _cells(rows: Iterable[Sequence[str]], places: set[int]) -> list[str]:
-    """Return the cells of some columns of rows."""
+    """Return the cells of some columns, row by row, except those that a short row lacks."""
     return [row[place] for row in rows for place in sorted(places) if place < len(row)]

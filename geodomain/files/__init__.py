@@ -1,1 +1,1 @@
-"""Files and streams: gzip, hashes, reading ahead, outputs written whole or not at all."""
+"""Files and streams: gzip, hashes, reading ahead, and outputs that are never left half written."""

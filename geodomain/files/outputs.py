@@ -1,4 +1,4 @@
-"""Atomic output files, complete or absent, and checks of their paths."""
+"""Output files that appear only when they are complete, and checks of their paths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AtomicFile:
         The file to make or replace, with links resolved. The new file gets the mode of an existing
         file and, if the system allows it, its owner.
     new : bool
-        Refuse to replace a file, even a file that appears while this one is written.
+        Refuse to replace a file, even a file that appears at the path while this one is written.
     """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
@@ -52,14 +52,14 @@ class AtomicFile:
         self._lock = threading.Lock()  # the descriptor is not closed during a write
 
     def write(self, data: memoryview) -> int:
-        """Write all of the data."""
+        """Write all of the data, and return the number of bytes."""
         with self._lock:
             done = write_all(partial(os.write, self._descriptor), data, str(self._path))
             self._start_flush(done)
         return done
 
     def commit(self) -> None:
-        """Move the file to its path, safe from a power cut as far as the system allows.
+        """Move the file to its path, and flush it to the disk as far as the system allows.
 
         Raises
         ------
@@ -103,9 +103,10 @@ class AtomicFile:
             self._part.chmod(mode)
 
     def _start_flush(self, size: int) -> None:
-        """Let the disk start to write the last bytes, so that `commit` has little left to flush.
+        """Start to flush the last `size` bytes to the disk, so that `commit` has little left to do.
 
-        The advice asks to drop bytes from memory, but the system keeps bytes that are not written.
+        The system is advised to drop these bytes from memory. It therefore starts to write them,
+        and keeps them until they are written.
         """
         if hasattr(os, "posix_fadvise"):
             with contextlib.suppress(OSError):
@@ -114,7 +115,7 @@ class AtomicFile:
 
 
 def write_all(write: Callable[[memoryview], int], data: memoryview, name: str) -> int:
-    """Write all of the data, and name the file in an error."""
+    """Write all of the data, and return the number of bytes; an OSError names the file `name`."""
     done = 0
     try:
         while done < len(data):
@@ -126,7 +127,10 @@ def write_all(write: Callable[[memoryview], int], data: memoryview, name: str) -
 
 
 def _open_nameless(folder: Path) -> int:
-    """Open a file without a name, which vanishes with a killed run; -1 if that is impossible."""
+    """Return the descriptor of a new file without a name, or -1 if the system has no such files.
+
+    The system removes such a file if the run is killed.
+    """
     if not hasattr(os, "O_TMPFILE"):
         return -1
     try:
@@ -140,7 +144,10 @@ def _open_nameless(folder: Path) -> int:
 
 
 def _name(descriptor: int, path: Path) -> None:
-    """Give a nameless file a name; os.link follows the link in /proc only if a folder is given."""
+    """Give a name to a file that was opened without one.
+
+    os.link follows the link in /proc only if it also gets the descriptor of a folder.
+    """
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
@@ -149,7 +156,13 @@ def _name(descriptor: int, path: Path) -> None:
 
 
 def _put_new(part: Path, path: Path) -> None:
-    """Rename a file to a path without a file, in one step if the system can."""
+    """Move a file to a path at which there is no file, in one step if the system can.
+
+    Raises
+    ------
+    FileExistsError
+        If a file has appeared at the path.
+    """
     try:
         if os.name == "nt":
             part.rename(path)  # on Windows it replaces nothing
@@ -169,7 +182,7 @@ def _own(descriptor: int) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a rename to the disk; systems that cannot open a folder do so by themselves.
+    """Flush the renaming of a file to the disk; systems without this call do so by themselves.
 
     Errors are ignored, because the file is already at its path.
     """
@@ -187,7 +200,7 @@ def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None
     """Raise FileExistsError for the first path that exists, unless `overwrite`."""
     for path in paths:
         if path.exists() and not overwrite:
-            message = f"{path} is there already; name another output, or use overwrite=True"
+            message = f"{path} already exists; name another output, or use overwrite=True"
             raise FileExistsError(message)
 
 
@@ -195,7 +208,7 @@ def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None
 
 
 def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Refuse outputs of which some could not be written in the end.
+    """Refuse output paths, before any work starts, if an output could not be written to its path.
 
     Parameters
     ----------
@@ -218,10 +231,13 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
     places = list(outputs)
     for one, other in combinations(places, 2):
         if same_place(one, other):
-            message = f"{one} is to hold two outputs: give each its own file"
+            message = f"{one} is given for two outputs: give each output a file of its own"
             raise TableError(message)
         if _differ_in_case(one, other):
-            message = f"{one} and {other} are one file on many disks: give each its own name"
+            message = (
+                f"{one} and {other} are the same file on disks that ignore upper and lower case: "
+                "give each output its own name"
+            )
             raise TableError(message)
     for place in places:
         _require_writable(place)
@@ -229,7 +245,7 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
 
 
 def _require_writable(place: Path) -> None:
-    """Refuse a path at which no file can be written."""
+    """Refuse a folder, and a path at which no file can be made."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -241,12 +257,12 @@ def _require_writable(place: Path) -> None:
     # For a link, the folder of its target.
     folder = Path(os.path.realpath(place)).parent
     if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(place))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(place))
     AtomicFile(Path(os.path.realpath(place))).abandon()
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse outputs that would replace an input, through links too.
+    """Refuse outputs that would replace an input, also if a link leads to the input.
 
     Raises
     ------
@@ -261,11 +277,14 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 
 def same_place(one: str | Path, other: str | Path) -> bool:
-    """Return whether two paths lead to the same file through links; a hard link is another file."""
+    """Return whether two paths are equal once links are resolved; hard links count as different."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _differ_in_case(one: Path, other: Path) -> bool:
-    """Return whether two names, of which one has no file, may be one file if case is ignored."""
+    """Return whether two paths would be one file on a disk that ignores upper and lower case.
+
+    If both files exist, they are two files.
+    """
     first, second = os.path.realpath(one), os.path.realpath(other)
     return first.casefold() == second.casefold() and not (one.exists() and other.exists())

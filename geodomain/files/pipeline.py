@@ -21,14 +21,15 @@ Result = TypeVar("Result")
 class Ahead(Generic[Item, Result]):
     """Compute results for items, in order, in a thread that is one result ahead of the caller.
 
-    The caller uses one result while the thread computes the next, so two buffers are enough.
+    The caller uses one result while the thread computes the next one, so two buffers are enough.
 
     Parameters
     ----------
     items : iterable
         Iterated by the thread.
     work : callable
-        Computes an item's result. Its exception is raised when the caller reaches that item.
+        Computes an item's result. If it raises, the caller gets the exception in place of the
+        result.
     """
 
     def __init__(self, items: Iterable[Item], work: Callable[[Item], Result]) -> None:
@@ -42,7 +43,7 @@ class Ahead(Generic[Item, Result]):
         self._thread.start()
 
     def results(self) -> Iterator[Result]:
-        """Yield the results in order; each is valid until the next is requested."""
+        """Yield the results in order; a result is valid until the next one is requested."""
         while (done := wait(self._done)) is not None:
             if isinstance(done, BaseException):
                 raise done
@@ -50,7 +51,7 @@ class Ahead(Generic[Item, Result]):
             yield done[0]
 
     def stop(self) -> None:
-        """Start no further work, and wait for the current item."""
+        """Start no further item, and wait for the current one."""
         with self._working:
             self._stopped = True
         empty(self._wanted)
@@ -74,7 +75,7 @@ class Ahead(Generic[Item, Result]):
 
 # Reading ahead and writing behind.
 
-# Bytes before each block that hold the start of a row that ends in the block.
+# Bytes before each piece of a file, for the start of a row that ends in the piece.
 HEADROOM = 64 << 10
 READ_AHEAD = 3
 WRITE_BEHIND = 3
@@ -84,18 +85,18 @@ class ByteSource(Protocol):
     """Source of bytes; like an unbuffered file, it may return fewer bytes than requested."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
-        """Read into a buffer; 0 at the end."""
+        """Read into a buffer and return the number of bytes, 0 at the end of the source."""
 
 
 class Target(Protocol):
-    """Output that takes bytes."""
+    """Output to which bytes are written."""
 
     def write(self, data: memoryview, /) -> object:
         """Write all of the data."""
 
 
 class Block(NamedTuple):
-    """A part of a file, at [HEADROOM, end) of a buffer."""
+    """A piece of a file: bytes [HEADROOM, end) of a buffer, and whether it is the last piece."""
 
     buffer: Bytes
     end: int
@@ -103,7 +104,7 @@ class Block(NamedTuple):
 
 
 class Reader:
-    """Read a source block after block in a thread, ahead of the caller."""
+    """Read a source in pieces, in a thread that is ahead of the caller."""
 
     def __init__(self, source: ByteSource, block_bytes: int) -> None:
         self._source = source
@@ -116,13 +117,13 @@ class Reader:
         self._thread.start()
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order; only the last, which may be empty, is final."""
+        """Yield the pieces in order; the last one, which may be empty, is marked as final."""
         for block in self.held_blocks():
             yield block
             self.give(block)
 
     def held_blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order until `stop`; the caller returns each with `give`."""
+        """Yield the pieces in order until `stop`; the caller returns each buffer with `give`."""
         while (block := wait(self._filled)) is not None:
             if isinstance(block, BaseException):
                 raise block
@@ -131,7 +132,7 @@ class Reader:
                 return
 
     def give(self, block: Block) -> None:
-        """Return the buffer of a block for further reading."""
+        """Return the buffer of a piece, so that the thread can read into it again."""
         self._free.put(block.buffer)
 
     def stop(self) -> None:
@@ -154,7 +155,7 @@ class Reader:
 
 
 class Writer:
-    """Write to a target in order, in a thread behind the caller."""
+    """Write to an output in order, in a thread, while the caller goes on."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -168,30 +169,30 @@ class Writer:
         self.bytes_written = 0
 
     def room(self, size: int) -> Bytes:
-        """Return a buffer of at least `size` bytes, for `send`."""
+        """Return a buffer of at least `size` bytes, which the caller fills for `send`."""
         buffer = wait(self._free)
         self._check()
         return buffer if buffer.size >= size else np.empty(size + size // 8, dtype=np.uint8)
 
     def send(self, data: Bytes) -> None:
-        """Write the start of a buffer that `room` returned."""
+        """Hand over for writing the start of a buffer that `room` returned."""
         self._waiting.put(data)
 
     def put(self, data: bytes) -> None:
-        """Write a copy of some bytes."""
+        """Hand over for writing a copy of some bytes."""
         room = self.room(len(data))
         room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.send(room[: len(data)])
 
     def finish(self) -> None:
-        """Wait until all bytes are written."""
+        """Wait until all bytes are written; raise the exception of a failed write."""
         self._waiting.put(None)
         while self._thread.is_alive():
             self._thread.join(timeout=0.5)  # on Windows only a timeout lets an interrupt end it
         self._check()
 
     def stop(self) -> None:
-        """Stop after the current block, which may be stuck in a pipe."""
+        """Drop what is not yet written; wait at most a second, because a pipe may be stuck."""
         empty(self._waiting)
         self._waiting.put(None)
         self._thread.join(timeout=1.0)
@@ -223,14 +224,14 @@ def fill(source: ByteSource, room: memoryview) -> int:
 
 
 def empty(channel: queue.SimpleQueue[Item]) -> None:
-    """Empty a queue from which other threads may take items too."""
+    """Remove all items from a queue; other threads may take items at the same time."""
     with contextlib.suppress(queue.Empty):
         while True:
             channel.get_nowait()
 
 
 def wait(channel: queue.SimpleQueue[Item]) -> Item:
-    """Take an item from a queue; an interrupt ends the wait, on Windows too."""
+    """Take an item from a queue, waiting in steps so that Ctrl-C ends the wait on Windows too."""
     while True:
         try:
             return channel.get(timeout=0.5)
@@ -247,12 +248,15 @@ _HELD, _BITS = 1 << 21, 10
 
 
 class Spill:
-    """Rows that are grouped by their first number: equal first numbers come in one part.
+    """Rows of integers in bounded memory, which come back grouped by their first integer.
+
+    Many rows are written to a temporary file. All rows with the same first integer come back in the
+    same part.
 
     Parameters
     ----------
     width : int
-        Numbers in a row. First numbers should be spread over all 64 bits, as hashes are.
+        Integers in a row. The first ones should be spread over all 64 bits, as hashes are.
     """
 
     def __init__(self, width: int) -> None:
@@ -264,7 +268,7 @@ class Spill:
         self._sizes: list[NDArray[np.int64]] = []  # rows of each part, for each write
 
     def __enter__(self) -> Spill:
-        """Return the spill, to be closed at the end of the block."""
+        """Return the object itself, which is closed at the end of the `with` statement."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -278,7 +282,7 @@ class Spill:
         self._open.close()
 
     def add(self, rows: Rows) -> None:
-        """Add (n, width) rows.
+        """Add rows, (n, width).
 
         Raises
         ------
@@ -291,7 +295,7 @@ class Spill:
             self._write()
 
     def _write(self) -> None:
-        """Write the rows in memory, sorted by part."""
+        """Move the rows from memory to the temporary file, sorted by part."""
         if self._file is None:
             import tempfile  # its import takes a hundredth of a command's start
 
@@ -305,7 +309,7 @@ class Spill:
         self._held, self._count = [], 0
 
     def parts(self) -> Iterator[Rows]:
-        """Yield all rows in parts, each in the order in which they were added."""
+        """Yield all rows in parts; the rows of a part are in the order in which they were added."""
         if self._file is None:
             yield np.concatenate([np.empty((0, self._width), np.uint64), *self._held])
             return
@@ -318,7 +322,7 @@ class Spill:
             yield np.concatenate([self._read(int(at), int(count)) for at, count in places])
 
     def _read(self, at: int, count: int) -> Rows:
-        """Read `count` rows of the file from row `at`."""
+        """Read `count` rows of the temporary file, starting with row `at`, from 0."""
         assert self._file is not None
         self._file.seek(at * 8 * self._width)
         read = self._file.read(count * 8 * self._width)

@@ -1,4 +1,4 @@
-"""Open files, gzip files and standard streams to read tables and to write them."""
+"""Open files, gzip files and standard streams, to read tables and to write them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_url(text: str) -> bool:
 
 
 def has_wildcard(text: str) -> bool:
-    """Return whether a text has a wildcard."""
+    """Return whether a text contains a wildcard, which makes it a pattern of file names."""
     return any(mark in text for mark in "*?[")
 
 
@@ -60,24 +60,24 @@ class HasDescriptor(Protocol):
     """An object that may have a file descriptor."""
 
     def fileno(self) -> int:
-        """Return the descriptor, or raise an error."""
+        """Return the file descriptor, or raise an error if there is none."""
 
 
 class Writable(Protocol):
-    """Raw output, which may write fewer bytes than requested."""
+    """Unbuffered output, which may write fewer bytes than requested."""
 
     def write(self, data: memoryview, /) -> int:
         """Write bytes and return how many were written."""
 
 
 class Stream:
-    """Output that is written directly: a pipe, a device, standard output."""
+    """Output that is written directly, without a temporary file: a pipe, a device, stdout."""
 
     def __init__(self, raw: Writable, name: str) -> None:
         self._raw, self._name = raw, name
 
     def write(self, data: memoryview) -> int:
-        """Write all of the data."""
+        """Write all of the data, and return the number of bytes."""
         try:
             return write_all(self._raw.write, data, self._name)
         except OSError as error:
@@ -87,7 +87,7 @@ class Stream:
 
 
 def standard_output() -> Stream:
-    """Return standard output unbuffered: its buffer keeps a lock while a pipe's reader is slow."""
+    """Return standard output unbuffered: a buffer would be locked while a pipe's reader is slow."""
     _require_open(sys.stdout, "standard output")
     buffer = sys.stdout.buffer
     buffer.flush()
@@ -98,7 +98,7 @@ def standard_output() -> Stream:
 
 
 def standard_input() -> BinaryIO:
-    """Return standard input unbuffered: its buffer keeps a lock while it waits for data."""
+    """Return standard input unbuffered: a buffer would be locked while it waits for data."""
     _require_open(sys.stdin, "standard input")
     try:
         descriptor = sys.stdin.fileno()
@@ -108,7 +108,7 @@ def standard_input() -> BinaryIO:
 
 
 def _require_open(stream: TextIO | None, name: str) -> None:
-    """Refuse a standard stream that was closed before the start, for which Python has None."""
+    """Refuse a standard stream that was closed before Python started; Python then has None."""
     if stream is None:
         raise OSError(errno.EBADF, "it is closed", name)
 
@@ -137,7 +137,7 @@ class _Readable(Protocol):
 
 
 class Decompressor:
-    """Read the contents of a gzip file, all its members.
+    """Read the decompressed contents of a gzip file, of all its members one after the other.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Decompressor:
         return data
 
     def _next_member(self) -> bool:
-        """Go to the next member, skipping zeros that pad the file; False at the end."""
+        """Go to the next member, past zeros that pad the file; return False if there is none."""
         while True:
             self._input = self._input.lstrip(b"\0") or self._source.read(READ_BYTES)
             if not self._input:
@@ -197,11 +197,12 @@ class Decompressor:
 
 
 class Compressor:
-    """Write gzip data to a binary file; `finish` completes it, `close` abandons it.
+    """Write gzip data to a binary file; `finish` completes the data, `close` abandons the data.
 
-    Several threads compress blocks, each with the end of the previous block as its dictionary.
-    The blocks form a single member, which any reader can read. The file depends on the bytes
-    alone, not on the number of threads or the sizes of the writes; it holds no name and no time.
+    Several threads compress pieces of 512 KiB, each with the end of the previous piece as its
+    dictionary. The pieces form a single member, which any reader can read. The compressed file
+    depends only on the bytes that are written, not on the number of threads or the sizes of the
+    writes. It holds no name and no time.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ class Compressor:
         target.write(memoryview(HEADER))
 
     def write(self, data: memoryview) -> int:
-        """Write all of the data."""
+        """Take all of the data for compression, and return the number of bytes."""
         self._crc = zlib.crc32(data, self._crc)
         self._size += len(data)
         for start in range(0, len(data), BLOCK_BYTES):
@@ -234,13 +235,13 @@ class Compressor:
         return len(data)
 
     def finish(self) -> None:
-        """Write the last block and the end of the gzip data."""
+        """Write the last piece and the end of the gzip data."""
         self._compress(bytes(self._block), zlib.Z_FINISH)
         self._drain(0)
         self._target.write(memoryview(struct.pack("<II", self._crc, self._size & 0xFFFFFFFF)))
 
     def close(self) -> None:
-        """End the threads; blocks that are not written are lost."""
+        """End the threads; data that is not yet written is lost."""
         self._pool.shutdown(cancel_futures=True)
 
     def _compress(self, block: bytes, flush: int) -> None:
@@ -254,7 +255,7 @@ class Compressor:
 
 
 def _deflate(block: bytes, history: bytes, flush: int) -> bytes:
-    """Compress a block after its history, flushed to a whole byte."""
+    """Compress a piece, given the end of the previous piece; the result ends at a whole byte."""
     stream = zlib.compressobj(LEVEL, zlib.DEFLATED, -15, zdict=history)
     return stream.compress(block) + stream.flush(flush)
 
@@ -266,10 +267,10 @@ _PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22
 
 
 class FileBytes:
-    """The bytes of a file by slices, as of a memory map, but safe.
+    """The bytes of a file, read by slices like a memory map.
 
-    If another program shortens a mapped file, a signal (SIGBUS) ends the process. Here an OSError
-    is raised instead.
+    If another program shortens a memory-mapped file, a signal (SIGBUS) ends the process. Here an
+    OSError is raised instead.
     """
 
     def __init__(self, path: Path) -> None:
@@ -279,7 +280,7 @@ class FileBytes:
         self._at, self._piece = 0, b""
 
     def __enter__(self) -> FileBytes:
-        """Return the bytes, with the file open."""
+        """Return the object itself; the file is open already."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -295,7 +296,7 @@ class FileBytes:
         return self.status.st_size
 
     def __getitem__(self, part: slice[int | None, int | None, None]) -> bytes:
-        """Return the bytes of a slice without a step.
+        """Return the bytes of a slice; the step of the slice is ignored.
 
         Raises
         ------
@@ -307,7 +308,7 @@ class FileBytes:
             return self._read(begin, max(begin, end))
 
     def find(self, wanted: bytes, begin: int = 0, end: int | None = None) -> int:
-        """Return the first position of some bytes between begin and end, or -1."""
+        """Return the first position of `wanted` that lies between begin and end, or -1."""
         last = len(self) if end is None else min(end, len(self))
         size, held = _PIECE, len(wanted) - 1
         with self._lock:
@@ -336,14 +337,14 @@ def read_whole(path: Path) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be read, changes while it is read, or is a device such as /dev/zero.
+        If the file cannot be read, changes while it is read, or is a device such as /dev/zero.
     """
     with Unchanged(path):
         return _read(path, require_no_device(path))
 
 
 def _read(path: Path, status: os.stat_result) -> bytes:
-    """Read a file; several threads read a large one."""
+    """Return all bytes of a file; several threads read a large file."""
     if stat.S_ISREG(status.st_mode) and status.st_size >= _LARGE:
         with path.open("rb") as file:
             data = read_bytes(file.fileno(), status.st_size)
@@ -353,12 +354,12 @@ def _read(path: Path, status: os.stat_result) -> bytes:
 
 
 def require_no_device(path: Path) -> os.stat_result:
-    """Refuse a device; return the status of anything else.
+    """Refuse a device, and return the status of any other file or pipe.
 
     Raises
     ------
     OSError
-        For a device, and if there is no file.
+        If the path is a device, or there is no file.
     """
     status = path.stat()
     if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
@@ -367,12 +368,14 @@ def require_no_device(path: Path) -> os.stat_result:
 
 
 def require_seekable(path: Path) -> os.stat_result:
-    """Refuse a pipe or a device, which is read in order only; return the status of a file.
+    """Refuse a pipe or a device, and return the status of a file.
+
+    Pipes and devices can be read only in order, and another library would wait for them endlessly.
 
     Raises
     ------
     OSError
-        For a device, and for a pipe, which another library would wait for endlessly.
+        If the path is a device or a pipe, or there is no file.
     """
     status = require_no_device(path)
     if stat.S_ISFIFO(status.st_mode):
@@ -388,7 +391,7 @@ _BUFFER = 1 << 20
 
 
 class Input(Protocol):
-    """An input, as a writer needs it."""
+    """An open input, as far as a function that writes an output needs it."""
 
     compressed: bool
 
@@ -410,7 +413,7 @@ def open_target(
     threads: int | None = None,
     digest: Digest | None = None,
 ) -> Iterator[Target]:
-    """Open an output, which appears, complete, at the end of the block.
+    """Open an output for a `with` statement, at whose end the complete file appears.
 
     Parameters
     ----------
@@ -422,7 +425,7 @@ def open_target(
     overwrite : bool, optional
         Whether an existing file may be replaced; its mode is kept.
     in_place : bool, optional
-        Whether to replace the source itself, compressed if the source was.
+        Whether to replace the input itself; the output is compressed if the input was.
     threads : int, optional
         Number of threads that compress.
     digest : Digest, optional
@@ -431,8 +434,8 @@ def open_target(
     Yields
     ------
     Target
-        Has `write`. After an exception in the block, an interrupt included, an existing file is
-        unchanged and there is no new one.
+        Has `write`. After an exception or an interrupt in the `with` statement, an existing file
+        is unchanged, and no new file is left.
 
     Raises
     ------
@@ -443,7 +446,7 @@ def open_target(
     OSError
         If a file that `Unchanged` watches has changed by the end.
     BrokenPipeError
-        If the reader of standard output has closed it: a reason to end quietly.
+        If the reader of standard output has closed it, so that the run can end quietly.
     """
     if path == STANDARD:
         _refuse_same(status_of(sys.stdout), source, "standard output")
@@ -466,7 +469,7 @@ def open_target(
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
-    """Open a binary file of Python that replaces the file at a path at the end of the block.
+    """Open a binary Python file; at the end of the `with` statement it replaces the file at a path.
 
     Links, modes, devices and pipes are treated as by `open_target`. An existing file is refused
     without `overwrite`.
@@ -483,7 +486,7 @@ def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterato
 
 
 class _Raw(io.RawIOBase):
-    """A target for Python's buffered files; without a target, bytes are dropped."""
+    """An output as the raw file under Python's buffered files; bytes are dropped if it is None."""
 
     def __init__(self, target: Target) -> None:
         self.target: Target | None = target
@@ -522,7 +525,7 @@ def _replace(
 
 
 def _refuse_same(status: os.stat_result | None, source: Input | None, name: str) -> None:
-    """Refuse to write to the file that is being read, through links too."""
+    """Refuse to write to the file that is being read, also if a link leads to it."""
     other = None if source is None else source.status
     if status is None or other is None or not stat.S_ISREG(other.st_mode):
         return
@@ -551,7 +554,7 @@ class Source:
     Attributes
     ----------
     compressed : bool
-        Whether the bytes are gzip data, by their content and not by the name.
+        Whether the content is gzip data; the name of the file does not matter.
     size : int or None
         Number of stored bytes, or None if that is not known.
     """
@@ -583,14 +586,17 @@ class Source:
         return status_of(self._raw.file)
 
     def peek(self, size: int) -> bytes:
-        """Return up to `size` of the next bytes without consuming them."""
+        """Return the next bytes, up to `size` of them, without consuming them."""
         if len(self._head) < size:
             more = bytearray(size - len(self._head))
             self._head += more[: fill(self._bytes, memoryview(more))]
         return self._head[:size]
 
     def readinto(self, buffer: memoryview) -> int:
-        """Read into a buffer, which may not be filled; return the number of bytes, 0 at the end."""
+        """Read into a buffer and return the number of bytes, 0 at the end of the table.
+
+        The buffer may be filled only in part.
+        """
         if not self._head:
             return int(self._bytes.readinto(buffer) or 0)
         part, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
@@ -602,7 +608,7 @@ class Source:
         self._raw.file.close()
 
     def __enter__(self) -> Source:
-        """Return the source, which is watched until the end of the block and then closed."""
+        """Return the object itself, and watch the file for changes."""
         self._watch.__enter__()
         return self
 
@@ -612,7 +618,7 @@ class Source:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file, and refuse a file that has changed during the block."""
+        """Close the file; raise OSError if it has changed during the `with` statement."""
         self.close()
         self._watch.__exit__(kind, error, trace)
 
@@ -630,7 +636,7 @@ def open_source(path: str | os.PathLike[str], *, digest: Digest | None = None) -
     Returns
     -------
     Source
-        Use it in a `with` block, or close it.
+        Use it in a `with` statement, or close it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Hash and count bytes in passing, and refuse inputs that change while they are read."""
+"""Hash and count bytes as they are read or written, and refuse inputs that change meanwhile."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _STEP = 1 << 20
 
 
 class Digest:
-    """Count and hash bytes.
+    """The SHA-256 hash and the number of some bytes.
 
     Attributes
     ----------
     size : int
-        Bytes so far.
+        Number of bytes added so far.
 
     Examples
     --------
@@ -58,45 +58,45 @@ class Digest:
 
     @classmethod
     def of_file(cls, path: Path) -> Digest:
-        """Hash a file."""
+        """Return the digest of the bytes of a file."""
         digest = cls()
         digest.add_file(path)
         return digest
 
 
 class Digested:
-    """A target that hashes the bytes written to it."""
+    """An output that hashes the bytes that are written to it."""
 
     def __init__(self, target: Target, digest: Digest) -> None:
         self._target, self._digest = target, digest
 
     def write(self, data: memoryview) -> int:
-        """Write all of the data."""
+        """Hash and write all of the data, and return the number of bytes."""
         self._digest.add(data)
         self._target.write(data)
         return len(data)
 
 
 class Counted:
-    """A raw file that counts, and with a digest hashes, the bytes read from it."""
+    """An unbuffered input that counts the bytes read from it and, with a digest, hashes them."""
 
     def __init__(self, file: BinaryIO, digest: Digest | None) -> None:
         self.file, self.count, self._pushed = file, 0, b""
         self._digest = digest
 
     def put_back(self, data: bytes) -> None:
-        """Return these bytes again at the next `read`."""
+        """Make the next `read` return these bytes again, first."""
         self._pushed = data
 
     def read(self, size: int) -> bytes:
-        """Read up to `size` bytes, after the bytes that were put back."""
+        """Return the bytes that were put back, followed by up to `size` further bytes."""
         pushed, self._pushed = self._pushed, b""
         data = self.file.read(size)
         self._note(data)
         return pushed + data
 
     def readinto(self, buffer: memoryview) -> int:
-        """Read into a buffer; 0 at the end."""
+        """Read into a buffer and return the number of bytes, 0 at the end of the input."""
         count = int(cast("ByteSource", self.file).readinto(buffer) or 0)
         self._note(buffer[:count])
         return count
@@ -113,16 +113,16 @@ _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 
 
 class Unchanged:
-    """Refuse files that change within a `with` block.
+    """Refuse files that change during a `with` statement.
 
-    The files are compared at the end of the block, unless a bug ends it, and by
+    The files are compared at the end of the `with` statement, unless a bug ends it, and by
     `require_unchanged` before an output is moved to its path. Pipes, devices and paths without a
     file are not watched.
 
     Parameters
     ----------
     *paths : path
-        Files that are read in the block.
+        Files that are read in the `with` statement.
     """
 
     def __init__(self, *paths: str | os.PathLike[str]) -> None:
@@ -137,7 +137,7 @@ class Unchanged:
                 self._seen.setdefault(path, status)
 
     def __enter__(self) -> Unchanged:
-        """Start to watch."""
+        """Let `require_unchanged` compare these files too, until the `with` statement ends."""
         _WATCHES.set((*_WATCHES.get(), self))
         return self
 
@@ -147,13 +147,13 @@ class Unchanged:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Compare the files; if one has changed, say so instead of an error about its data."""
+        """Compare the files; a change is raised instead of an error that changed data caused."""
         _WATCHES.set(tuple(watch for watch in _WATCHES.get() if watch is not self))
         if kind is None or issubclass(kind, GeodomainError):
             self.require()
 
     def require(self) -> None:
-        """Raise an error for the first file that has changed.
+        """Raise an error if a file has changed; the error names the first such file.
 
         Raises
         ------
@@ -169,29 +169,29 @@ class Unchanged:
                 raise OSError(errno.EBUSY, message, str(path))
 
     def watches(self, path: Path) -> bool:
-        """Return whether a path leads, through links too, to a file that is watched."""
+        """Return whether a path leads to a file that is watched, also through links."""
         status = _regular(path)
         return status is not None and any(
             os.path.samestat(status, before) for before in self._seen.values()
         )
 
     def settle(self) -> None:
-        """Stop to watch, once an output is at its path: all its inputs have been read."""
+        """Stop watching, because an output is at its path and all its inputs have been read."""
         self._seen.clear()
 
 
 def require_unchanged() -> None:
-    """Raise OSError if a file that is watched has changed."""
+    """Raise OSError if a file that any open `Unchanged` watches has changed."""
     for watch in _WATCHES.get():
         watch.require()
 
 
 @contextmanager
 def own_change(path: Path) -> Iterator[None]:
-    """Replace a file in the block, after checking that no input has changed.
+    """Replace a file in a `with` statement, after checking that no input has changed.
 
-    If the file is an input, a lock lets only one run replace it at a time: a later run sees that
-    it has changed.
+    If the file is itself an input, a lock lets only one run replace it at a time. A later run then
+    sees that the file has changed.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _free() -> Iterator[None]:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Lock a file against other runs, if the system has such locks."""
+    """Lock a file for this run alone, if the system has such locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -223,7 +223,7 @@ def _held(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = "another run is replacing it: run the command again when that has ended"
+            message = "another run is replacing it: run the command again when that run has ended"
             raise OSError(errno.EBUSY, message, str(path)) from None
         except OSError:  # a file system without locks
             pass
@@ -240,7 +240,7 @@ def _regular(path: Path) -> os.stat_result | None:
 
 
 def _change(before: os.stat_result, now: os.stat_result | None) -> str:
-    """Describe how a file has changed; empty if it has not."""
+    """Return a description of how a file has changed, such as "grew"; "" if it has not changed."""
     if now is None:
         return "was removed"
     if not os.path.samestat(before, now):

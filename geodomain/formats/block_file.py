@@ -35,10 +35,11 @@ _NARROW, _EXACT = 2.0**31, 2.0**53
 def as_numbers(
     column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
-    """Return integers, or floats where values are missing or the old column was not integer.
+    """Return the values of a new numeric column: integers if possible, otherwise floats.
 
-    The code after the last one keeps the value of the `old` column, which is replaced. Integers
-    have 32 bits, or 64 if one of them needs more. Measured numbers are returned unchanged.
+    They are floats if values are missing or the old column was not integer. The code
+    ``len(column.cells)`` keeps the value of `old`, the column to be replaced. Integers have 32
+    bits, or 64 if one of them needs more. Measured numbers are returned unchanged.
 
     Raises
     ------
@@ -73,12 +74,18 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Combine new codes with the old integers that blocks keep, and which float64 would round."""
+    """Return new codes and kept old integers as int64, because float64 would round the old ones.
+
+    Raises
+    ------
+    TableError
+        If values are missing, or an old integer needs more than 64 bits.
+    """
     if not np.isfinite(numbers).all():
         message = (
-            f"{column.name!r} has old integers beyond 2^53 to keep, which one column cannot store "
-            "together with blocks without a code: give background and unassigned blocks a "
-            "code, or use no domain that keeps old values"
+            f"the old integers of {column.name!r} are beyond 2^53, and cannot be kept in a column "
+            "in which other blocks have no code: give background and unassigned blocks a code, or "
+            "use no domain that keeps old values"
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:
@@ -94,10 +101,10 @@ def _with_integers(
 def as_category(
     column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> tuple[list[str], Codes]:
-    """Return the distinct texts and, for each cell, the index of its text (-1 if missing).
+    """Return the distinct texts and, for each block, the index of its text (-1 if missing).
 
-    Texts are in the order of their codes. The code after the last one keeps the text of the `old`
-    column, which is replaced.
+    Texts are in the order of their codes. The code ``len(column.cells)`` keeps the text of `old`,
+    the column to be replaced.
     """
     places: dict[str, int] = {}
     cells = (*column.cells, "")
@@ -118,14 +125,14 @@ def said(value: object) -> str:
 
 
 class NewArrays:
-    """New columns and the codes of their cells.
+    """New columns, with the code of each block.
 
     Attributes
     ----------
     columns : sequence of NewColumn
-    codes : sequence of (n,) int32, or float64 where measured
+    codes : sequence of (n,) int32, or float64 for columns of measured numbers
     at : int or None
-        Index of the column that is replaced, if any.
+        Index of the existing column that the new column replaces, if any.
     """
 
     def __init__(
@@ -136,7 +143,7 @@ class NewArrays:
     def each(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
-        """Yield each column with its codes and the old values that it replaces."""
+        """Yield each new column, its codes, and the old values that it replaces, or None."""
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)
 
@@ -145,7 +152,7 @@ class NewArrays:
 
 # Labelling function: from world centroids (n, 3), NaN where missing, block sizes (n, 3) or None,
 # and a function that reads other columns, to an array (n,) for each new column: codes, or measured
-# numbers. When a column is replaced, the code after its last one leaves a cell unchanged.
+# numbers. If a column is replaced, a code equal to the number of labels keeps the old value.
 LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NewCells]]
 # World centroids, block sizes or None, and the text of a column (n,).
 Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
@@ -178,13 +185,13 @@ class Relabelling(NamedTuple):
     Attributes
     ----------
     label : callable
-        Returns the codes of each chunk; with no new columns it only inspects the chunk.
+        Returns the codes of a batch of blocks; without new columns, it only inspects the batch.
     columns : sequence of NewColumn
         New columns, in order.
     destination : Destination, optional
         Where the model is written; if None, nothing is written.
     also : sequence of int
-        Other columns that `label` may read.
+        Columns that `label` may read besides the coordinates and sizes.
     replace : bool
         Overwrite an existing column in place.
     threads : int, optional
@@ -209,12 +216,12 @@ class Relabelling(NamedTuple):
     known: Sequence[NewCells] | None = None
 
     def told(self, done: int, total: int | None) -> None:
-        """Report progress."""
+        """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)
 
     def open_target(self, source: Input) -> AbstractContextManager[Target | None]:
-        """Open the output, or return None if nothing is written."""
+        """Open the output as a context manager; it yields None if nothing is written."""
         if self.destination is None:
             return nullcontext()
         return open_target(
@@ -228,7 +235,7 @@ class Relabelling(NamedTuple):
 
 
 class BlockFile(Protocol):
-    """An open block model whose coordinates and columns are known."""
+    """An open block model: the interface that every format implements."""
 
     @property
     def name(self) -> str:
@@ -236,19 +243,19 @@ class BlockFile(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns, or of its cell arrays."""
+        """The names of the columns, or of the cell arrays."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The coordinate columns; empty if cells have a geometry of their own."""
+        """The names of the coordinate columns; empty if cells have a geometry of their own."""
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The columns of the block sizes, if there are any."""
+        """The names of the columns of the block sizes; empty if there are none."""
 
     @property
     def frame(self) -> Frame:
-        """How the coordinates are to be interpreted."""
+        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
 
     @property
     def axes(self) -> Floats:
@@ -256,24 +263,24 @@ class BlockFile(Protocol):
 
     @property
     def constants(self) -> dict[int, float]:
-        """Columns whose constant value describes the coordinates, with that value."""
+        """The constant values, by column index, of columns that describe the coordinates."""
 
     @property
     def memory(self) -> int:
-        """Approximate memory for labelling, in bytes, including the reading libraries."""
+        """Approximate memory in bytes for labelling, including the libraries that read the file."""
 
     @property
     def writing(self) -> float:
         """The approximate extra seconds per block for writing."""
 
     def facts(self) -> dict[str, str]:
-        """Describe, in words, other facts about the file."""
+        """Return further facts about the file in words, by title, such as "format"."""
 
     def rows(self, column: str) -> Iterator[Rows]:
-        """Yield the blocks chunk by chunk, with the text of one column."""
+        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
 
     def relabel(self, task: Relabelling) -> None:
-        """Label all blocks chunk by chunk, and write them with the new columns."""
+        """Label all blocks batch by batch, and write them with the new columns."""
 
 
 # --- The common part of all table formats that hold columns in memory.
@@ -282,7 +289,7 @@ Chunk = TypeVar("Chunk")
 
 
 class TableModel(ABC, Generic[Chunk]):
-    """A table whose coordinate columns are known; a chunk is a group of its rows.
+    """A table whose coordinate columns are known; a *chunk* is a batch of its rows.
 
     Attributes
     ----------
@@ -306,30 +313,30 @@ class TableModel(ABC, Generic[Chunk]):
 
     @abstractmethod
     def _sample(self) -> Sequence[Sequence[str]]:
-        """Return the first rows as text, from which the header is interpreted."""
+        """Return the first rows as text; the coordinate columns are recognised from them."""
 
     @abstractmethod
     def _doubles(self, chunk: Chunk, column: int) -> Floats:
-        """Return a column as float64, with NaN where a value is missing."""
+        """Return a column of a batch as float64, with NaN where a value is missing."""
 
     @abstractmethod
     def _values(self, chunk: Chunk, column: int) -> ArrayLike:
-        """Return a column unchanged: numbers with NaN, or texts with None where missing."""
+        """Return a column of a batch unchanged: numbers with NaN, or texts with None if missing."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The coordinate columns."""
+        """The names of the coordinate columns."""
         return tuple(self.columns[column] for column in self._choice.xyz)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The columns of the block sizes."""
+        """The names of the size columns, or the sizes as text if all blocks have the same size."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self.columns[column] for column in self._choice.sizes or ())
 
     @property
     def frame(self) -> Frame:
-        """How the coordinates are to be interpreted."""
+        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
         return self._choice.frame
 
     @property
@@ -339,16 +346,19 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def constants(self) -> dict[int, float]:
-        """The columns of a Datamine prototype."""
+        """The constant values, by column index, of the columns of a Datamine prototype."""
         return self._choice.constants
 
     @property
     def _taken(self) -> tuple[int, ...]:
-        """The columns used for labelling."""
+        """The indices of the coordinate and size columns, which a new column must not replace."""
         return (*self._choice.xyz, *(self._choice.sizes or ()))
 
     def _measured(self, chunk: Chunk, first: int = 0) -> tuple[Floats, Floats | None]:
-        """Return world centroids (n, 3), and sizes (n, 3) or None, from row `first` on."""
+        """Return the world centroids (n, 3), and the sizes (n, 3) or None, of a batch of rows.
+
+        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        """
         points = self._numbers(chunk, self._choice.xyz, first)
         columns = self._numbers(chunk, self._choice.sizes, first) if self._choice.sizes else None
         sizes = self.frame.sized(points, columns)
@@ -359,7 +369,10 @@ class TableModel(ABC, Generic[Chunk]):
         return self.frame.centroids(points, sizes, where), sizes
 
     def _numbers(self, chunk: Chunk, columns: Sequence[int], first: int = 0) -> Floats:
-        """Return columns (n, k), with NaN where a value is missing or marked as missing."""
+        """Return k columns of a batch, (n, k), with NaN for missing values and missing-value marks.
+
+        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        """
 
         def where(row: int) -> str:
             return f"row {first + row + 1:,}"
@@ -371,12 +384,15 @@ class TableModel(ABC, Generic[Chunk]):
         return out
 
     def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
-        """Return a column in the form that conditions need; `first` is the first row's number."""
+        """Return a column of a batch in the form that conditions need.
+
+        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        """
         name = self.columns[column]
         return ArrayColumn(self._values(chunk, column), name, self._rule.of(name), first)
 
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
-        """Label the rows of a chunk that starts at row `first`, counted from 0."""
+        """Label the blocks of a batch; `first` is the number of its first row, counted from 0."""
         return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))
 
 
@@ -397,7 +413,7 @@ class Blocks(NamedTuple):
     columns : dict of str to (n,) array
         Numbers, or texts with None or "" where missing; labels last.
     coordinates : set of str
-        Columns that hold centroids and sizes.
+        Names of the columns that hold centroids and sizes; empty if the model is not a table.
     """
 
     centroids: Floats
@@ -407,7 +423,10 @@ class Blocks(NamedTuple):
     coordinates: frozenset[str] = frozenset()
 
     def table(self, path: str) -> dict[str, Values]:
-        """Return all columns of a table: centroids, sizes, and the others under unused names.
+        """Return the blocks as columns of a table, by name.
+
+        A model that was a table keeps its columns. Otherwise the columns are x, y, z and, if there
+        are sizes, dx, dy, dz, then all others; a name that is already taken gets an underscore.
 
         Warns
         -----
@@ -433,11 +452,11 @@ class Blocks(NamedTuple):
         return held
 
     def others(self) -> dict[str, Values]:
-        """Return the columns other than centroids and sizes."""
+        """Return the columns without those that hold centroids and sizes."""
         return {name: one for name, one in self.columns.items() if name not in self.coordinates}
 
     def box_sizes(self, path: str) -> Floats:
-        """Return the sizes, for a format that stores axis-aligned boxes.
+        """Return the block sizes, which a format that stores axis-aligned boxes needs.
 
         Raises
         ------
@@ -460,7 +479,7 @@ class Blocks(NamedTuple):
         return self.sizes
 
     def _unboxed(self) -> int:
-        """Count the cells with a centre but no size; tables report theirs separately."""
+        """Count the cells with a centre but no size; 0 for tables, which report missing sizes."""
         if self.coordinates or self.sizes is None:
             return 0
         known = np.isfinite(self.centroids).all(axis=1)

@@ -96,16 +96,16 @@ def open_model(
     path : str
         File, ``FILE:NAME`` for one of several models, or `-` for text on standard input.
     options : TableOptions
-        The user's options for reading it.
+        The user's options for reading the file.
     digest : Digest, optional
-        Updated with the stored bytes.
+        Updated with the bytes of the file, as they are stored.
 
     Raises
     ------
     OSError
-        If it cannot be opened, or changes while it is open.
+        If the file cannot be opened, or changes while it is open.
     TableError
-        If its content cannot be interpreted, or a library needed to read it is not installed.
+        If the content cannot be interpreted, or a library that reads the format is not installed.
     """
     with Unchanged(*([] if path == STANDARD else [file_of(path)])):
         form = format_of_blocks(path) if options.gslib_grid is None else _GSLIB
@@ -122,7 +122,7 @@ def open_model(
 def _of_the_whole(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
-    """Count the invalid cells of the whole column if an error only counts one chunk."""
+    """Return the error with the count of invalid values in the whole column, not in one batch."""
     some = error.refused
     whole = Refused(some.rule, words=some.words)
     with suppress(TableError), loaded(form.open_blocks)(path, options, None) as model:
@@ -147,7 +147,9 @@ def file_of(path: str) -> Path:
 
 
 def require_same_kind(source: str, target: str) -> None:
-    """Require the output to have the format of the input, so that other data is not changed.
+    """Require an output name whose extension fits the input's format, so that all data is kept.
+
+    An input whose format is not written needs an output with the extension of a written format.
 
     Raises
     ------
@@ -186,7 +188,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def require_text_name(target: str) -> None:
-    """Refuse the extension of another format for a text table.
+    """Refuse an output name for a text table if its extension belongs to a different format.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def require_text_name(target: str) -> None:
 
 
 def require_page_name(target: str) -> None:
-    """Refuse the extension of another format for an HTML page.
+    """Refuse an output name for an HTML page if its extension belongs to a different format.
 
     Raises
     ------
@@ -208,7 +210,7 @@ def require_page_name(target: str) -> None:
 
 
 def require_record_name(target: str) -> None:
-    """Refuse the extension of another format for a record.
+    """Refuse an output name for a JSON record if its extension belongs to a different format.
 
     Raises
     ------
@@ -219,9 +221,15 @@ def require_record_name(target: str) -> None:
 
 
 def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
-    """Refuse standard output and extensions of other formats; a name without one is allowed."""
+    """Refuse an output name if its extension is not in `own`, but belongs to a known format.
+
+    Standard output is refused unless `own` contains .csv. `what` begins the message: it says what
+    is written, and how.
+    """
     if target == STANDARD and ".csv" not in own:
-        message = f"{what} to a file, not to standard output: name a file that ends in {own[0]}"
+        message = (
+            f"{what}, which needs a file, not standard output: name a file that ends in {own[0]}"
+        )
         raise TableError(message)
     place = Path(target)
     suffix = (place.with_suffix("") if place.suffix.lower() == ".gz" else place).suffix.lower()
@@ -245,14 +253,14 @@ def convert_blocks(
 ) -> int:
     r"""Convert a block model to the format named by the output's extension.
 
-    All blocks are held in memory. A table that is written as a table keeps its columns; from other
-    models, a table gets columns x, y, z, dx, dy and dz. In .vti, .vtu and .omf the blocks are boxes
-    with the rotation of the model.
+    All blocks are held in memory. A table that is written as a table keeps its columns. A table
+    that is made from another format gets columns x, y, z, dx, dy and dz. In .vti, .vtu and .omf the
+    blocks are boxes with the rotation of the model.
 
     Parameters
     ----------
     model : path
-        Model in any format that `label_file` takes; ``FILE:NAME`` is one of several.
+        Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
         A .csv, .parquet or .vtu file (any blocks), a .vti file (blocks of one size that fill a
         lattice), or an .omf file (version 2; blocks that divide cells of the largest size, or that
@@ -293,15 +301,15 @@ def convert_blocks(
 
 
 def converts_blocks(source: str, output: Path) -> bool:
-    """Return whether a conversion is of blocks, by the output and, if unclear, the input.
+    """Return whether a conversion is of blocks, not of wireframes.
 
-    An .omf output, and an .omf or .vtk input, can contain wireframes or blocks. If a file contains
-    both, its wireframes are converted.
+    The extension of the output decides. If it stores both, as .omf does, the content of the source
+    decides. If the source contains both, its wireframes are converted.
 
     Warns
     -----
     GeodomainWarning
-        If the file also holds block models, which are left out.
+        If wireframes are converted, and the source also holds block models, which are left out.
     """
     extension = output.suffix.lower()
     if writer_of_meshes(extension) is None or writer_of_blocks(extension) is None:
@@ -345,7 +353,7 @@ def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str
 
 
 class _Chunks:
-    """Centroids, sizes and columns, chunk by chunk.
+    """Collects centroids, sizes and columns batch by batch.
 
     A column is numeric until it has a text. Whole numbers that float64 cannot represent exactly,
     such as ids of 19 digits, become texts.
@@ -359,7 +367,7 @@ class _Chunks:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Add a chunk."""
+        """Add a batch of blocks; called as the labelling function, it returns no labels."""
         self._centroids.append(points.copy())
         if sizes is not None:
             self._sizes.append(sizes.copy())
@@ -375,7 +383,7 @@ class _Chunks:
         coordinates: set[str],
         texts: Callable[[str], NDArray[np.str_]],
     ) -> Blocks:
-        """Join the chunks."""
+        """Return all batches as one set of blocks; `texts` reads a column that is not numeric."""
         columns: dict[str, Values] = {}
         for name, held in zip(model.columns, self._numbers, strict=True):
             columns[name] = texts(name) if held is None else np.concatenate([*held, []])
@@ -397,7 +405,7 @@ class _Chunks:
 
 
 def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
-    """Return a column as numbers, or None if a cell is not numeric."""
+    """Return column `number` as float64, or None if a value is a text or has too many digits."""
     try:
         asked = column(number)
     except TableError:

@@ -47,7 +47,7 @@ _ROW_BYTES = 16
 
 
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
-    """Collect the cells and their columns in memory, new columns last."""
+    """Return cells, without ghosts, as blocks in memory with their columns, new columns last."""
     centroids, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         centroids[where], sizes[where] = centres, lengths
@@ -91,7 +91,13 @@ _ROWS = 1 << 18  # cells at a time
 
 
 def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> None:
-    """Replace cells by others and write them; raise TableError for cells that are not boxes."""
+    """Replace cells by the new blocks of a pass, such as sub-blocks, and write the model.
+
+    Raises
+    ------
+    TableError
+        If a cell is not a box along the axes of the model.
+    """
     path = task.destination.path
     if blocks.sizes is None or not (blocks.sizes > 0).all():
         message = f"{name} has cells that are not boxes along its axes, and only boxes can be split"
@@ -104,7 +110,7 @@ def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> 
 
 
 class _CellRewriting:
-    """One pass that replaces cells."""
+    """One pass that replaces the cells of a model by new blocks."""
 
     def __init__(self, blocks: Blocks, name: str, task: Rewriting) -> None:
         self._blocks, self._name, self._task = blocks, name, task
@@ -116,7 +122,7 @@ class _CellRewriting:
         self._sizes: Floats = np.empty((0, 3)) if blocks.sizes is None else blocks.sizes
 
     def gathered(self) -> Blocks:
-        """Return all new cells."""
+        """Return all new blocks, with the old columns and the added ones."""
         made: list[tuple[int, NewRows]] = []
         begin, count = 0, len(self._local)
         while begin < count:
@@ -138,7 +144,10 @@ class _CellRewriting:
         return Blocks(self._space.to_world(places), sizes, self._blocks.axes, columns)
 
     def _end(self, begin: int, count: int) -> int:
-        """Return the end of the next group of cells."""
+        """Return the index after the last cell of the batch that starts at `begin`.
+
+        The batch does not split a run of cells with equal values in the column `together`.
+        """
         end = min(begin + _ROWS, count)
         if self._task.together is None or end == count:
             return end
@@ -169,7 +178,7 @@ class _CellRewriting:
         return ArrayColumn(self._column(field)[where], self._names[field]).loose_numbers().copy()
 
     def _alike(self, where: slice) -> Ints:
-        """Give equal codes to cells that agree in all arrays except amounts."""
+        """Return a code for each cell; codes are equal if all arrays except amounts are equal."""
         others = [f for f in range(len(self._names)) if f not in self._task.amounts]
         columns = [_coded(self._column(field)[where]) for field in others]
         return combined(columns, where.stop - where.start)
@@ -201,7 +210,7 @@ _NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "frame
 
 
 class CellStore(Protocol):
-    """An open file of cells that can be written with more columns."""
+    """An open file of cells, to which new columns can be added."""
 
     @property
     def name(self) -> str:
@@ -213,7 +222,7 @@ class CellStore(Protocol):
 
     @property
     def cells(self) -> Cells:
-        """The blocks."""
+        """The geometry of the cells: centres and sizes."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -221,23 +230,23 @@ class CellStore(Protocol):
 
     @property
     def memory(self) -> int:
-        """The approximate memory in bytes while the file is labelled."""
+        """Approximate memory in bytes for reading the file and writing the new arrays."""
 
     def facts(self) -> dict[str, str]:
-        """Describe the file."""
+        """Return facts about the file in words, by title, such as "format"."""
 
     def values(self, column: int) -> Values:
-        """Return an array: numbers with NaN, or texts with None or "" where missing."""
+        """Return a cell array: numbers with NaN, or texts with None or "" where missing."""
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the file with new arrays."""
+        """Write the file, or its blocks in the format of the destination, with the new arrays."""
 
     def close(self) -> None:
         """Close the file."""
 
 
 class CellModel:
-    """A block model of cells; see `geodomain.formats.BlockFile`."""
+    """A block model whose cells have their own geometry; see `geodomain.formats.BlockFile`."""
 
     compressed, writing = False, 6e-7
     centroid: tuple[str, ...] = ()
@@ -256,7 +265,7 @@ class CellModel:
 
     @property
     def memory(self) -> int:
-        """Memory for the file, the labels, a chunk and the libraries."""
+        """Approximate memory in bytes for the file, the labels, a batch of cells and libraries."""
         return 200_000_000 + self._store.memory + 40 * self._store.cells.count
 
     @property
@@ -272,15 +281,15 @@ class CellModel:
 
     @property
     def has_ghosts(self) -> bool:
-        """Whether some cells are not blocks: their centroids and sizes are NaN."""
+        """Whether some cells are ghosts, not blocks; their centroids and sizes are NaN."""
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:
-        """Describe the cells."""
+        """Return facts about the file in words, by title, such as "format"."""
         return self._store.facts()
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Yield cells with the text of an array."""
+        """Yield the cells batch by batch: centroids, sizes, and the text of the given array."""
         values = self._store.values(self.columns.index(column))
         for where, centres, sizes in self._store.cells.chunks():
             part = values[where]
@@ -288,12 +297,12 @@ class CellModel:
             yield centres, sizes, np.asarray(texts, np.str_)
 
     def gathered(self) -> Blocks:
-        """Hold all cells and arrays in memory.
+        """Return all cells and arrays in memory.
 
         Raises
         ------
         TableError
-            If they need more memory than there is; nothing is allocated before.
+            If they need more memory than there is; this is checked before memory is allocated.
         """
         count = self._store.cells.count
         needed = _ROW_BYTES * count * (6.0 + len(self.columns))  # centroids, sizes and arrays
@@ -314,26 +323,27 @@ class CellModel:
 
     @property
     def space(self) -> CellSpace:
-        """The frame of its cells."""
+        """The local frame of the cells, in which they are axis-aligned boxes."""
         return CellSpace(self._store.cells.axes)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write other cells instead of these cells."""
+        """Write the model with its cells replaced, such as by sub-blocks."""
         rewrite_cells(self.gathered(), self.name, self, task)
 
     def _column(self, where: Where, column: int) -> Column:
-        """Return another array of some cells in the form that conditions need."""
+        """Return an array at the cells `where`, in the form that conditions need."""
         name = self.columns[column]
         first = (where.start or 0) if isinstance(where, slice) else where
         return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)
 
 
 def refuse_columns(path: str, options: TableOptions) -> None:
-    """Refuse options for coordinates and sizes if cells have their own geometry."""
+    """Refuse options for coordinates and sizes, because the cells have their own geometry."""
     said_of = [name for name, value in options._asdict().items() if value is not None]
     wrong = [name for name in _NOT_OF_CELLS if name in said_of]
     if wrong:
         message = (
-            f"{path} stores the geometry of its cells, so --{wrong[0]} does not apply; leave it out"
+            f"{path} stores the geometry of its cells, so --{wrong[0]} does not apply: leave this "
+            "option out"
         )
         raise TableError(message)

@@ -1,7 +1,8 @@
 """Cells of block models: corners in VTK's order, centroids and sizes, sub-blocks.
 
 The corners of an axis-aligned box have two coordinates along each axis. The corners of a rotated
-box are rounded: they form a box if they deviate from one by no more than rounding.
+box are rounded. Eight corners form a rotated box if they deviate from its exact corners by no more
+than rounding.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
 
 
 def measured(corners: Floats) -> tuple[Floats, Floats]:
-    """Return centres and sizes from corners (n, 8, 3); sizes are NaN if not a box."""
+    """Return centres and sizes of cells from their corners (n, 8, 3).
+
+    Sizes are NaN if a cell is not an axis-aligned box.
+    """
     low, high = corners.min(axis=1), corners.max(axis=1)
     at_low, at_high = corners == low[:, None], corners == high[:, None]
     # A box has four of its eight corners at either end of each axis.
@@ -50,20 +54,20 @@ def measured(corners: Floats) -> tuple[Floats, Floats]:
 
 
 def rounding_of(points: Floats | NDArray[np.float32]) -> float:
-    """Return the rounding error of coordinates: 8 units in the last place of the largest."""
+    """Return the rounding error of coordinates: 8 times the spacing of floats at the largest."""
     largest = np.abs(points).max(initial=0)
     return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0
 
 
 def axes_of(corners: Floats, rounding: float) -> Floats:
-    """Return the edge directions of a rotated box, one row per axis; world axes if not a box.
+    """Return the edge directions of a rotated box, one row per axis; world axes if it is no box.
 
     Parameters
     ----------
     corners : (8, 3) float64
-        In any order.
+        Corners of the cell, in any order.
     rounding : float
-        As by `rounding_of`.
+        Rounding error of the coordinates, from `rounding_of`.
     """
     ways = corners[1:] - corners[0]
     lengths = np.linalg.norm(ways, axis=1)
@@ -84,7 +88,11 @@ def axes_of(corners: Floats, rounding: float) -> Floats:
 
 
 def _plain(rows: Floats, off: float) -> Floats:
-    """Return the rotation nearest to three directions, preferring an azimuth with few digits."""
+    """Return the rotation matrix nearest to three edge directions, one row per axis.
+
+    If only the azimuth differs from the world axes, its degrees are rounded to the fewest decimals
+    for which the change is at most `off` radians.
+    """
     left, _, right = np.linalg.svd(rows)
     axes: Floats = left @ right
     if abs(axes[2, 2]) >= 1 - off:
@@ -96,9 +104,10 @@ def _plain(rows: Floats, off: float) -> Floats:
 
 
 def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
-    """Return sizes (n, 3) from corners (n, 8, 3) of boxes along axes; NaN if not a box.
+    """Return the sizes (n, 3) of boxes along rotated axes, from their corners (n, 8, 3).
 
-    Sizes are rounded to the decimals that are reliable at the corners' precision.
+    Sizes are rounded to the decimals that are reliable at the corners' precision, and NaN if a cell
+    is not a box along `axes`.
     """
     local = corners @ axes.T
     low, high = local.min(axis=1), local.max(axis=1)
@@ -111,9 +120,9 @@ def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
     return np.where(box, sizes, np.nan)
 
 
-# --- The cells of VTK data sets as blocks: centres and sizes, chunk by chunk.
+# --- The cells of VTK data sets as blocks: centres and sizes, in batches.
 
-# A chunk: indices of its cells among all cells, their centres (n, 3) and sizes (n, 3).
+# A batch: indices of its cells among all cells, their centres (n, 3) and sizes (n, 3).
 Where = slice | NDArray[np.intp]
 Chunk = tuple[Where, Floats, Floats]
 
@@ -126,7 +135,7 @@ _CORNERS = {11: "voxels", 12: "hexahedra"}
 
 
 class Cells(Protocol):
-    """Cells with a centre and a size."""
+    """Cells with a centre and a size; the interface of all kinds of cells."""
 
     @property
     def count(self) -> int:
@@ -134,13 +143,13 @@ class Cells(Protocol):
 
     @property
     def axes(self) -> Floats:
-        """The directions of their edges, one row per axis."""
+        """The directions of the cell edges, one row per axis."""
 
     def say(self) -> str:
-        """Describe the cells, with their number."""
+        """Return a description of the cells, with their number."""
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield all cells, chunk by chunk."""
+        """Yield all cells in batches: indices, centres (n, 3) and sizes (n, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +159,13 @@ class LatticeCells:
     Attributes
     ----------
     kind : str
-        VTK's name of the cells.
+        Description of the lattice for messages, such as VTK's name of the data set.
     faces : tuple of (n + 1,) float64
-        The coordinates of the faces along each axis, in their order.
+        The coordinates of the faces along each axis, in file order.
     origin, matrix : optional
         Rotation from these coordinates to world coordinates, if they differ.
     z_fastest : bool
-        Whether the file runs through z first and x last; otherwise through x first.
+        Whether z varies fastest and x slowest in the file; otherwise x varies fastest.
     lengths : tuple of (n,) float64, optional
         Sizes along each axis, if known more exactly than from differences of faces.
     """
@@ -180,12 +189,12 @@ class LatticeCells:
 
     @property
     def axes(self) -> Floats:
-        """The directions of the edges, one row per axis."""
+        """The directions of the cell edges, one row per axis."""
         return np.eye(3) if self.matrix is None else self.matrix.T
 
     @property
     def centres(self) -> tuple[Floats, Floats, Floats]:
-        """Return the coordinates of the centres along each axis, before rotation."""
+        """Return the coordinates of the cell centres along each axis, before rotation."""
         x, y, z = ((axis[:-1] + axis[1:]) / 2 for axis in self.faces)
         return x, y, z
 
@@ -198,11 +207,14 @@ class LatticeCells:
         return x, y, z
 
     def say(self) -> str:
-        """Describe the lattice by its number of cells along each axis."""
+        """Return a description of the lattice, with its number of cells along each axis."""
         return f"{self.kind} of {' x '.join(map(str, reversed(self.shape)))} cells"
 
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
-        """Yield slabs across y, so that each column of blocks is in a single chunk."""
+        """Yield the cells in batches: indices, centres and sizes.
+
+        A batch is a slab of the lattice across y, so each vertical column is in a single batch.
+        """
         x, y, z = self.centres
         lengths = self.sizes
         nz, ny, nx = self.shape
@@ -235,7 +247,10 @@ def lattice(
     *,
     z_fastest: bool = False,
 ) -> LatticeCells:
-    """Return lattice cells from their sizes along three axes; `axes` holds directions in rows."""
+    """Return lattice cells from their sizes along three axes, an origin, and the axes.
+
+    `axes` holds the direction of each axis in a row.
+    """
     u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
     known = (steps[0], steps[1], steps[2])
     if (axes == np.eye(3)).all():
@@ -258,14 +273,14 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class WithGhosts:
-    """Cells with ghosts: copies, refined or hidden cells, which get no centre.
+    """Cells of which some are ghosts (copies, refined or hidden cells), which get no centre.
 
     Attributes
     ----------
     cells : Cells
-        All of them.
+        All cells, ghosts included.
     ghost : (n,) bool
-        Cells that do not count as blocks.
+        Which cells are ghosts, which do not count as blocks.
     """
 
     cells: Cells
@@ -282,11 +297,11 @@ class WithGhosts:
         return self.cells.axes
 
     def say(self) -> str:
-        """Describe the cells, with the number of ghosts."""
+        """Return a description of the cells, with the number of ghosts."""
         return f"{self.cells.say()}, {self.ghost.sum():,} of them ghosts"
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the cells; the centre of a ghost is NaN."""
+        """Yield the cells in batches: indices, centres and sizes, both NaN for a ghost."""
         for where, centres, sizes in self.cells.chunks():
             lost = self.ghost[where][:, None]
             yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
@@ -301,11 +316,11 @@ class Corners:
     kind : str
         VTK's name of the cells.
     points : (v, 3) array
-        Of float32 or float64.
+        Coordinates of the points, float32 or float64.
     count : int
         Number of cells.
     corners_of : callable
-        Returns the corner indices, (n, 8), of a range of cells.
+        Returns the point indices of the corners, (n, 8), for cells from one index up to another.
     """
 
     kind: str
@@ -336,11 +351,11 @@ class Corners:
         return np.asarray(self.points[self.corners_of(begin, end)], np.float64)
 
     def say(self) -> str:
-        """Describe the cells, with their number."""
+        """Return a description of the cells, with their number."""
         return f"{self.kind} of {counted(self.count, 'cell')}"
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the cells in file order."""
+        """Yield the cells in batches, in file order: indices, centres and sizes."""
         for begin in range(0, self.count, _CHUNK):
             corners = self._corners(begin)
             centres, sizes = measured(corners)
@@ -352,7 +367,10 @@ class Corners:
 def label_cells(
     cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
 ) -> list[NewCells]:
-    """Label all cells: return an array (n,) for each new column; `column` reads other columns."""
+    """Label all cells, and return an array (n,) of codes for each new column.
+
+    `column` returns one of the file's columns at some cells.
+    """
     codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
@@ -371,7 +389,7 @@ def cells_of(dataset: Any, name: str) -> Cells:
     Raises
     ------
     TableError
-        If it is not a block model: it is flat, a surface, or has other kinds of cells.
+        If the data set is not a block model: it is flat, a surface, or has other kinds of cells.
     """
     import pyvista
 
@@ -393,7 +411,7 @@ def cells_of(dataset: Any, name: str) -> Cells:
 
 
 def _without_ghosts(cells: Cells, ghost: NDArray[np.bool_], name: str) -> Cells:
-    """Mark the cells that do not count as blocks, and warn with their number."""
+    """Return the cells with their ghosts marked, and warn with the number of ghosts."""
     if not ghost.any():
         return cells
     count = int(ghost.sum())
@@ -421,7 +439,7 @@ def image_cells(
     Raises
     ------
     TableError
-        If it is flat, or its matrix is not a pure rotation.
+        If the image is flat, or the matrix is not a pure rotation.
     """
     counts = [extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)]
     _require_thickness(counts, name)
@@ -500,13 +518,13 @@ def _unstructured(grid: Any, name: str) -> Cells:
 
 
 def _require_thickness(counts: list[int], name: str) -> None:
-    """Require more than one layer of points along each axis."""
+    """Refuse a flat data set, which has no cells along some axis; `counts` are cells by axis."""
     if min(counts) < 1:
         message = f"{name} is flat: {' x '.join(map(str, counts))} cells along x, y and z"
         raise TableError(message)
 
 
-# --- Sub-blocks of lattice cells: centres and sizes, chunk by chunk.
+# --- Sub-blocks of lattice cells: centres and sizes, in batches.
 
 
 @dataclass(frozen=True)
@@ -518,11 +536,11 @@ class SubBlocks:
     parents : LatticeCells
         Lattice of the parent cells.
     index : (n, 3) integers
-        Index of the parent along each axis.
+        For each sub-block, the index of its parent along each axis.
     low, high : (n, 3) array
-        Lower and upper corner, in parts of the parent.
+        Lower and upper corner within the parent, counted in parts of the parent.
     parts : (3,) float64
-        Number of parts of a parent along each axis; 1 if corners are fractions.
+        Number of parts of a parent along each axis; 1 if corners are fractions of the parent.
     """
 
     parents: LatticeCells
@@ -538,23 +556,23 @@ class SubBlocks:
 
     @property
     def axes(self) -> Floats:
-        """The directions of the edges, one row per axis."""
+        """The directions of the block edges, one row per axis."""
         return self.parents.axes
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return the index of each block's parent, u fastest."""
+        """Return, for each sub-block, the index of its parent among all parents, u fastest."""
         _, ny, nx = self.parents.shape
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + nx * (along[:, 1] + ny * along[:, 2])
         return rows
 
     def say(self) -> str:
-        """Describe the sub-blocks, with their number and parents."""
+        """Return a description of the sub-blocks, with their number and parents."""
         return f"{counted(self.count, 'sub-block')} of {self.parents.say()}"
 
     def wrong(self) -> int | None:
-        """Return the first block outside its parent or the lattice, or None."""
+        """Return the index of the first block outside its parent or the lattice, or None."""
         counts = np.array(self.parents.shape[::-1])
         fine = (self.index >= 0) & (self.index < counts)
         fine &= (self.low >= 0) & (self.low < self.high) & (self.high <= self.parts)
@@ -562,7 +580,7 @@ class SubBlocks:
         return int(bad.argmax()) if bad.any() else None
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the blocks in file order."""
+        """Yield the sub-blocks in batches, in file order: indices, centres and sizes."""
         for begin in range(0, self.count, _CHUNK):
             where = slice(begin, begin + _CHUNK)
             centres, sizes = self._measured(where)
@@ -571,7 +589,7 @@ class SubBlocks:
             yield where, centres, sizes
 
     def _measured(self, where: slice) -> tuple[Floats, Floats]:
-        """Return centres in the frame of the lattice, and sizes."""
+        """Return the centres, in the unrotated frame of the lattice, and sizes of sub-blocks."""
         centres, sizes = np.empty((2, len(self.index[where]), 3))
         for axis, faces in enumerate(self.parents.faces):
             parent = self.index[where, axis]

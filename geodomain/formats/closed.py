@@ -1,4 +1,4 @@
-"""Closed formats, which only their own programs can read: how to recognise and replace them."""
+"""Closed formats, which only the vendor's programs read: how to recognise and replace them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ _WORKBOOK = b"xl/workbook.xml"
 
 
 def advice(head: bytes, extension: str) -> str | None:
-    """Return what to do with a file of a closed format, or None for other files."""
+    """Return a message about what to export instead of a closed format; None for other files.
+
+    The format is recognised by the first bytes, `head`, or else by the extension.
+    """
     for sign, known in _SIGNS:
         if head.startswith(sign):
             return _ADVICE[known]

@@ -35,21 +35,21 @@ from geodomain.tables.text import NewCells
 
 USED = WORDS - 4  # words of a page; the last four are reserved
 ENTRY = 7  # words of a field entry
-LAST_PAGE, LAST_RECORDS = 26, 27  # number of words for these counts
+LAST_PAGE, LAST_RECORDS = 26, 27  # indices of the words that hold these counts
 MOST = 68  # entries on the definition page
 MISSING = 0.9e30
 Words = NDArray[np.uint8]
 
 
 class Entry(NamedTuple):
-    """A field entry of the definition: a number, or four characters of a text.
+    """An entry of the definition page: it declares a number, or four characters of a text.
 
     Attributes
     ----------
     word : int
-        Position in the record, from 1; 0 if every record has the default value.
+        Position in the record, counted from 1; 0 if every record has the default value.
     part : int
-        Index of the four characters within the text, from 1.
+        Which four characters of the text, counted from 1.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Definition:
     width : int
         Bytes per word: 8 in extended precision, 4 in single.
     order : str
-        ``<`` or ``>``.
+        Byte order, ``<`` or ``>``.
     entries : tuple of Entry
-        Empty if there are more than one page can hold.
+        Empty if the entries do not fit on one page.
     last_page, last_records : int
         Number of the last page, counted from 1, and its number of records.
     """
@@ -83,17 +83,17 @@ class Definition:
 
     @property
     def page(self) -> int:
-        """Bytes per page."""
+        """Number of bytes per page."""
         return self.width * WORDS
 
     @property
     def length(self) -> int:
-        """Words per record."""
+        """Number of words per record."""
         return max((entry.word for entry in self.entries), default=0)
 
     @property
     def each(self) -> int:
-        """Records per page."""
+        """Number of records per page."""
         return USED // self.length
 
     @property
@@ -104,20 +104,20 @@ class Definition:
 
     @property
     def number(self) -> np.dtype[np.floating]:
-        """NumPy type of a number."""
+        """NumPy type of a number in the file: float32 or float64, in the file's byte order."""
         return np.dtype(f"{self.order}f{self.width}")
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields, in their order."""
+        """Return the names of the fields, in file order."""
         return tuple(dict.fromkeys(entry.name for entry in self.entries))
 
     def parts(self, name: str) -> list[Entry]:
-        """Return the entries of a field, in the order of its characters."""
+        """Return the entries of a field, in order; a text has an entry for each four characters."""
         found = [entry for entry in self.entries if entry.name == name]
         return sorted(found, key=lambda entry: entry.part)
 
     def require_whole(self, size: int, file: str, error: type[GeodomainError]) -> None:
-        """Refuse a definition that does not fit the size of the file.
+        """Refuse a definition with too many fields, or one that contradicts the file size in bytes.
 
         Raises
         ------
@@ -142,13 +142,16 @@ class Definition:
             return
         pages = self.last_page - 1
         if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
-            yield f"its last page has {self.last_records} records of {self.each}"
+            yield (
+                f"it declares {self.last_page:,} pages and {self.last_records:,} records on the "
+                f"last page, but a page holds {self.each:,}"
+            )
         if (1 + pages) * self.page > size:
             yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
 
 
 def read_definition(data: bytes) -> Definition | None:
-    """Read the definition from the first page; None if it is not a definition."""
+    """Return the definition on the first page of a file, or None if the page is no definition."""
     form = datamine_form(data)
     if form is None:
         return None
@@ -172,7 +175,7 @@ def _definition(
 
 
 def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -> Entry | None:
-    """Return an entry, or None if the bytes cannot be one."""
+    """Return entry `number` of the definition, or None if its bytes are not a valid entry."""
     at = FIELDS + ENTRY * number
     words = [data[(at + i) * width : (at + i) * width + 4] for i in range(ENTRY)]
     extra = b""
@@ -188,7 +191,10 @@ def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -
 
 
 def numbers_of(found: Definition, name: str, words: Words) -> NDArray[np.float64]:
-    """Return a numeric field of records (n, length, width), with NaN where a value is missing."""
+    """Return a numeric field of records (n, length, width), with NaN where a value is missing.
+
+    `length` is words per record, and `width` bytes per word.
+    """
     entry = found.parts(name)[0]
     if entry.word:
         raw = np.ascontiguousarray(words[:, entry.word - 1]).view(found.number)[:, 0]
@@ -201,7 +207,10 @@ def numbers_of(found: Definition, name: str, words: Words) -> NDArray[np.float64
 
 
 def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
-    """Return a text field of records (n, length, width), without trailing blanks."""
+    """Return a text field of records (n, length, width), without trailing blanks.
+
+    `length` is words per record, and `width` bytes per word.
+    """
     parts = found.parts(name)
     letters = np.empty((len(words), 4 * len(parts)), np.uint8)
     for number, entry in enumerate(parts):
@@ -214,7 +223,7 @@ def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
 
 
 class Table(NamedTuple):
-    """Columns by name: float64 with NaN where a value is missing, or text."""
+    """A table in memory; a column is float64 with NaN where a value is missing, or text."""
 
     file: str
     columns: dict[str, NDArray[np.float64] | NDArray[np.str_]]
@@ -230,7 +239,7 @@ class Table(NamedTuple):
 
 
 def is_table(data: bytes) -> bool:
-    """Return whether data begins like a .dm file."""
+    """Return whether the first bytes of a file are a valid definition page of a .dm file."""
     return read_definition(data) is not None
 
 
@@ -240,7 +249,7 @@ def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) 
     Raises
     ------
     MeshError, or another `error`
-        If it is truncated or not a table.
+        If the file is truncated or not a table.
     """
     found = read_definition(data)
     if found is None:
@@ -268,7 +277,7 @@ _POINT = ("PID", "XP", "YP", "ZP")
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangles of each COLOUR from a pair NAMEtr.dm and NAMEpt.dm."""
+    """Return the triangles by COLOUR of a wireframe, the pair of files NAMEtr.dm and NAMEpt.dm."""
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
         points = _beside(path, "tr", "pt")
@@ -278,14 +287,15 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
     what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
     message = (
-        f"{path.name} is {what} from Datamine, not a wireframe: it has the fields"
-        f" {', '.join(list(table.columns)[:8])}, but not PID1; give NAMEtr.dm"
+        f"{path.name} is {what} from Datamine, not a wireframe: it has the fields "
+        f"{', '.join(list(table.columns)[:8])}, but not PID1; give the file NAMEtr.dm of a "
+        "wireframe"
     )
     raise MeshError(message)
 
 
 def _beside(path: Path, here: str, there: str) -> Path:
-    """Return the other file of a pair: the same name with tr and pt exchanged, in any case."""
+    """Return the other file of a pair: NAMEtr.dm for NAMEpt.dm, or the reverse; case is ignored."""
     stem = path.stem
     at = stem.casefold().rfind(here)
     names = {one.name.casefold(): one for one in path.parent.iterdir()}
@@ -328,7 +338,13 @@ def _pair(triangles: Table, points: Table, file: str) -> list[NamedFaces]:
 
 
 def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> NDArray[np.int64]:
-    """Return the point row for each id that triangles refer to."""
+    """Return, for each id in `corners`, the row of the point that has this id.
+
+    Raises
+    ------
+    MeshError
+        If an id occurs twice among the points, or no point has it.
+    """
     order = np.argsort(ids, kind="stable")
     known = ids[order]
     if len(known) and (known[1:] == known[:-1]).any():
@@ -350,7 +366,7 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
 
 
 def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Return the rows of triangles for each COLOUR, in order of first appearance."""
+    """Return a name and a mask of triangles for each COLOUR, in order of first appearance."""
     count = len(triangles.numbers(_CORNERS[0]))
     if "COLOUR" not in triangles.columns:
         return [("", np.ones(count, dtype=bool))]
@@ -385,7 +401,7 @@ class NewFields:
     found : Definition
         Definition of the input table.
     columns : sequence of NewColumn
-        With names of up to 8 characters.
+        The new fields, with names of up to 8 characters.
     rewritten : str, optional
         Existing field that the column overwrites.
     file : str
@@ -421,11 +437,14 @@ class NewFields:
 
     @property
     def each(self) -> int:
-        """Records per page."""
+        """Number of records per page of the new table."""
         return USED // self.length
 
     def _placed(self) -> list[list[int]]:
-        """Return the words of each field in a record, from 1; existing fields stay in place."""
+        """Return the positions of each field's words in a record, counted from 1.
+
+        An existing field keeps its positions.
+        """
         last, placed = self._found.length, []
         for cells in self._cells:
             words = [entry.word for entry in self._old]
@@ -439,12 +458,12 @@ class NewFields:
         return placed
 
     def _count(self) -> int:
-        """Count the entries of the new table."""
+        """Return the number of entries on the new definition page."""
         new = sum(map(len, self._words)) - len(self._old)
         return len(self._found.entries) + new
 
     def _texts(self, column: NewColumn, least: int) -> Words:
-        """Return the words for each code, (codes, words, width)."""
+        """Return the words that store the text of each code, (codes, words, width in bytes)."""
         try:
             texts = [cell.encode("latin-1") for cell in column.cells]
             column.name.encode("latin-1")
@@ -465,7 +484,7 @@ class NewFields:
         return np.array(values, self._found.number).view(np.uint8)
 
     def head(self, page: bytes) -> bytes:
-        """Return the first page with the new entries and counts."""
+        """Return the definition page, `page`, with the new entries and counts."""
         width = self._found.width
         words = np.frombuffer(page, np.uint8).reshape(WORDS, width).copy()
         places = [n for n, entry in enumerate(self._found.entries) if entry in self._old]
@@ -488,7 +507,7 @@ class NewFields:
         return words.tobytes()
 
     def _entry(self, name: str, text: bool, word: int, part: int, default: str) -> Words:
-        """Return the words of an entry."""
+        """Return the words of a new entry of the definition page."""
         padded, fallback = name.encode("latin-1").ljust(8), default.encode("latin-1", "replace")
         letters = [padded[:4], padded[4:8], b"A   " if text else b"N   ", b"", b"", b"    "]
         entry = np.full((ENTRY, self._found.width), ord(" "), np.uint8)
@@ -503,10 +522,10 @@ class NewFields:
         return entry
 
     def pages(self, records: Words, codes: Sequence[NewCells]) -> bytes:
-        """Return pages of the records (n, length, width) with their new words.
+        """Return pages with the records (n, length, width) and their new fields.
 
-        Numbers are written in the precision of the table. The code after the last one leaves a
-        record unchanged.
+        Numbers are written in the precision of the table. A code that equals the number of labels
+        leaves a record unchanged.
         """
         width, count = self._found.width, len(records)
         pages = -(-count // self.each)
@@ -531,7 +550,10 @@ class NewFields:
         return out.tobytes()
 
     def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
-        """Return the words of a kept field: its own, its default, or blanks beyond its end."""
+        """Return one word of a field in records that keep their value.
+
+        It is the stored word, or the default if the field is not stored, or blanks beyond its end.
+        """
         if part >= len(self._old):
             return ord(" ")
         if self._old[part].word:
@@ -550,7 +572,7 @@ _ORIGIN, _COUNT, _SIZE = (
 
 
 def holds_blocks(path: str) -> bool:
-    """Return whether a table is a block model, judged by its field names."""
+    """Return whether a .dm table is a block model: it has a field XC or IJK."""
     with Path(path).open("rb") as file:
         found = read_definition(file.read(_HEAD))
     return found is not None and bool({"XC", "IJK"} & set(found.names()))
@@ -558,7 +580,7 @@ def holds_blocks(path: str) -> bool:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[DatamineModel]:
-    """Open a table and read its definition."""
+    """Open a .dm table of blocks, and read its definition page."""
     place = Path(path)
     if digest is not None:
         digest.add_file(place)
@@ -566,7 +588,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         found = read_definition(file.read(_HEAD))
         status = os.fstat(file.fileno())
         if found is None:
-            message = f"{place.name} is no longer a Datamine table: it has changed; try again"
+            message = f"{place.name} has changed, and is no longer a Datamine table: try again"
             raise TableError(message)
         found.require_whole(status.st_size, place.name, TableError)
         yield DatamineModel(file, found, place.name, status, options)
@@ -599,13 +621,13 @@ class DatamineModel(TableModel[Words]):
         self._file.close()
 
     def facts(self) -> dict[str, str]:
-        """Describe precision and byte order."""
+        """Return the precision and byte order in words, under "format"."""
         precision = "extended" if self._found.width == 8 else "single"
         order = "big-endian" if self._found.order == ">" else "little-endian"
         return {"format": f"Datamine, {precision} precision, {order}"}
 
     def rows(self, column: str) -> Iterator[Rows]:
-        """Yield blocks with the text of a field."""
+        """Yield the blocks batch by batch: centroids, sizes, and the text of the given field."""
         number = self.columns.index(column)
         for words in self._chunks(self._found.each):
             texts = self._texts(words, number)
@@ -629,12 +651,15 @@ class DatamineModel(TableModel[Words]):
             task.before_commit()
 
     def _pages(self, begin: int, end: int) -> bytes:
-        """Read pages; page 0 is the definition."""
+        """Return the bytes of pages `begin` to `end` - 1; page 0 is the definition page."""
         self._file.seek(begin * self._found.page)
         return self._file.read((end - begin) * self._found.page)
 
     def _chunks(self, each: int) -> Iterator[Words]:
-        """Yield records (n, length, width), as many as fill pages of `each` records."""
+        """Yield the records (n, length, width) in batches.
+
+        The number n is a multiple of `each`, the records per output page, except in the last batch.
+        """
         found = self._found
         step = max(1, _CHUNK_BYTES // (found.width * found.length * each)) * each
         for begin in range(0, found.count, step):
@@ -652,7 +677,7 @@ class DatamineModel(TableModel[Words]):
         return records[begin - first * found.each : end - first * found.each]
 
     def _doubles(self, chunk: Words, column: int) -> Floats:
-        """Return a numeric field, or a coordinate derived from the cell index."""
+        """Return a numeric field, or a coordinate that is computed from the cell index IJK."""
         name = self.columns[column]
         if column >= len(self._fields):
             return self._implied(chunk, _CENTROID.index(name))
@@ -662,7 +687,7 @@ class DatamineModel(TableModel[Words]):
         return numbers_of(self._found, name, chunk)
 
     def _implied(self, chunk: Words, axis: int) -> Floats:
-        """Return the cell centre of each record along an axis."""
+        """Return the coordinate of each record's cell centre along an axis, from IJK."""
         ijk, origin, size = (
             numbers_of(self._found, name, chunk) for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
         )
@@ -676,7 +701,7 @@ class DatamineModel(TableModel[Words]):
         return self._found.parts(name)[0].kind == "A"
 
     def _values(self, chunk: Words, column: int) -> Floats | NDArray[np.float32] | NDArray[np.str_]:
-        """Return a field unchanged: numbers with NaN, or texts."""
+        """Return a field of a batch unchanged: numbers with NaN where missing, or texts."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
             return texts_of(self._found, name, chunk)
@@ -691,7 +716,7 @@ class DatamineModel(TableModel[Words]):
         return np.array([said(value) for value in as_float64(values).tolist()], np.str_)
 
     def _sample(self) -> list[list[str]]:
-        """Return the first records as text, from which the header is interpreted."""
+        """Return the first records as text; the coordinate columns are recognised from them."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         cells = [
             [""] * len(words)
@@ -702,7 +727,7 @@ class DatamineModel(TableModel[Words]):
         return [["" if cell == "nan" else cell for cell in row] for row in zip(*cells, strict=True)]
 
     def _warn_of_resolution(self) -> None:
-        """Warn if single precision is coarse at the coordinates of the first blocks."""
+        """Warn if float32 resolves the coordinates of the first blocks only coarsely."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         points = self._numbers(words, self._choice.xyz)
         resolution = single_resolution(points[np.isfinite(points).all(axis=1)])
@@ -715,7 +740,7 @@ class DatamineModel(TableModel[Words]):
 
 
 def _refuse_wireframe(fields: tuple[str, ...], name: str) -> None:
-    """Refuse half of a wireframe, because it is not a block model."""
+    """Refuse a table of triangles or points: it is half of a wireframe, not a block model."""
     if {"PID1", "PID2", "PID3"} <= set(fields) or {"PID", "XP", "YP", "ZP"} <= set(fields):
         message = f"{name} is half of a Datamine wireframe, not a block model: give it as a solid"
         raise TableError(message)

@@ -1,4 +1,4 @@
-"""DXF drawings: read their faces, also in placed blocks, and write 3DFACEs of R12."""
+"""DXF drawings: read their faces, including those of inserted blocks, and write 3DFACEs of R12."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ _CODE_PAGE = re.compile(
 
 @dataclass(frozen=True)
 class Drawing:
-    """Rows of a drawing in file order, as arrays; kernels/text/dxf.h describes each column."""
+    """Entities of a drawing in file order, one array row each.
+
+    The arrays are described in kernels/text/dxf.h.
+    """
 
     names: list[str]
     types: dict[str, int]
@@ -83,13 +86,13 @@ class Drawing:
     mesh_faces: NDArray[np.int32]
 
     def rows(self, kind: int, rows: Ints) -> Ints:
-        """Return the rows of the given kind."""
+        """Return the rows among `rows` whose entity is of the given kind, such as a 3DFACE."""
         chosen: Ints = rows[self.kind[rows] == kind]
         return chosen
 
     @cached_property
     def has_faces(self) -> NDArray[np.bool_]:
-        """Mask of the rows that are entities with faces."""
+        """Mask of the rows whose entities have faces."""
         meshes = self.integers[:, 0] & (_POLYFACE | _POLYGON_MESH) != 0
         kind = self.kind
         return np.asarray((kind == _FACE) | (kind == _MESH) | ((kind == _POLYLINE) & meshes))
@@ -101,22 +104,22 @@ class Drawing:
 
     @cached_property
     def vertex_ends(self) -> Ints:
-        """The rows that end a run of vertices, and the end of all rows."""
+        """The rows that are not vertices, which end runs of vertices, and the number of rows."""
         return np.append(np.flatnonzero(self.kind != _VERTEX), len(self.kind))
 
     @cached_property
     def meshes(self) -> Ints:
-        """The rows of MESHes."""
+        """The rows that are MESH entities."""
         return np.flatnonzero(self.kind == _MESH)
 
     @cached_property
     def mesh_ends(self) -> Ints:
-        """End of each MESH's coordinates and face list in the arrays of all MESHes."""
+        """Ends, (m, 2), of each MESH's coordinates and face list in the arrays of all MESHes."""
         return np.cumsum(self.integers[self.meshes, 1:3], axis=0, dtype=np.int64)
 
 
 def scan(data: bytes, file: str) -> Drawing:
-    """Scan a drawing for faces, layers and blocks.
+    """Return the entities of a drawing that describe faces, layers and blocks.
 
     Raises
     ------
@@ -176,7 +179,7 @@ def _drawing(handle: ctypes.c_void_p, data: bytes, file: str) -> Drawing:
 
 
 def _code_page(data: bytes) -> str:
-    """Return the encoding for text that is not UTF-8: from the header, otherwise cp1252."""
+    """Return the encoding of text that is not UTF-8: the header's code page, or else cp1252."""
     found = _CODE_PAGE.search(data, 0, 1 << 16)
     try:
         return codecs.lookup(f"cp{found[1].decode()}").name if found else "cp1252"
@@ -198,7 +201,7 @@ def _decoded(name: bytes, page: str) -> str:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    r"""Return the character of \U+XXXX or \M+nXXXX; keep an escape that is not a character."""
+    r"""Return the character of an escape \U+XXXX or \M+nXXXX, or the escape if it is invalid."""
     if escape[1]:
         return chr(int(escape[1], 16))
     code = bytes.fromhex(escape[3]).lstrip(b"\0")
@@ -209,7 +212,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
-    """Return the error for a fault that stopped the scanner."""
+    """Return the error for a fault that stopped the scanner at byte `place`."""
     if fault == _CUT:
         message = (
             f"{file} is cut short: the end of its section ENTITIES is missing; copy or export the "
@@ -233,7 +236,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     """Return the faces of each layer in model space, including placed blocks (INSERT).
 
     Faces come from 3DFACEs, polyface meshes, polygon meshes and MESHes. Faces on layer 0 of a block
-    get the layer of the INSERT that places it.
+    get the layer of the INSERT that places the block.
 
     Warns
     -----
@@ -259,7 +262,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 @dataclass
 class _Block:
-    """Faces of a block (or of the model) by layer, and the blocks that it places."""
+    """Faces by layer, and INSERTs, of a block or of model space."""
 
     parts: list[tuple[int, Faces]]
     inserts: list[_Insert] = field(default_factory=list)
@@ -267,7 +270,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Insert:
-    """An INSERT: it places a block once, or as an array of columns and rows."""
+    """An INSERT, which places a block once or as an array of columns and rows."""
 
     row: int
     block: str
@@ -294,7 +297,7 @@ class _Model:
         self._order = self._outer_first()
 
     def _block_rows(self) -> dict[str, list[int]]:
-        """Return the BLOCK rows by name; upper and lower case are equal."""
+        """Return the rows of the BLOCK entities by block name, in lower case."""
         spans: dict[str, list[int]] = defaultdict(list)
         for row in np.flatnonzero(self.drawing.kind == _BLOCK).tolist():
             spans[self._name(row)].append(row)
@@ -305,7 +308,10 @@ class _Model:
         return self.drawing.names[number].casefold() if number >= 0 else ""
 
     def _outer_first(self) -> list[str]:
-        """Read the model and all placed blocks; yield a block before the blocks that it places."""
+        """Read the model and all placed blocks, and return their names.
+
+        A block comes before the blocks that it places.
+        """
         space = ~self.drawing.in_block & ~self.drawing.paper & (self.drawing.kind != _LAYER)
         self.blocks[_SPACE] = self._read(np.flatnonzero(space))
         order: list[str] = []
@@ -334,7 +340,7 @@ class _Model:
         return iter(dict.fromkeys(insert.block for insert in self.blocks[name].inserts))
 
     def _rows_of(self, block: str) -> Ints:
-        """Return the rows of a block's content."""
+        """Return the rows of a block's entities; raise MeshError if two blocks have that name."""
         starts = self._spans[block]
         if len(starts) > 1:
             message = (
@@ -361,7 +367,7 @@ class _Model:
         return block
 
     def _place(self, row: int, block: _Block) -> None:
-        """Add an INSERT to the list of a block, or record the reason why it is not read."""
+        """Add an INSERT to a block's list, or note that the placed block is missing or an xref."""
         drawing = self.drawing
         name = self._name(row)
         if name not in self._spans:
@@ -408,7 +414,7 @@ class _Model:
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
-        """Yield the faces of placed blocks, by layer."""
+        """Yield the faces of placed blocks in model coordinates, with the index of their layer."""
         identity = np.eye(3, 4)[None]
         waiting: dict[str, list[tuple[Matrices, NDArray[np.int64]]]] = defaultdict(list)
         waiting[_SPACE].append((identity, np.array([-1])))
@@ -429,7 +435,10 @@ class _Model:
                 waiting[inner].append((_composed(matrices, own), np.repeat(on, len(own))))
 
     def _matrices(self, block: str, inserts: list[_Insert]) -> Matrices:
-        """Return the matrix of each copy of a block: base point, scale, rotation, position."""
+        """Return the matrix (3, 4) of each copy of a block that the INSERTs place.
+
+        It combines the block's base point with the scale, rotation and position of the INSERT.
+        """
         rows = np.array([insert.row for insert in inserts])
         columns, lines = np.array([(insert.columns, insert.rows) for insert in inserts]).T
         numbers, seen = self.drawing.corners[rows], self.drawing.seen[rows]
@@ -461,7 +470,7 @@ class _Model:
         return matrices
 
     def _bodies(self, rows: Ints) -> Counter[str]:
-        """Count, by type, entities that may be surfaces but are not read."""
+        """Count, by type, the entities that may be surfaces but are not read."""
         drawing = self.drawing
         bodies = drawing.name[drawing.rows(_BODY, rows)].tolist()
         count = Counter(drawing.names[number] for number in bodies)
@@ -470,7 +479,7 @@ class _Model:
         return count + Counter({"POLYLINE with a thickness": int(thick.sum())})
 
     def _in_paper(self) -> Counter[str]:
-        """Count, by type, entities in paper space that may be surfaces."""
+        """Count, by type, the entities in paper space that may be surfaces."""
         drawing = self.drawing
         sheets = [name for name in self._spans if name.startswith("*paper_space")]
         rows = np.concatenate(
@@ -489,13 +498,13 @@ class _Model:
         return count
 
     def _held(self, start: int) -> Ints:
-        """Return the rows from the start of a block to its end."""
+        """Return the rows of the entities between a BLOCK, at row `start`, and its end."""
         ends = self.drawing.block_ends
         at = int(np.searchsorted(ends, start))
         return np.arange(start + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
 
     def _shows(self, block: str, shows: dict[str, bool]) -> bool:
-        """Return whether a block, or a block in it, may show a surface; `shows` is a cache."""
+        """Return whether a block, or a block placed in it, may show a surface; fill the cache."""
         waiting, visited = [block], {block}
         while waiting and not shows.get(block):
             name = waiting.pop()
@@ -510,7 +519,7 @@ class _Model:
         return shows.setdefault(block, False)
 
     def left_out(self) -> list[str]:
-        """Describe the parts of the drawing that may be surfaces but are not read."""
+        """Return descriptions of the parts of the drawing that may be surfaces but are not read."""
         said = []
         if self.bodies:
             said.append(f"has {_counts(self.bodies)}, which are not read: export them as 3DFACE")
@@ -532,7 +541,7 @@ class _Model:
         return said
 
     def nothing(self) -> MeshError:
-        """Return the error for a drawing without faces, listing what it contains."""
+        """Return the error for a drawing without faces, with the entities that it contains."""
         types = self.drawing.types
         message = (
             f"{self.file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model "
@@ -546,7 +555,7 @@ class _Model:
         return MeshError(f"{message}; strings are not surfaces: export the solid as 3DFACE")
 
     def warn_of_hidden(self, names: Iterable[str]) -> None:
-        """Warn of faces that are read although the drawing hides them."""
+        """Warn of faces on the layers `names` that are read although the drawing hides them."""
         drawing, file = self.drawing, self.file
         states = np.flatnonzero(drawing.kind == _LAYER)
         flags, colours = drawing.integers[states, 0], drawing.integers[states, 1]
@@ -591,7 +600,7 @@ class _Model:
 
 
 def _counts(count: Counter[str]) -> str:
-    """Return counts by type as text, shortened if there are many."""
+    """Return counts by type as text, with at most eight types."""
     said = [f"{number:,} {kind}" for kind, number in count.items()]
     return ", ".join(said[:8]) + (f" and {len(said) - 8} other kinds" if said[8:] else "")
 
@@ -600,7 +609,7 @@ _QUARTERS = {0.0: (1.0, 0.0), 90.0: (0.0, 1.0), 180.0: (-1.0, 0.0), 270.0: (0.0,
 
 
 def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rotation matrices (n, 3, 3) about z, in degrees; multiples of 90 are exact."""
+    """Return rotations (n, 3, 3) about z by angles in degrees; multiples of 90 are exact."""
     different, which = np.unique(angles % 360.0, return_inverse=True)
     made = np.zeros((len(different), 3, 3))
     for matrix, angle in zip(made, different.tolist(), strict=True):
@@ -612,7 +621,7 @@ def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the axes (n, 3, 3) of the entities' own coordinate systems, as columns.
+    """Return the axes (n, 3, 3) of the coordinate systems that normals define, as columns.
 
     This is the arbitrary axis algorithm of the DXF reference; a normal of length 0 means the z
     axis.
@@ -630,13 +639,13 @@ def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Multiply 3 x 3 matrices pair by pair, with the same bits on every machine."""
+    """Return the products of n pairs of 3 x 3 matrices, with the same bits on every machine."""
     return np.asarray((a[:, :, :, None] * b[:, None]).sum(axis=2))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _composed(outer: Matrices, inner: Matrices) -> Matrices:
-    """Return the product of each outer matrix with each inner one, in that order."""
+    """Return the product of each outer matrix with every inner one, ordered by outer matrix."""
     a, b = outer[:, None], inner[None]
     made = np.empty((len(outer), len(inner), 3, 4))
     for i in range(3):
@@ -650,7 +659,10 @@ def _composed(outer: Matrices, inner: Matrices) -> Matrices:
 def _copies(
     parts: list[tuple[int, Faces]], matrices: Matrices, layers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Faces]]:
-    """Yield a block's faces under each matrix, on the INSERT's layer if on none."""
+    """Yield a copy of a block's faces for each matrix, with the index of its layer.
+
+    Faces without a layer (on layer 0) get the layer of the INSERT, from `layers`.
+    """
     together: dict[int, list[Faces]] = defaultdict(list)
     for layer, faces in parts:
         together[layer].append(faces)
@@ -677,7 +689,7 @@ def _turned_over(faces: Faces) -> Faces:
 
 @np.errstate(over="ignore", invalid="ignore")  # the mesh refuses coordinates that are not finite
 def _moved(faces: Faces, matrices: Matrices) -> Faces:
-    """Return a copy of the faces for each matrix."""
+    """Return a transformed copy of the faces for each matrix, joined."""
     count = len(matrices)
     x, y, z = faces.vertices.T
     vertices = np.empty((count, len(x), 3))
@@ -692,7 +704,7 @@ def _moved(faces: Faces, matrices: Matrices) -> Faces:
 
 
 def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the 3DFACEs of each layer; triangles if corner 4 equals corner 3 or 1."""
+    """Yield the 3DFACEs of each layer; a face whose corner 4 equals corner 3 or 1 is a triangle."""
     faces = drawing.rows(_FACE, rows)
     whole = slice(None) if len(faces) == len(drawing.kind) else faces  # a slice avoids a copy
     lacking = drawing.seen[whole] & 0x1FF != 0x1FF
@@ -711,7 +723,7 @@ def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces
 
 
 def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
-    """Return faces of three or four corners that share no vertices."""
+    """Return triangles and quads from 3DFACE corners (n, 12); each face has its own vertices."""
     place = corners.reshape(-1, 4, 3)
     last = place[:, 3]
     same = (last == place[:, 2]).all(axis=1) | (last == place[:, 0]).all(axis=1)
@@ -727,7 +739,7 @@ def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
 
 
 def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield each polyface mesh and polygon mesh."""
+    """Yield the layer and faces of each POLYLINE that is a polyface mesh or a polygon mesh."""
     kind = drawing.kind
     for start in drawing.rows(_POLYLINE, rows).tolist():
         flags = int(drawing.integers[start, 0])
@@ -745,7 +757,10 @@ def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, F
 
 
 def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
-    """Return a polyface mesh: points, then records of point numbers from 1 (0: no corner)."""
+    """Return the faces of a polyface mesh: points, then records with up to four point numbers.
+
+    Point numbers count from 1, and 0 means no corner.
+    """
     flags = drawing.integers[rows, 0]
     points = flags & _POINT != 0
     records = (flags & _RECORD != 0) & ~points
@@ -759,7 +774,7 @@ def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
 
 
 def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
-    """Return the quads of a grid of M x N vertices."""
+    """Return the quads of a polygon mesh, a grid of M x N vertices."""
     flags, m, n = (int(value) for value in drawing.integers[start, :3])
     if drawing.integers[start, 5]:
         message = (
@@ -786,7 +801,7 @@ def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces
 
 
 def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the control cage of each MESH, regardless of smoothing."""
+    """Yield the unsmoothed faces of each MESH, with its layer."""
     for row in drawing.rows(_MESH, rows).tolist():
         number = int(np.searchsorted(drawing.meshes, row))
         last_place, last_corner = drawing.mesh_ends[number].tolist()
@@ -809,7 +824,7 @@ def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Face
 
 
 def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
-    """Return corners and sizes of faces, each stored as its size followed by its corners."""
+    """Return corners and sizes of faces from a list that holds a face's size before its corners."""
     width = int(numbers[0]) + 1
     if width > 1 and len(numbers) % width == 0 and (numbers[::width] == width - 1).all():
         return numbers.reshape(-1, width)[:, 1:].reshape(-1), numbers[::width]
@@ -830,7 +845,7 @@ def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write R12 text: a 3DFACE per triangle, a layer per solid, exact numbers."""
+    """Write solids as R12 text: a 3DFACE per triangle, a layer per solid, and exact numbers."""
     file.write(b"0\nSECTION\n2\nENTITIES\n")
     for name, mesh in solids.items():
         layer = _SPECIAL.sub(_escaped, name)
@@ -851,6 +866,6 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
 
 
 def _escaped(character: re.Match[str]) -> str:
-    """Return a character as UTF-16 escapes, which every program reads the same way."""
+    """Return a character as escapes of its UTF-16 code, which every program reads the same way."""
     code = character[0].encode("utf-16-be", "surrogatepass").hex().upper()
     return "".join(f"\\U+{code[i : i + 4]}" for i in range(0, len(code), 4))

@@ -68,7 +68,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _chunks(data: bytes, file: str) -> tuple[dict[str, Any], bytes]:
-    """Return the description and the binary chunk."""
+    """Return the two chunks of a .glb: the parsed JSON description, and the binary data."""
     version, length, json_length = (
         int.from_bytes(data[at : at + 4], "little") for at in (4, 8, 12)
     )
@@ -100,8 +100,8 @@ def _require_extensions(tree: dict[str, Any], file: str) -> None:
     unread = [name for name in tree.get("extensionsRequired", ()) if not name.startswith(_HARMLESS)]
     if unread:
         message = (
-            f"{file} requires the glTF extension {listed(unread)}, which is not supported: "
-            "export it without extensions, that is, without compression"
+            f"{file} requires the glTF extension {listed(unread)}, which is not supported: export "
+            "it without extensions such as compression"
         )
         raise MeshError(message)
 
@@ -133,7 +133,7 @@ class _Scene:
             warn(message)
 
     def _placed(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield mesh and matrix of each node of the scene that has a mesh, in order."""
+        """Yield the mesh number and matrix of each node of the scene that has a mesh."""
         nodes = self.tree.get("nodes", [])
         scenes = self.tree.get("scenes")
         children = {child for node in nodes for child in node.get("children", ())}
@@ -172,7 +172,7 @@ class _Scene:
             warn(message)
 
     def _not_read(self, node: dict[str, Any]) -> Iterator[str]:
-        """Yield the features of a node that change its shape and are not read."""
+        """Yield the names of a node's features that change its shape but are not read."""
         if "skin" in node:
             yield "skins"
         if any("targets" in part for part in self.tree["meshes"][node["mesh"]]["primitives"]):
@@ -198,7 +198,7 @@ class _Scene:
         memory.require_unpacked(_CORNER_BYTES * corners, self.size, what, MeshError, work=_WORK)
 
     def _mesh(self, number: int, matrix: NDArray[np.float64]) -> Iterator[Faces]:
-        """Yield the faces of a mesh, transformed by a matrix."""
+        """Yield the faces of a mesh, transformed by a matrix and with z up."""
         if number not in self.meshes:
             parts = (self._primitive(part) for part in self.tree["meshes"][number]["primitives"])
             self.meshes[number] = [part for part in parts if part is not None]
@@ -214,9 +214,9 @@ class _Scene:
             yield faces._replace(vertices=np.stack([x, -z, y], axis=1), corners=corners)
 
     def _primitive(self, part: dict[str, Any]) -> tuple[Faces, float] | None:
-        """Return the triangles of one primitive and the quantization step of its coordinates.
+        """Return the triangles of a primitive and the quantization step of its coordinates.
 
-        The step is 0 for floats. Primitives that are points or lines give None.
+        The step is 0 for floats. The result is None for points and lines.
         """
         mode = part.get("mode", _TRIANGLES)
         if mode not in {_TRIANGLES, _STRIP, _FAN} or "POSITION" not in part["attributes"]:
@@ -243,7 +243,7 @@ class _Scene:
         return faces, step
 
     def _array(self, accessor: dict[str, Any], width: int) -> NDArray[np.float64]:
-        """Return the rows of an accessor as float64, which is exact for all of its types."""
+        """Return an accessor's values (count, width) as float64, which represents them exactly."""
         count, kind = int(accessor["count"]), np.dtype(_TYPES[accessor["componentType"]])
         if _WIDTHS.get(accessor["type"]) != width or count < 0:
             raise damaged(self.file, f"an accessor declares {count} {accessor['type']}")
@@ -265,7 +265,7 @@ class _Scene:
     def _view(
         self, place: dict[str, Any], kind: np.dtype[Any], count: int, width: int
     ) -> NDArray[Any]:
-        """Return rows of numbers from a buffer, contiguous or with a stride."""
+        """Return `count` rows of `width` numbers from a buffer, contiguous or with a stride."""
         view = self.tree["bufferViews"][place["bufferView"]]
         data = self._buffer(view["buffer"])
         row = kind.itemsize * width
@@ -288,7 +288,7 @@ class _Scene:
         return found
 
     def _buffer(self, number: int) -> bytes:
-        """Return a buffer: the binary chunk, or data encoded in the description."""
+        """Return the bytes of a buffer: the binary chunk, or base64 data in the description."""
         if number not in self.buffers:
             uri = self.tree["buffers"][number].get("uri")
             if uri is None:
@@ -305,7 +305,7 @@ class _Scene:
 
 
 def _triangles(order: NDArray[np.int64], mode: int) -> NDArray[np.int64]:
-    """Return triangles (n, 3) of a list, strip or fan of vertices, as defined by glTF 2.0."""
+    """Return the triangles (n, 3) of a list, strip or fan of vertices, as defined by glTF 2.0."""
     if mode == _TRIANGLES:
         return order[: len(order) // 3 * 3].reshape(-1, 3)
     i = np.arange(max(len(order) - 2, 0))
@@ -323,7 +323,7 @@ def _times(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _matrix(node: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the 4 x 4 matrix of a node: given directly, or as scale, rotation and translation."""
+    """Return the 4 x 4 matrix of a node, stated directly or as scale, rotation and translation."""
     if "matrix" in node:
         return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
     x, y, z, w = (float(value) for value in node.get("rotation", (0, 0, 0, 1)))

@@ -1,8 +1,8 @@
 """GOCAD's ASCII files: reads and writes surfaces (TSurf), and reads block models (Voxet).
 
 A Voxet has a text header and one file of numbers per property. Its values lie at the nodes of a
-lattice, u fastest; each node is read as the centre of a block. Voxets are not written, so labels go
-to another format.
+lattice, u fastest; each node is read as the centre of a block. Voxets are not written, so a
+labelled Voxet is saved in a different format.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _AXES = {
 
 @dataclass
 class _Object:
-    """One object being read: its words, and their line numbers for messages."""
+    """A GOCAD object while it is read: its words, and their line numbers for messages."""
 
     kind: str
     name: str = ""
@@ -115,7 +115,7 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
 
 
 def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
-    """Return the text of a line inside header braces, and whether the braces stay open.
+    """Return the text of a line inside header braces, and whether the header goes on.
 
     Braces within a value come in pairs; only an unpaired one closes the header.
     """
@@ -127,7 +127,7 @@ def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
 
 
 def _read_header(now: _Object, text: str) -> None:
-    """Take the name from the first `name:VALUE` or `name = VALUE`."""
+    """Set the object's name from the first `name:VALUE` or `name = VALUE` of its header."""
     key, colon, value = text.partition(":" if ":" in text else "=")
     if colon and key.strip().lower() == "name" and not now.name:
         value = value.strip()
@@ -136,7 +136,7 @@ def _read_header(now: _Object, text: str) -> None:
 
 
 def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
-    """Read the order of the axes; refuse other orders and differing units."""
+    """Read a line of axis names or units; refuse axes other than x, y, z, and different units."""
     key, *words = (a or b for a, b in _WORD.findall(decoded(line)))
     if key.upper() == "AXIS_UNIT":
         units = [word.casefold() for word in words[:3]]
@@ -195,7 +195,7 @@ def _cut(file: str, found: str) -> MeshError:
 
 
 def _faces(one: _Object, file: str) -> Faces:
-    """Return the triangles of one object; an atom stands for the vertex that it refers to."""
+    """Return the triangles of one object; an ATOM gives an existing vertex a second number."""
     vertices = floats(one.places, file, lambda i: f"line {one.lines[i // 3]}").reshape(-1, 3)
     if one.depth:
         vertices[:, 2] *= -1
@@ -222,7 +222,7 @@ def _faces(one: _Object, file: str) -> Faces:
 def _points(
     ids: NDArray[np.int64], atoms: NDArray[np.int64], lines: NDArray[np.int64], file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted numbers of vertices and atoms, and the vertex row of each."""
+    """Return the numbers of all vertices and atoms, sorted, and the vertex row of each number."""
     rows = np.arange(len(ids))
     if len(atoms):
         known = dict(zip(ids.tolist(), rows.tolist(), strict=True))
@@ -253,7 +253,7 @@ def _points(
 
 
 def spelled(name: str) -> str:
-    """Return the name as a header can hold it: unpaired braces become round brackets."""
+    """Return a name that a GOCAD header can hold: unpaired braces become round brackets."""
     level = 0
     for character in name:
         level += (character == "{") - (character == "}")
@@ -263,7 +263,7 @@ def spelled(name: str) -> str:
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write one TSurf per solid, elevations upwards, with numbers that read back the same."""
+    """Write one TSurf per solid, elevations upwards, with the shortest numbers that stay exact."""
     for name, mesh in solids.items():
         # Quotes would be removed, and a line that ends in \ would continue on the next line.
         value = f'"{name}"' if name[0] == name[-1] == '"' or name[-1] == "\\" else name
@@ -299,7 +299,10 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
-    """Return the words of each line of every Voxet, by first word and property number."""
+    """Yield the name and the lines of every Voxet in a file.
+
+    Lines are lists of words by their first word; PROP lines by first word and property number.
+    """
     now: Lines | None = None
     name, braces = "", False
     for _, row in logical_lines(text):
@@ -331,7 +334,7 @@ def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
 
 
 class VoxetStore:
-    """A Voxet; see `CellStore`."""
+    """An open Voxet; see `CellStore`."""
 
     def __init__(self, lines: Lines, place: Path, status: os.stat_result) -> None:
         self.name, self.status, self._lines, self._place = place.name, status, lines, place
@@ -356,7 +359,7 @@ class VoxetStore:
         return values
 
     def _lattice(self) -> LatticeCells:
-        """Return the cells: one block around each node."""
+        """Return the lattice of cells with one block around each node."""
         counts = self._vector("AXIS_N")
         if (counts < 1).any() or (counts != np.round(counts)).any():
             message = (
@@ -393,7 +396,10 @@ class VoxetStore:
         return LatticeCells("a Voxet", (x, y, z), lengths=(du, dv, dw))
 
     def _steps(self, counts: Floats, span: Floats, lengths: Floats) -> Floats:
-        """Return the node spacing as fractions of the axes; AXIS_D is used for a single node."""
+        """Return the node spacing along each axis as a fraction of the axis.
+
+        An axis with a single node has the spacing AXIS_D.
+        """
         alone = self._vector("AXIS_D", tuple(lengths * np.where(span, span, 1.0))) / lengths
         with np.errstate(divide="ignore", invalid="ignore"):
             steps: Floats = np.where(counts > 1, span / (counts - 1), np.abs(alone))
@@ -403,7 +409,7 @@ class VoxetStore:
         return steps
 
     def _require_square(self, axes: Floats, lengths: Floats) -> None:
-        """Require perpendicular axes, because skew cells are not blocks."""
+        """Refuse axes that are not perpendicular, because skew cells are not blocks."""
         unit = axes / lengths[:, None]
         if (np.abs(unit @ unit.T - np.eye(3)) > _SKEW).any():
             message = (
@@ -412,7 +418,7 @@ class VoxetStore:
             raise TableError(message)
 
     def _bytes(self) -> int:
-        """Count the bytes of the header and of the property files."""
+        """Return the total size in bytes of the header and of the property files."""
         sizes = [len(words) and self._file_of(words) for words in self._files()]
         files = sum(one.stat().st_size for one in sizes if one and one.is_file())
         return self.status.st_size + files
@@ -421,7 +427,7 @@ class VoxetStore:
         return [words for key, words in self._lines.items() if key.startswith("PROP_FILE ")]
 
     def _file_of(self, words: list[str]) -> Path:
-        """Return the path of a property file, next to the header."""
+        """Return the path of a property file in the header's folder; `words` hold its name."""
         return self._place.parent / Path(" ".join(words).replace("\\", "/")).name
 
     def close(self) -> None:
@@ -429,11 +435,11 @@ class VoxetStore:
 
     @property
     def memory(self) -> int:
-        """Memory for the output: centroids, sizes and all properties."""
+        """Memory in bytes for the output: centroids, sizes and all properties."""
         return (64 + 16 * len(self.columns)) * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Describe the file."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"GOCAD, {self.cells.say()}, blocks about its nodes"}
 
     def values(self, column: int) -> Values:
@@ -462,7 +468,7 @@ class VoxetStore:
         return self._present(values, number)
 
     def _present(self, values: NDArray[np.generic], number: str) -> NDArray[np.float64]:
-        """Return doubles, with NaN in place of the no-data value."""
+        """Return a property's values as float64, with NaN in place of its no-data value."""
         with np.errstate(invalid="ignore"):
             doubles = as_float64(values)
         word = " ".join(self._lines.get(f"PROP_NO_DATA_VALUE {number}", []))
@@ -485,7 +491,7 @@ class VoxetStore:
         return int(word)
 
     def _type(self, number: str) -> np.dtype[np.generic]:
-        """Return the NumPy type of a property."""
+        """Return the NumPy type of the numbers in a property's file."""
         size = self._whole(number, "PROP_ESIZE", 4)
         kind = " ".join(self._lines.get(f"PROP_ETYPE {number}", ["IEEE"])).upper()
         if size in (1, 2) and kind in ("IEEE", "INTEGER"):

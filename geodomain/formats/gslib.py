@@ -1,7 +1,7 @@
 """Block models of GSLIB (GeoEAS): text tables of gridded values, x fastest.
 
-Rows are copied unchanged and get a code at their end; codes are used as labels because the format
-stores only numbers.
+Rows are copied unchanged, with the label of the block at their end. A label is written as a number,
+because the format stores only numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NONE, _LOST = "0", "-999"
 _UNASSIGNED = "-99"
 
 
-# --- The head: title, number of columns, an optional grid, and names.
+# --- The header lines: title, number of columns, an optional grid, and names.
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|[-+]?inf", re.IGNORECASE)
 _MOST = 1000  # columns
@@ -44,16 +44,18 @@ _OFF = re.compile(rb"(ST)?C?N?4?n?OFF$", re.IGNORECASE)
 
 
 class GslibHead(NamedTuple):
-    """Content of the head.
+    """Content of the header lines.
 
     Attributes
     ----------
     names : tuple of str
+        Names of the columns.
     grid : Grid, optional
+        The grid, if the second line defines one.
     realisations : int
         Number of realisations; 0 if it follows from the number of rows.
     lines : tuple of bytes
-        The lines of the head, with their ends.
+        The header lines, with their line ends.
     """
 
     names: tuple[str, ...]
@@ -63,14 +65,14 @@ class GslibHead(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes before the first row."""
+        """The number of bytes before the first row."""
         return sum(map(len, self.lines))
 
 
 def read_head(data: bytes) -> GslibHead | None:
-    """Read the head of a table from its first bytes; None if it is not a GSLIB table.
+    """Read the header lines from the first bytes of a file; None if it is not a GSLIB table.
 
-    The bytes must include the first row, with a number for each name.
+    The bytes must include the first row, which has a number for each column name.
     """
     lines = data.split(b"\n", _MOST + 3)
     if len(lines) < 4:
@@ -96,13 +98,13 @@ def read_head(data: bytes) -> GslibHead | None:
 
 
 def is_table(data: bytes) -> bool:
-    """Return whether data begins like a GSLIB table; a wireframe in OFF may look similar."""
+    """Return whether the first bytes of a file look like a GSLIB table and not like an OFF mesh."""
     title = data.split(b"\n", 1)[0].strip()
     return read_head(data) is not None and not _OFF.match(title)
 
 
 def number_of(word: bytes) -> float:
-    """Parse a number, including Fortran exponents such as 1.0D0; raise ValueError for others."""
+    """Parse a number, also with a Fortran exponent such as 1.0D0; raise ValueError if invalid."""
     try:
         return float(word)
     except ValueError:
@@ -112,7 +114,10 @@ def number_of(word: bytes) -> float:
 
 
 def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
-    """Return the grid given after the number of columns, and its number of realisations."""
+    """Return the grid and the number of realisations from the numbers after the number of columns.
+
+    The grid is None if they do not define one.
+    """
     if len(numbers) < 9:
         return None, 1
     try:
@@ -128,7 +133,7 @@ def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a table; its second line or the caller defines the grid."""
+    """Open a table whose grid is given by its second line, or by the option `gslib_grid`."""
     place = Path(path)
     refuse_columns(path, options)
     if digest is not None:
@@ -145,7 +150,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         grid = options.gslib_grid or head.grid
         if grid is None:
             message = (
-                f"{place.name} is a GSLIB table without a grid: give it as "
+                f"{place.name} is a GSLIB table without a grid: give the grid as "
                 "gslib_grid='NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ', or export points as CSV with a header"
             )
             raise TableError(message)
@@ -169,16 +174,16 @@ class Repeated:
 
     @property
     def axes(self) -> Floats:
-        """The directions of the edges, one row per axis."""
+        """The directions of the cell edges, one row per axis."""
         return self.lattice.axes
 
     def say(self) -> str:
-        """Describe the lattice by its number of cells along each axis."""
+        """Return a description of the lattice, with its number of cells along each axis."""
         repeats = f", {self.times} realisations" if self.times > 1 else ""
         return self.lattice.say() + repeats
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the cells of each realisation."""
+        """Yield the cells of each realisation in batches: indices, centres and sizes."""
         for number in range(self.times):
             start = number * self.lattice.count
             for where, centres, sizes in self.lattice.chunks():
@@ -186,7 +191,7 @@ class Repeated:
 
 
 class GslibStore:
-    """A table of gridded values; see `CellStore`."""
+    """An open table of gridded values; see `CellStore`."""
 
     def __init__(
         self, file: BinaryIO, head: GslibHead, grid: Grid, name: str, status: os.stat_result
@@ -195,7 +200,7 @@ class GslibStore:
         self._file, self._head = file, head
         rows = grid.count * max(head.realisations, 1)
         if rows > status.st_size // 2:  # a row has at least a digit and a line end
-            self._refuse_count(rows, "fewer")
+            self._refuse_count(rows, "too few")
         x, y, z = (
             first + (np.arange(count + 1, dtype=np.float64) - 0.5) * np.float64(size)
             for first, count, size in zip(grid.first, grid.counts, grid.sizes, strict=True)
@@ -213,8 +218,8 @@ class GslibStore:
 
     def _refuse_count(self, rows: int, found: str) -> None:
         message = (
-            f"{self.name} has {found} rows, but its grid has {rows:,} cells: correct the grid, or "
-            "export the file again"
+            f"{self.name} has {found} rows for the {rows:,} cells of its grid: correct the grid, "
+            "or export the file again"
         )
         raise TableError(message)
 
@@ -224,21 +229,21 @@ class GslibStore:
 
     @property
     def memory(self) -> int:
-        """Memory for the numbers of a few columns."""
+        """Memory in bytes for the numbers of a few columns."""
         return 32 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Describe the file."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"GSLIB, {self.cells.say()}"}
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines after the head, with their line ends."""
+        """Yield the lines after the header, with their line ends."""
         self._file.seek(self._head.size)
         while lines := self._file.readlines(_LINES):
             yield from lines
 
     def _rows(self) -> Iterator[bytes]:
-        """Yield the lines that are not blank."""
+        """Yield the lines after the header that are not blank."""
         return (line for line in self._lines() if not line.isspace())
 
     def values(self, column: int) -> Values:
@@ -260,7 +265,7 @@ class GslibStore:
             raise TableError(message) from None
 
     def _words(self, number: int, line: bytes) -> list[bytes]:
-        """Return the cells of a row, one for each column."""
+        """Return the values of a row; raise TableError unless there is one for each column."""
         words = line.split()
         if len(words) != len(self.columns):
             message = (
@@ -271,7 +276,7 @@ class GslibStore:
         return words
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write each row with its codes."""
+        """Copy the table, with the new numbers of each row at its end or in place of a column."""
         texts = [
             self._numbers_of(column, codes) if column.measured else self._codes_of(column)
             for column, codes in zip(new.columns, new.codes, strict=True)
@@ -296,26 +301,32 @@ class GslibStore:
         target.write(memoryview(b"".join(block)))
 
     def _numbers_of(self, column: NewColumn, values: NewCells) -> list[bytes | None]:
-        """Return the number to write in each row."""
+        """Return the text of a measured column in each row; -999 for a missing number."""
         lost = int(np.isnan(values).sum())
         if lost:
             warn(
-                f"{self.name} can store only numbers: {lost:,} rows without {column.name} get "
-                f"{_LOST}"
+                f"{self.name} can store only numbers: {lost:,} rows without a value of "
+                f"{column.name} get {_LOST}"
             )
         return [
             (_LOST if value != value else shortest(value)).encode() for value in values.tolist()
         ]
 
     def _codes_of(self, column: NewColumn) -> list[bytes | None]:
-        """Return the number for each code; None for cells that keep their value."""
+        """Return the number to write for each code, then None for blocks that keep their value.
+
+        Warns
+        -----
+        GeodomainWarning
+            If labels are texts, with the number that is written for each.
+        """
         cells = column.cells
         if not column.numeric:
             names = list(dict.fromkeys(cell for cell in cells if cell))
             numbers = {name: str(place) for place, name in enumerate(names, 1)}
             said = ", ".join(f"{name} is {number}" for name, number in numbers.items())
             warn(
-                f"{self.name} can store only numbers: {said}, and {_NONE} for rows without a label"
+                f"{self.name} can store only numbers: {said}, and rows without a label get {_NONE}"
             )
             cells = tuple(numbers.get(cell, "") for cell in cells)
         none = _NONE
@@ -331,7 +342,7 @@ class GslibStore:
         return [*((cell or none).encode() for cell in cells), None]
 
     def _head_with(self, columns: Sequence[NewColumn]) -> list[bytes]:
-        """Return the lines of the head with the new column names."""
+        """Return the header lines with the new column names."""
         title, second, *names = self._head.lines
         end = second[len(second.rstrip()) :]
         count = b"%d" % (len(names) + len(columns))
@@ -344,13 +355,13 @@ class GslibStore:
 
 
 def _added(line: bytes, cells: Sequence[bytes | None]) -> bytes:
-    """Return a row with more cells at its end."""
+    """Return a row with further values at its end; None values are left out."""
     body = line.rstrip()
     return body + b"".join(b" " + cell for cell in cells if cell is not None) + line[len(body) :]
 
 
 def _put(line: bytes, at: int, cell: bytes | None) -> bytes:
-    """Return a row with one cell replaced."""
+    """Return a row with the value of column `at` replaced; None keeps the old value."""
     if cell is None:
         return line
     parts = re.split(rb"(\s+)", line)

@@ -19,7 +19,7 @@ _FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
 
 
 class _Surface:
-    """One surface being read: ids and words as text."""
+    """A surface while it is read: ids, points and faces as text."""
 
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, ""
@@ -29,7 +29,7 @@ class _Surface:
 
 
 class _Parser:
-    """Handlers for expat's events."""
+    """Handlers for the events of the XML parser expat; they collect the surfaces."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -84,7 +84,7 @@ class _Parser:
         self._inside.pop()
 
     def _require_one_unit(self, attributes: dict[str, str]) -> None:
-        """Require one unit for lengths and elevations; otherwise the unit of points is unknown."""
+        """Refuse lengths and elevations in different units, because points have one unit."""
         across, up = (attributes.get(key, "") for key in ("linearUnit", "elevationUnit"))
         across, up = across or up, up or across
         if _FEET.get(across.casefold(), across) != _FEET.get(up.casefold(), up):
@@ -100,7 +100,7 @@ class _Parser:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangulated surfaces; skip boundaries, breaklines and contours."""
+    """Return the triangulated surfaces of a file; skip boundaries, breaklines and contours."""
     found = _parse(data, path.name)
     parts = [(one.name, _faces(one, path.name)) for one in found.surfaces if one.faces]
     if not parts:
@@ -139,7 +139,7 @@ def _parse(data: bytes, file: str) -> _Parser:
 
 
 def _faces(one: _Surface, file: str) -> Faces:
-    """Return the faces of one surface; points are northing, easting, elevation."""
+    """Return the faces of a surface; LandXML stores points as northing, easting, elevation."""
     words = [point.split() for point in one.points]
     short = next((i for i, row in enumerate(words) if len(row) < 3), None)
     if short is not None:

@@ -43,7 +43,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]:
-    """Return the two arrays of a mesh, with three numbers per row."""
+    """Return the arrays Location and Tri of a mesh by name, with three numbers per row."""
     start = data.find(b"[binary]", 0, _HEAD)
     if start < 0:
         raise damaged(file, "it has no line [binary]")
@@ -72,7 +72,7 @@ def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:
-    """Write vertices in double precision, and triangles."""
+    """Write a mesh: its vertices in double precision, and its triangles."""
     counts = len(mesh.vertices), len(mesh.triangles)
     file.write(b"%%ARANZ-1.0\n\n[index]\nLocation Double 3 %d;\nTri Integer 3 %d;\n\n" % counts)
     file.write(b"[binary]" + _MARK)

@@ -1,4 +1,4 @@
-"""Shared reading and writing of text meshes: numbers, lines, and merging of equal vertices."""
+"""Numbers, lines and merging of equal vertices, as shared by the text formats of meshes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ROWS = 1 << 16  # rows written at a time
 
 
 def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
-    r"""Yield each logical line with its number, from 1; a trailing \ continues a line.
+    r"""Yield each logical line with its number, counted from 1; a trailing \ continues a line.
 
     Comments are not continued.
     """
@@ -60,7 +60,7 @@ def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def decoded(text: bytes) -> str:
-    """Decode a name as UTF-8, or otherwise as Windows text."""
+    """Decode a name as UTF-8, or as Windows text (cp1252) if it is not UTF-8."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:
@@ -88,7 +88,7 @@ def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) ->
 
 
 def _require_plain(tokens: Sequence[bytes]) -> None:
-    """Raise for numbers that only Python accepts: 1_000, Arabic digits."""
+    """Raise ValueError for numbers that only Python accepts, such as 1_000 or Arabic digits."""
     text = b"".join(tokens)
     if b"_" in text or not text.isascii():
         raise ValueError
@@ -102,7 +102,7 @@ def _refuse(
     *,
     whole: bool,
 ) -> None:
-    """Raise for the first token that cannot be parsed."""
+    """Raise MeshError for the first token that cannot be parsed."""
     for i, token in enumerate(tokens):
         text = token.decode("utf-8", "replace")
         try:
@@ -123,7 +123,7 @@ def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
 
 
 def truncated(name: str, promised: str, found: str) -> MeshError:
-    """Return the error for a file that is shorter than its header states."""
+    """Return the error for a file that is shorter than its header declares."""
     message = (
         f"{name} is cut short: its header declares {promised}, but {found};"
         " copy or export the file again"
@@ -139,9 +139,9 @@ def damaged(name: str, found: str) -> MeshError:
 def number_lines(
     rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
 ) -> Iterator[bytes]:
-    """Yield blocks of lines: the key, then the shortest numbers that read back the same.
+    """Yield many lines at a time: a key, then the shortest numbers that read back the same.
 
-    If lines are numbered, the number follows the key, from 1.
+    If `numbered`, the line's number, counted from 1, comes between the key and the numbers.
     """
     for start in range(0, len(rows), _ROWS):
         columns = [map(repr, column) for column in rows[start : start + _ROWS].T.tolist()]
@@ -159,7 +159,7 @@ _SMALL = 1 << 20  # bytes too few for several threads
 
 
 class TextReader(NamedTuple):
-    """Handle of a text that the core has read, with its bytes."""
+    """A text that the compiled library has read, and its bytes."""
 
     kind: str
     address: ctypes.c_void_p
@@ -167,7 +167,7 @@ class TextReader(NamedTuple):
     start: int
 
     def told(self, count: int) -> list[int]:
-        """Return the reader's counts, then the fault and its position."""
+        """Return `count` numbers: the reader's counts, then its fault and the fault's position."""
         out = np.zeros(count, dtype=np.int64)
         _function(f"{self.kind}_told")(self.address, out)
         return [int(value) for value in out]
@@ -177,7 +177,7 @@ class TextReader(NamedTuple):
         _function(f"{self.kind}_take")(self.address, *arrays)
 
     def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
-        """Round, with Python's arithmetic, the numbers that need more than their first digits."""
+        """Read the numbers that need exact rounding with Python, and put them into `places`."""
         cells = places.reshape(-1)
         for slot, begin, end in unsure.tolist():
             cells[slot] = float(self.data[self.start + begin : self.start + end])
@@ -187,7 +187,7 @@ class TextReader(NamedTuple):
 def reading(
     kind: str, data: bytes, *options: int, start: int = 0, end: int | None = None
 ) -> Iterator[TextReader]:
-    """Read a text, or part of it; the result is freed at the end of the context.
+    """Read a text, or part of it, as a context manager that frees the result.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def reading(
 
 @dataclass(frozen=True, eq=False)
 class WordReader:
-    """Text whose words are rows of tables, regardless of line breaks."""
+    """A text whose words fill the rows of tables, regardless of line breaks."""
 
     reader: TextReader
     count: int
@@ -222,23 +222,23 @@ class WordReader:
         return self.reader.data
 
     def place(self, word: int) -> int:
-        """Return the position of a word in the file, in bytes."""
+        """Return the byte position in the file at which word number `word`, from 0, starts."""
         return self.reader.start + core().words_place(self.reader.address, word)
 
     def split(self, word: int) -> list[bytes]:
-        """Return the words from the given one onwards."""
+        """Return the words of the text, starting with word number `word`, from 0."""
         return self.data[self.place(word) :].split()
 
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
     ) -> tuple[int, int, int, int]:
-        """Fill a table with words from `first` onwards; `kinds` gives the type of each column.
+        """Fill a table with words from word `first` on; `kinds` gives the type of each column.
 
         Returns
         -------
         fault, row, begin, end : int
-            The first word that does not fit its column, and its position in the file; fault 0
-            means no fault.
+            The fault (0 if there is none), and the row and byte range of the first word that does
+            not fit its column.
         """
         told = np.zeros(5, dtype=np.int64)
         core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
@@ -252,13 +252,13 @@ class WordReader:
 
 @contextmanager
 def reading_words(data: bytes, start: int) -> Iterator[WordReader]:
-    """Read the words of a file from a byte position onwards."""
+    """Read the words of a file that start at or after a byte position, as a context manager."""
     with reading("words", data, start=start) as reader:
         yield WordReader(reader, core().words_count(reader.address))
 
 
 def _threads(size: int) -> int:
-    """Return how many threads to use for this many bytes."""
+    """Return how many threads to use for a text of `size` bytes."""
     return 1 if size < _SMALL else thread_count(None)
 
 
@@ -268,7 +268,7 @@ def _function(name: str) -> CoreFunction:
 
 
 def plain_lines(data: bytes) -> bytes:
-    """Return the text with line ends LF or CR LF; copy it only if it has others."""
+    """Return a text with line ends LF or CR LF; it is copied only if it has lone CRs."""
     has_one = ctypes.c_int32()
     core().text_has_lone_return(data, len(data), _threads(len(data)), has_one)
     if has_one:
@@ -277,10 +277,10 @@ def plain_lines(data: bytes) -> bytes:
 
 
 def line_of(data: bytes, place: int) -> int:
-    """Return the line number of a byte position."""
+    """Return the line number, counted from 1, of a byte position."""
     return data.count(b"\n", 0, place) + 1
 
 
 def word_at(data: bytes, begin: int, end: int) -> str:
-    """Return a word as shown in messages."""
+    """Return the word at a byte range as text for messages, at most 40 characters."""
     return data[begin:end].decode("utf-8", "replace")[:40]

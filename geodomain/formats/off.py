@@ -42,7 +42,7 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
-    """Return the numbers of vertices and faces, and the line where the vertices start."""
+    """Return the numbers of vertices and faces, and the index of the first line after them."""
     words = lines[0][1].split()
     keyword = _KEYWORD.match(words[0])
     if keyword is None or keyword[2] or words[1:2] == [b"BINARY"]:
@@ -67,14 +67,14 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
 
 
 def _is_free(lines: list[Line], vertex_count: int, face_count: int) -> bool:
-    """Return whether vertices and faces are not on separate lines, as they usually are."""
+    """Return whether the file does not have one line for each vertex and each face."""
     if vertex_count + face_count > len(lines):
         return True
     return any(len(line.split(None, 2)) < 3 for _, line in lines[:vertex_count])
 
 
 def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | None:
-    """Read numbers regardless of line breaks; None if they do not match the counts."""
+    """Return vertices and faces regardless of line breaks; None if numbers and counts disagree."""
     middle = 3 * vertex_count
     try:
         vertices = np.array(words[:middle], dtype=np.float64).reshape(-1, 3)
@@ -95,7 +95,7 @@ def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | Non
 
 
 def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
-    """Return x, y, z of each line; skip a following normal or colour."""
+    """Return the vertices, one per line; skip a normal or colour after x, y, z."""
     words = b" ".join(line for _, line in lines).split()
     if len(words) != 3 * len(lines):
         words = []
@@ -112,7 +112,7 @@ def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
 
 
 def _faces(lines: list[Line], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return corners and sizes; skip the colour after a face's corners."""
+    """Return the corners and sizes of the faces, one per line; skip a colour after the corners."""
     words = b" ".join(line for _, line in lines).split()
     if len(words) == 4 * len(lines) and words[::4].count(b"3") == len(lines):
         del words[::4]
@@ -128,7 +128,7 @@ def _faces(lines: list[Line], name: str) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _polygons(lines: list[Line], name: str) -> tuple[list[bytes], NDArray[np.int64]]:
-    """Return the corners of faces of any size, face after face, and the sizes."""
+    """Return the words of all corners, face after face, and the size of each face."""
     heads = [line.split(None, 1)[0] for _, line in lines]
     sizes = integers(heads, name, lambda i: f"line {lines[i][0]}")
     corners: list[bytes] = []

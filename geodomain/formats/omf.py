@@ -1,4 +1,4 @@
-"""Shared parts of the two versions of the Open Mining Format: errors, grids, block models."""
+"""Shared parts of the readers of both versions of the Open Mining Format: errors, grids, models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WRONG = (
 
 @contextmanager
 def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
-    """Raise one error, of the reader's type, for any kind of invalid index."""
+    """Raise every error that invalid content of a file causes as one error of the type `error`."""
     try:
         yield
     except GeodomainError:
@@ -58,7 +58,7 @@ def damaged(file: str, found: str, error: type[GeodomainError]) -> GeodomainErro
 
 
 def no_surface(file: str, kinds: Sequence[str]) -> MeshError:
-    """Return the error for a project without surfaces, listing what it contains."""
+    """Return the error for a project without surfaces; it lists the types of its elements."""
     held = listed(list(dict.fromkeys(kinds))) or "nothing"
     message = f"{file} has no surface: it holds {held}; export the wireframes as surfaces"
     return MeshError(message)
@@ -66,7 +66,7 @@ def no_surface(file: str, kinds: Sequence[str]) -> MeshError:
 
 @dataclass(frozen=True)
 class Grid:
-    """A surface over a grid: cell sizes along two axes, and node heights (u + 1, v + 1)."""
+    """A surface over a grid: cell sizes along two axes, and heights of the nodes (u + 1, v + 1)."""
 
     origin: NDArray[np.float64]
     axis_u: NDArray[np.float64]
@@ -77,7 +77,7 @@ class Grid:
 
 
 def grid_faces(grid: Grid) -> Faces:
-    """Return two triangles per cell, split from its low corner to its high corner."""
+    """Return two triangles per cell; the diagonal goes from the cell's low to its high corner."""
     u, v = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in (grid.sizes_u, grid.sizes_v))
     place = grid.origin + u[:, None, None] * grid.axis_u + v[None, :, None] * grid.axis_v
     if grid.heights is not None:
@@ -94,12 +94,12 @@ Element = TypeVar("Element")
 def pick_model(
     models: Sequence[tuple[str, Element]], wanted: str | None, file: str, kinds: Iterable[str]
 ) -> Element:
-    """Return the block model of a name, or the only one.
+    """Return the block model with the name `wanted`, or the only one if `wanted` is None.
 
     Raises
     ------
     TableError
-        If there is none, none of that name, or more than one; the message lists the names.
+        If there is no such model, or more than one; the message lists the names.
     """
     if not models:
         held = listed(list(dict.fromkeys(kinds))) or "nothing"
@@ -110,7 +110,7 @@ def pick_model(
         return found[0]
     names = listed([name for name, _ in models])
     if wanted is None:
-        message = f"{file} holds {len(models)} block models: choose one, {file}:NAME, of {names}"
+        message = f"{file} holds {len(models)} block models: choose one of {names}, as {file}:NAME"
     else:
         count = f"{len(found)} block models" if found else "no block model"
         message = f"{file} has {count} with the name {wanted!r}: it holds {names}"
@@ -136,7 +136,7 @@ def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> No
 
 
 def require_room(steps: Sequence[Floats], file: str) -> None:
-    """Refuse more cells than fit into memory, because even a small file may declare them.
+    """Refuse more cells than fit into memory, because even a small file may declare that many.
 
     Raises
     ------
@@ -154,7 +154,7 @@ _SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
 
 
 def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
-    """Return whether a project, or the named element of it, holds blocks and no surface.
+    """Return whether a project, or its element with the name `wanted`, holds blocks and no surface.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | N
         return wanted in models and wanted not in surfaces
     if models and surfaces:
         warn(
-            f"{place.name} has {counted(len(models), 'block model')} too, {listed(models)}, which "
-            f"{'is' if len(models) == 1 else 'are'} not written: convert {place.name}:NAME"
+            f"{place.name} also holds {counted(len(models), 'block model')}, {listed(models)}, "
+            f"which {'is' if len(models) == 1 else 'are'} not written; to write one, convert "
+            f"{place.name}:NAME"
         )
     return bool(models) and not surfaces

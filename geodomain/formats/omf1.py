@@ -1,4 +1,4 @@
-"""OMF 1 files (omf 0.9 to 1.0), which have a short head, then arrays, then objects as JSON."""
+"""OMF 1 files (omf 0.9 to 1.0): a header of 60 bytes, then arrays, then the objects as JSON."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from geodomain.tables.text import NewCells
 
 MAGIC = b"\x84\x83\x82\x81"
 HEAD = 60
-START = slice(52, 60)  # position of the JSON's start in the head
+START = slice(52, 60)  # bytes of the header that give the start of the JSON
 _TYPES = {"<f8", "<i8"}
 Bytes = bytes | FileBytes
 
 
 class Project1:
-    """The bytes of a file and the objects of its JSON, by id."""
+    """An OMF 1 project: the bytes of the file, and the objects of its JSON by id."""
 
     def __init__(self, data: Bytes, file: str, error: type[GeodomainError]) -> None:
         self.data, self.file, self._error = data, file, error
@@ -76,12 +76,12 @@ class Project1:
         memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements in their order."""
+        """Yield the elements in file order."""
         for name in self.project["elements"]:
             yield self.objects[name]
 
     def origin(self, geometry: Any) -> NDArray[np.float64]:
-        """Return the offset of a geometry's coordinates: its origin plus the project's."""
+        """Return the offset of a geometry's coordinates: project origin plus geometry origin."""
         origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
         total: NDArray[np.float64] = origin + np.array(
             geometry.get("origin") or (0, 0, 0), dtype=np.float64
@@ -89,9 +89,9 @@ class Project1:
         return total
 
     def array(self, name: str, count: int | None = None) -> NDArray[np.float64 | np.int64]:
-        """Return the numbers of a compressed array; exactly `count` of them, if given.
+        """Return the numbers of a compressed array.
 
-        At most the expected number of bytes is decompressed.
+        If `count` is given, the array must have exactly that many; no more are decompressed.
         """
         told = self.objects[name]["array"]
         start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
@@ -113,7 +113,7 @@ class Project1:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each surface element by name; skip points, lines and volumes."""
+    """Return each surface element with its name; skip points, lines and volumes."""
     with refusing(path.name, MeshError):
         project = Project1(data, path.name, MeshError)
         elements = list(project.elements())
@@ -165,7 +165,7 @@ def holds_blocks(path: str) -> bool:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a file, or FILE:NAME if it has several models."""
+    """Open the block model of a file; FILE:NAME selects one of several models."""
     place, wanted = split_name(path)
     refuse_columns(path, options)
     if digest is not None:
@@ -177,7 +177,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class Omf1Store:
-    """A volume element of a file; see `CellStore`."""
+    """An open volume element of an OMF 1 file; see `CellStore`."""
 
     def __init__(self, project: Project1, wanted: str | None, status: os.stat_result) -> None:
         self.name, self.status, self._project = project.file, status, project
@@ -209,15 +209,15 @@ class Omf1Store:
 
     @property
     def memory(self) -> int:
-        """Bytes of memory for the index of the file and one array of a block attribute."""
+        """Memory in bytes for the index of the file and one array of a block attribute."""
         return 4 * (len(self._project.data) - self._project.start) + 16 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Describe the file."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"OMF 1, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Return the numbers or texts of a data element."""
+        """Return a block attribute: its numbers or texts."""
         with refusing(self.name, TableError):
             return self._held(column)
 
@@ -237,7 +237,7 @@ class Omf1Store:
         raise TableError(message)
 
     def _mapped(self, told: Any) -> Values:
-        """Return the texts of a legend, or the indices if it has no texts."""
+        """Return mapped data: the texts of its legend, or the indices if no legend has texts."""
         index = self._project.array(told["array"], self.cells.count).astype(np.int64)
         objects = self._project.objects
         for legend in told["legends"]:
@@ -253,7 +253,7 @@ class Omf1Store:
         return np.array(texts, dtype=object)
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the existing arrays unchanged, then the new ones, then the objects."""
+        """Write the old arrays unchanged, then the new arrays, then the objects as JSON."""
         project, objects = self._project, dict(self._project.objects)
         element = dict(self._element)
         ids = list(element.get("data") or ())
@@ -281,7 +281,11 @@ class Omf1Store:
     def _made(
         self, column: NewColumn, codes: NewCells, old: Values | None, start: int, place: str | None
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the objects of a new data element, itself last, and the bytes of its array."""
+        """Return the objects of a new block attribute by id, and the bytes of its array.
+
+        The attribute's own object comes last. `start` is the array's position in the file, and
+        `place` the id of the attribute that is replaced, or None.
+        """
         dates = {
             key: self._element[key]
             for key in ("date_created", "date_modified")
@@ -310,7 +314,7 @@ class Omf1Store:
         return made, raw
 
     def _new_id(self, what: str) -> str:
-        """Return an id that is not in the file; the same file always gives the same id."""
+        """Return an id that is not in the file; for the same file, it is always the same."""
         number = 0
         while True:
             found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))

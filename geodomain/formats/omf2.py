@@ -1,4 +1,4 @@
-"""OMF 2 files, which are a ZIP with an index of the elements and a Parquet file for each array."""
+"""OMF 2 files: a ZIP of an index of the elements and a Parquet file for each array."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INDEX = "index.json.gz"
 
 
 def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
-    """Require pyarrow, which reads Parquet."""
+    """Raise an error if pyarrow, which reads and writes the Parquet files, is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -72,7 +72,7 @@ def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
 
 
 class Project2:
-    """The members of a file and the content of its index."""
+    """An OMF 2 project: the members of the ZIP, and the content of its index."""
 
     def __init__(
         self, members: zipfile.ZipFile, size: int, file: str, error: type[GeodomainError]
@@ -98,11 +98,11 @@ class Project2:
         memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements in order; a composite is replaced by its elements."""
+        """Yield the elements in file order; a composite is replaced by its elements."""
         return _flat(self.project["elements"], 0)
 
     def origin(self, placed: Any) -> NDArray[np.float64]:
-        """Return the offset of coordinates: the origins of project and element, added."""
+        """Return the offset of an element's coordinates: project origin plus element origin."""
         origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
         total: NDArray[np.float64] = origin + np.array(
             placed.get("origin") or (0, 0, 0), dtype=np.float64
@@ -116,13 +116,15 @@ class Project2:
         counts = [int(count) for count in grid["count"]]
         if min(counts) < 0:
             self.refuse("a grid has a negative number of cells")
-        memory.require(16 * sum(counts), f"{self.file}, with a grid of that size,", self._error)
+        memory.require(
+            16 * sum(counts), f"{self.file}, with the grid that it declares,", self._error
+        )
         return [
             np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
         ]
 
     def table(self, told: Any) -> Any:
-        """Return a Parquet member as an Arrow table; its number of rows must match the index."""
+        """Return a Parquet file of the ZIP as an Arrow table; its row count must be as declared."""
         import pyarrow.parquet
 
         what = f"{self.file}: {told['filename']}"
@@ -141,12 +143,12 @@ class Project2:
         return file.read(use_threads=False)
 
     def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return columns of a Parquet member as float64, (n, k)."""
+        """Return k columns of a Parquet file of the ZIP as float64, (n, k)."""
         return as_floats(self.table(told), names)
 
 
 def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return columns of an Arrow table as float64, (n, k)."""
+    """Return k columns of an Arrow table as float64, (n, k)."""
     arrays = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
     return np.column_stack([array.astype(np.float64) for array in arrays])
 
@@ -163,17 +165,17 @@ def _flat(elements: Any, depth: int) -> Iterator[Any]:
 
 
 def member(name: str) -> zipfile.ZipInfo:
-    """Return a ZIP member with a fixed time, so that equal content gives equal files."""
+    """Return a ZIP entry with a fixed time, so that equal content gives equal files."""
     return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
 
 
 def packed_index(project: Any) -> bytes:
-    """Return the index as it is stored."""
+    """Return the index as bytes of the file: compressed JSON."""
     return gzip.compress(json.dumps(project).encode(), mtime=0)
 
 
 def packed_table(table: Any) -> bytes:
-    """Return an Arrow table as it is stored."""
+    """Return an Arrow table as the bytes of a Parquet file."""
     import pyarrow.parquet
 
     target = io.BytesIO()
@@ -185,7 +187,7 @@ def packed_table(table: Any) -> bytes:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each surface by name, including surfaces in composites."""
+    """Return each surface with its name, including surfaces in composites."""
     require_pyarrow(path.name, MeshError)
     with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
         project = Project2(members, len(data), path.name, MeshError)
@@ -270,7 +272,7 @@ Put = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class _Division:
-    """Parent cells of equal size, and the position of each block within its parent."""
+    """Parent cells of equal size, and for each block its parent and its corners in the parent."""
 
     origin: Floats
     size: Floats
@@ -281,7 +283,7 @@ class _Division:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return the index of each block's parent, u fastest."""
+        """Return, for each block, the index of its parent among all parents, u fastest."""
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + self.counts[0] * (
             along[:, 1] + self.counts[1] * along[:, 2]
@@ -297,7 +299,7 @@ class _Division:
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Return blocks in memory as the content of a new file.
+    """Yield the bytes of a new file with the given blocks.
 
     Raises
     ------
@@ -358,7 +360,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class _Tensor(NamedTuple):
-    """Blocks between planes: origin, steps along u, v and w, and the order of the blocks."""
+    """Blocks that are the cells between planes: origin, steps along u, v, w, and block order."""
 
     origin: Floats
     steps: list[Floats]
@@ -366,7 +368,7 @@ class _Tensor(NamedTuple):
 
 
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
-    """Return the tensor grid whose cells are the blocks, u fastest; None for other blocks."""
+    """Return the tensor grid whose cells are the blocks, u fastest; None if there is none."""
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):
         values, near = local[:, axis], _EVEN * sizes[:, axis].min()
@@ -389,7 +391,7 @@ def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
-    """Assign blocks to parents of the largest size, starting at the lowest corner.
+    """Assign each block to a parent; parents have the largest block size, from the lowest corner.
 
     Return None if some blocks do not fit into one parent.
     """
@@ -405,7 +407,10 @@ def _divided(local: Floats, sizes: Floats) -> _Division | None:
 
 
 def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
-    """Return sub-blocks: on a regular grid within parents if possible, otherwise free ones."""
+    """Return the index entry for sub-blocks.
+
+    They lie on a regular grid within their parents if possible, otherwise at free positions.
+    """
     parts = np.round(1 / (division.high - division.low).min(axis=0))
     low, high = division.low * parts, division.high * parts
     even = all((np.abs(one - np.round(one)) < _EVEN * parts).all() for one in (low, high))
@@ -426,7 +431,7 @@ def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
 
 
 def _data(values: Values, put: Put) -> dict[str, Any]:
-    """Return the index entry for values: numbers, or categories with their names."""
+    """Return the index entry for an attribute: numbers, or categories with their names."""
     import pyarrow
 
     if values.dtype.kind in "fiub":
@@ -469,7 +474,7 @@ def holds_blocks(path: str) -> bool:
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Open a file, or FILE:NAME if it has several models."""
+    """Open the block model of a file; FILE:NAME selects one of several models."""
     place, wanted = split_name(path)
     refuse_columns(path, options)
     require_pyarrow(place.name, TableError)
@@ -486,7 +491,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class Omf2Store:
-    """A block model of a file; see `CellStore`."""
+    """An open block model of an OMF 2 file; see `CellStore`."""
 
     def __init__(self, project: Project2, wanted: str | None, status: os.stat_result) -> None:
         self.name, self.status, self._project = project.file, status, project
@@ -516,7 +521,7 @@ class Omf2Store:
         return lattice("blocks", steps, origin, axes)
 
     def _sub_blocks(self, told: Any) -> SubBlocks:
-        """Read the sub-blocks of the parents."""
+        """Return the sub-blocks that the index entry `told` describes."""
         table = self._project.table(told["subblocks"])
         index, low, high = (
             as_floats(table, [f"{what}_{axis}" for axis in "uvw"])
@@ -530,7 +535,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of blocks, then those of parents with names that blocks lack."""
+        """List the attributes of blocks, then the attributes of parents under further names."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}
@@ -543,15 +548,15 @@ class Omf2Store:
 
     @property
     def memory(self) -> int:
-        """Bytes of memory for the sub-block arrays and one more array."""
+        """Memory in bytes for the sub-block arrays and one more array."""
         return 100 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Describe the file."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"OMF 2, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Return the numbers or texts of an attribute; sub-blocks get their parent's."""
+        """Return an attribute, numbers or texts; sub-blocks repeat the value of their parent."""
         with refusing(self.name, TableError):
             return self._held(column)
 
@@ -584,7 +589,7 @@ class Omf2Store:
         return values
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Copy every member, then write the new arrays, and the index last."""
+        """Copy the members of the ZIP, then write the new arrays, and the new index last."""
         arrays, project = self._indexed(new)
         with tempfile.TemporaryFile() as made:
             with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as out:
@@ -631,7 +636,7 @@ class Omf2Store:
 def _attribute_data(
     column: NewColumn, codes: NewCells, old: Values | None, put: Any
 ) -> dict[str, Any]:
-    """Return the index entry for new values: numbers, or categories with their names."""
+    """Return the index entry for a new attribute: numbers, or categories with their names."""
     import pyarrow
 
     if column.numeric:
@@ -648,7 +653,7 @@ def _attribute_data(
 
 
 def _copy(members: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile) -> None:
-    """Copy a member in pieces."""
+    """Copy a member of a ZIP to another ZIP, piece by piece."""
     twin = zipfile.ZipInfo(info.filename, info.date_time)
     twin.compress_type, twin.external_attr = info.compress_type, info.external_attr
     large = info.file_size >= 1 << 31

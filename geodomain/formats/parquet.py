@@ -61,9 +61,9 @@ class ParquetRewriting:
     schema : pyarrow.Schema
         Schema of the file.
     geometry : sequence of int
-        The coordinate and size columns.
+        Indices of the coordinate and size columns.
     frame : Frame
-        How they are to be interpreted.
+        How file coordinates become world coordinates.
     doubles, column : callable
         Return a column of some rows: as float64 with NaN, and in the form that conditions need.
     task : Rewriting
@@ -94,7 +94,7 @@ class ParquetRewriting:
         total: int,
         writer: AbstractContextManager[Any],
     ) -> None:
-        """Write the new rows of all row groups."""
+        """Replace the rows of all row groups, and write the result."""
         import pyarrow
 
         try:
@@ -128,14 +128,17 @@ class ParquetRewriting:
             self._task.before_commit()
 
     def _kept(self, table: Any) -> int:
-        """Count the rows of the next group."""
+        """Return how many rows can be replaced now, because no run of equal rows is split.
+
+        Rows form a run if their numbers in the column `together` are equal.
+        """
         together = self._task.together
         if together is None or not len(table):
             return len(table)
         return last_group(self._doubles(table, together))
 
     def _write(self, table: Any, out: Any) -> None:
-        """Write the new rows in batches."""
+        """Replace some rows, and write the new rows in batches."""
         begin = 0
         while begin < len(table):
             part = table.slice(begin, _ROWS)
@@ -148,7 +151,7 @@ class ParquetRewriting:
             self._rows += len(part)
 
     def _block_rows(self, table: Any) -> BlockRows:
-        """Interpret some rows as blocks."""
+        """Return some rows as blocks for the rewriting function."""
         numbers = {field: self._doubles(table, field) for field in self._numeric}
         known = np.column_stack([numbers[field] for field in self._geometry])
         if self._fixed is not None:
@@ -171,7 +174,7 @@ class ParquetRewriting:
         )
 
     def _alike(self, table: Any) -> Ints:
-        """Give equal codes to rows that agree in all columns except changed numbers."""
+        """Return a code for each row; codes are equal if all columns but changed numbers agree."""
         import pyarrow
 
         codes = []
@@ -184,7 +187,7 @@ class ParquetRewriting:
         return combined(codes, len(table))
 
     def _new_table(self, table: Any, made: NewRows) -> Any:
-        """Return the new rows with all columns."""
+        """Return the new rows with all columns, copied from the old rows or changed."""
         import pyarrow
         from pyarrow import compute
 
@@ -207,7 +210,7 @@ class ParquetRewriting:
         return pyarrow.Table.from_arrays(arrays, schema=self.schema)
 
     def _new_schema(self, schema: Any) -> Any:
-        """Return the schema of the output: changed numbers become float64."""
+        """Return the schema of the output, in which changed numbers are float64."""
         import pyarrow
 
         schema = schema.with_metadata(without_range(schema.metadata, self._name))
@@ -246,7 +249,7 @@ _PAGES = 1 << 16
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[ParquetModel]:
-    """Open a Parquet file and read its schema and first rows."""
+    """Open a Parquet block model, and read its schema and first rows."""
     _require_pyarrow(path)
     import pyarrow
     from pyarrow import parquet
@@ -277,7 +280,7 @@ def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[Pa
 
 
 def _require_pyarrow(name: str) -> None:
-    """Refuse Parquet if pyarrow, which reads it, is missing."""
+    """Raise TableError if pyarrow, which reads Parquet, is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -286,7 +289,7 @@ def _require_pyarrow(name: str) -> None:
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Return blocks in memory as the content of a new file."""
+    """Yield the bytes of a new file with the given blocks."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -306,7 +309,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class Sink:
-    """A target as pyarrow expects it: a binary file that only grows."""
+    """An output in the form that pyarrow expects: a binary file that only grows."""
 
     closed = False
 
@@ -314,16 +317,16 @@ class Sink:
         self._target = target
 
     def write(self, data: Any) -> int:
-        """Write all bytes."""
+        """Write all bytes, and return their number."""
         view = memoryview(data)
         self._target.write(view)
         return view.nbytes
 
     def flush(self) -> None:
-        """Do nothing: the target is flushed at the end."""
+        """Do nothing: the output is flushed at the end."""
 
     def close(self) -> None:
-        """Do nothing: the target is closed by its owner."""
+        """Do nothing: whoever opened the output closes it."""
 
 
 class ParquetModel(TableModel[Any]):
@@ -351,7 +354,7 @@ class ParquetModel(TableModel[Any]):
 
     @property
     def memory(self) -> int:
-        """Memory for the largest row group, read and written, the libraries and a chunk."""
+        """Memory in bytes for the largest row group, read and written, a batch and libraries."""
         metadata = self._file.metadata
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         rows = max((int(group.num_rows) for group in groups), default=0)
@@ -359,11 +362,11 @@ class ParquetModel(TableModel[Any]):
 
     @property
     def typed_columns(self) -> tuple[str, ...]:
-        """The columns with their types."""
+        """The columns as text, each as "name: type"."""
         return tuple(f"{field.name}: {field.type}" for field in self._schema)
 
     def facts(self) -> dict[str, str]:
-        """Describe the Parquet version and the writer."""
+        """Return the Parquet version, the writing program and the row groups in words."""
         metadata = self._file.metadata
         with readable(self.name):
             writer = metadata.created_by
@@ -373,7 +376,7 @@ class ParquetModel(TableModel[Any]):
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Yield blocks with the text of a column; other types are formatted as text."""
+        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
         import pyarrow
 
         for group in range(self._file.num_row_groups):
@@ -385,7 +388,7 @@ class ParquetModel(TableModel[Any]):
             yield centroids, sizes, np.asarray(found, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
-        """Copy the file with new columns: byte for byte if possible, otherwise by row group."""
+        """Copy the file with new columns: byte for byte if possible, otherwise by row groups."""
         columns = task.columns
         at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
         schema = new_schema(self._schema, columns, at)
@@ -409,11 +412,11 @@ class ParquetModel(TableModel[Any]):
 
     @property
     def space(self) -> TableSpace:
-        """The frame of its blocks."""
+        """The local frame of the blocks, in which they are axis-aligned boxes."""
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the file with other rows instead of its own rows."""
+        """Write the file with its rows replaced, such as by sub-blocks."""
         geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
         made = ParquetRewriting(
             self._schema,
@@ -430,12 +433,12 @@ class ParquetModel(TableModel[Any]):
         made.run(groups, self._file.metadata.num_rows, writer)
 
     def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
-        """Return a column as float64, with NaN where a value is missing or marked as missing."""
+        """Return a column of a batch as float64, with NaN for missing values and their marks."""
         return self._numbers(chunk, [column])[:, 0]
 
     @contextmanager
     def _writer(self, task: Relabelling, schema: Any, kept: Original | None) -> Iterator[Any]:
-        """Open the output; do nothing if there is no destination."""
+        """Open the output and yield its pyarrow writer, or None if nothing is written."""
         names = [column.name for column in task.columns]
         with task.open_target(self) as target:
             if kept is None or target is None:
@@ -449,7 +452,7 @@ class ParquetModel(TableModel[Any]):
     def _open_writer(
         self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
     ) -> Iterator[Any]:
-        """Return a writer with the settings of the input file."""
+        """Yield a pyarrow writer with the settings of the input file; None without an output."""
         with opened as target:
             if target is None:
                 yield None
@@ -465,7 +468,7 @@ class ParquetModel(TableModel[Any]):
     def _codes(
         self, table: Any, label: LabelChunk, columns: Sequence[NewColumn], first: int
     ) -> list[NewCells]:
-        """Label a row group in batches and join the codes."""
+        """Label a row group in batches and join the codes; `first` is its first row, from 0."""
         parts = [
             self._label(table.slice(start, _CHUNK_ROWS), label, first + start)
             for start in range(0, len(table), _CHUNK_ROWS)
@@ -474,7 +477,7 @@ class ParquetModel(TableModel[Any]):
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
     def _values(self, chunk: Any, column: int) -> ArrayLike:
-        """Return a column unchanged: numbers with NaN, or texts with None where missing."""
+        """Return a column of a batch unchanged: numbers with NaN, or texts with None if missing."""
         from pyarrow import types
 
         name = self.columns[column]
@@ -488,12 +491,12 @@ class ParquetModel(TableModel[Any]):
         return doubles.astype(np.float32) if single else doubles
 
     def _doubles(self, chunk: Any, column: int) -> Floats:
-        """Return a column as float64, with NaN for null."""
+        """Return a column of a batch as float64, with NaN for null."""
         name = self.columns[column]
         return as_doubles(chunk.column(name), name, self.name)
 
     def _sample(self) -> list[list[str]]:
-        """Return the first rows as text, from which the header is interpreted."""
+        """Return the first rows as text; the coordinate columns are recognised from them."""
         from pyarrow import types
 
         with readable(self.name):
@@ -515,7 +518,7 @@ def _with(
     codes: Sequence[NewCells],
     at: int | None,
 ) -> Any:
-    """Return the columns of a row group with the new columns at the end."""
+    """Return the table of a row group with new columns at the end, or in place of column `at`."""
     import pyarrow
 
     arrays = list(others)

@@ -1,4 +1,4 @@
-"""Footers of Parquet files (Thrift's compact protocol): read, extended and written again.
+"""Footers of Parquet files, in Thrift's compact protocol: read, extended and written again.
 
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. All fields keep
 their numbers and order, including unknown ones, so an unchanged footer is written with the same
@@ -23,7 +23,7 @@ Value = Union[int, bytes, "Items", "Fields"]
 
 @dataclass
 class Field:
-    """A value and its type."""
+    """A field of a Thrift struct: its type and its value."""
 
     kind: int
     value: Value
@@ -34,20 +34,20 @@ Fields = dict[int, Field]
 
 @dataclass
 class Items:
-    """A list of values of one type."""
+    """A Thrift list: the type of its values, and the values."""
 
     kind: int
     values: list[Value]
 
 
 class Reader:
-    """Decoder of Thrift structures; raises ValueError or IndexError for invalid bytes."""
+    """Decoder of Thrift structs; raises ValueError or IndexError for invalid bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def struct(self) -> Fields:
-        """Read fields up to the end of the struct."""
+        """Return the fields of the struct at the current position, by field number."""
         fields: Fields = {}
         number = 0
         while head := self._byte():
@@ -65,7 +65,7 @@ class Reader:
             return self.struct()
         if kind in (LIST, SET):
             return self._items()
-        if kind in (TRUE, FALSE, BYTE):  # the first of these in lists only
+        if kind in (TRUE, FALSE, BYTE):  # TRUE and FALSE only in lists
             return self._byte()
         if kind == DOUBLE:
             return self._bytes(8)
@@ -103,7 +103,7 @@ class Reader:
 
 
 def encoded(fields: Fields) -> bytes:
-    """Encode a tree."""
+    """Return the bytes of a Thrift struct."""
     out = bytearray()
     _write_struct(out, fields)
     return bytes(out)
@@ -174,10 +174,10 @@ _MOST_ROWS = 1 << 26
 
 
 def known(data: bytes) -> Fields | None:
-    """Read a footer; None if it cannot be extended.
+    """Return a decoded footer, or None if it cannot be extended.
 
-    That is the case if it would not be written again byte for byte, if it is encrypted, if columns
-    are in other files, or if row groups are empty or very large.
+    A footer cannot be extended if it would not be written again byte for byte, if it is encrypted,
+    if columns are in other files, or if row groups are empty or very large.
     """
     with suppress(ValueError, IndexError, RecursionError):
         footer = Reader(data).struct()
@@ -200,17 +200,17 @@ def _is_usual(footer: Fields) -> bool:
 
 
 def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> None:
-    """Append the columns of another file to a footer.
+    """Append the columns of another file to a footer, in place.
 
     Parameters
     ----------
     footer, other : dict
         Footer of the file, and of a file with other columns for the same rows and groups.
     shift : int
-        Offset added to the positions in the other file.
+        Offset added to the positions in `other`.
     keys : Field, optional
         Key-value metadata of a file with all columns; its entries about columns replace those of
-        the file.
+        the footer.
     """
     groups, others = list(_structs(footer, _GROUPS)), list(_structs(other, _GROUPS))
     for group, added in zip(groups, others, strict=True):
@@ -238,7 +238,7 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
 
 
 def _merged(old: Fields, new: Field) -> Field:
-    """Return a footer's keys with the entries about columns replaced or added."""
+    """Return the key-value metadata of `old`, with the entries about columns taken from `new`."""
     renewed = dict(_keys({_KEYS: new}))
     kept = _keys(old)
     values = [renewed.get(key, each) if key in _OF_COLUMNS else each for key, each in kept]
@@ -249,24 +249,24 @@ def _merged(old: Fields, new: Field) -> Field:
 
 
 def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
-    """Return the keys field of a footer, and its entries by key."""
+    """Return the key-value metadata of a footer as pairs: the key, and the entry with its value."""
     given = _structs(footer, _KEYS) if _KEYS in footer else ()
     return [(_held(each, _KEY, bytes), each) for each in given]
 
 
 def keys_of(footer: Fields) -> Field | None:
-    """Return the keys and values of a footer."""
+    """Return the field of a footer that holds the key-value metadata, or None."""
     return footer.get(_KEYS)
 
 
 def tail(footer: Fields) -> bytes:
-    """Return the bytes at the end of the file: footer, length and magic number."""
+    """Return the last bytes of a Parquet file: footer, its length and magic number."""
     data = encoded(footer)
     return data + len(data).to_bytes(4, "little") + MAGIC
 
 
 def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
-    """Shift offsets in the file; 0 means no offset."""
+    """Add `shift` to those fields that are offsets in the file; 0 means no offset."""
     for place in places:
         if place in fields and _number(fields, place):
             fields[place].value = _number(fields, place) + shift
@@ -293,7 +293,7 @@ def _structs(fields: Fields, number: int) -> Iterator[Fields]:
 
 
 def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
-    """Return a field's value; it must exist and have the given type."""
+    """Return the value of a field; raise ValueError unless it has the type `kind`."""
     value = fields[number].value if number in fields else None
     if not isinstance(value, kind):
         message = f"field {number} is not a {kind.__name__}"
@@ -312,20 +312,20 @@ _LARGEST_FOOTER = 1 << 22
 
 
 class Original:
-    """An open Parquet file whose bytes can be copied.
+    """An open Parquet file whose bytes can be copied to the output.
 
     Parameters
     ----------
     raw : pyarrow.NativeFile
         The file.
     footer : dict
-        Its decoded footer.
+        The decoded footer of the file.
     end : int
-        Position where the footer begins.
+        Byte position where the footer begins.
     name : str
         Name used in messages.
     columns : int
-        Number of its columns.
+        Number of columns in the file.
     """
 
     def __init__(self, raw: Any, footer: Fields, end: int, name: str, columns: int) -> None:
@@ -334,7 +334,9 @@ class Original:
 
     @contextmanager
     def appended(self, schema: Any, target: Target, options: dict[str, Any]) -> Iterator[Any]:
-        """Write the file with more columns; yield the writer of the new columns.
+        """Copy the file to the output, and yield a pyarrow writer for the new columns.
+
+        At the end of the context, the extended footer is written.
 
         Parameters
         ----------
@@ -373,7 +375,7 @@ class Original:
 
 
 def original(raw: Any, name: str, columns: int) -> Original | None:
-    """Return a file whose bytes can be copied, or None for an unusual file."""
+    """Return the open file as one whose bytes can be copied, or None if its footer is unusual."""
     size = raw.size()
     end = raw.read_at(_END, size - _END)
     length = int.from_bytes(end[:4], "little")
@@ -384,7 +386,7 @@ def original(raw: Any, name: str, columns: int) -> Original | None:
 
 
 class _Sink:
-    """A target for pyarrow's writer that keeps only the bytes between head and footer."""
+    """An output for pyarrow's writer that leaves out the magic number and keeps back the footer."""
 
     closed = False
 
@@ -393,7 +395,7 @@ class _Sink:
         self._held: bytearray | None = None
 
     def write(self, data: Any) -> int:
-        """Write all bytes, or store them."""
+        """Write all bytes, or hold them back after `hold`; return their number."""
         view = memoryview(data).cast("B")
         size, skipped = view.nbytes, min(self._head, view.nbytes)
         self._head -= skipped
@@ -404,24 +406,24 @@ class _Sink:
         return size
 
     def hold(self) -> None:
-        """Hold all bytes from now on."""
+        """Hold back all bytes that are written from now on."""
         self._held = bytearray()
 
     def held_back(self) -> tuple[bytes, Fields]:
-        """Return the held bytes: last columns and footer."""
+        """Return the bytes that were held back before the footer, and the decoded footer."""
         held = bytes(self._held or b"")
         length = int.from_bytes(held[-_END:-4], "little")
         return held[: -_END - length], Reader(held[-_END - length : -_END]).struct()
 
     def flush(self) -> None:
-        """Do nothing: the target is flushed at the end."""
+        """Do nothing: the output is flushed at the end."""
 
     def close(self) -> None:
-        """Do nothing: the target is closed by its owner."""
+        """Do nothing: whoever opened the output closes it."""
 
 
 def _schema_keys(schema: Any, options: dict[str, Any]) -> Any:
-    """Return the keys and values of a file with the given schema."""
+    """Return the key-value metadata that pyarrow writes for a schema."""
     from pyarrow import BufferOutputStream, parquet
 
     stream = BufferOutputStream()
@@ -432,10 +434,10 @@ def _schema_keys(schema: Any, options: dict[str, Any]) -> Any:
 
 
 def _require_sound(data: bytes, schema: Any) -> None:
-    """Check the end of the new file with pyarrow, before the file is put in place."""
+    """Check with pyarrow that the new footer has the schema's columns, before it is written."""
     from pyarrow import BufferReader, parquet
 
     found = parquet.ParquetFile(BufferReader(MAGIC + data)).schema_arrow
     if found.names != schema.names:
-        message = f"a footer for {schema.names} says {found.names}"
+        message = f"the new footer has the columns {found.names}, not {schema.names}"
         raise RuntimeError(message)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
     """Return a new column as an Arrow array, from its codes or measured numbers.
 
-    The code after the last one stands for the cell of the `old` column, which is replaced.
+    The code ``len(column.cells)`` keeps the value of `old`, the column to be replaced.
     """
     import pyarrow
     from pyarrow import compute
@@ -49,7 +49,7 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
 
 
 def _as_texts(values: Any, kind: Any) -> Any:
-    """Convert values to another type; as texts, whole numbers have no decimal point."""
+    """Convert an Arrow array to another type; whole numbers as texts have no decimal point."""
     from pyarrow import types
 
     if not types.is_floating(values.type) or not types.is_string(kind):
@@ -60,7 +60,7 @@ def _as_texts(values: Any, kind: Any) -> Any:
 
 
 def vocabulary(column: NewColumn) -> Any:
-    """Return the values for the codes: text or 32-bit integers, null for an empty cell."""
+    """Return the values of a column by code: texts, or 32-bit integers with null for no value."""
     if column.measured:
         return _numbers(np.empty(0), np.empty(0, np.bool_))
     if column.numeric:
@@ -70,7 +70,7 @@ def vocabulary(column: NewColumn) -> Any:
 
 
 def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
-    """Convert numbers to an Arrow array through their bytes."""
+    """Convert a NumPy array to an Arrow array that shares its bytes; `missing` become null."""
     import pyarrow
 
     valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
@@ -80,7 +80,7 @@ def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
 
 
 def _texts(texts: Sequence[bytes]) -> Any:
-    """Convert texts to an Arrow array through their bytes."""
+    """Convert UTF-8 texts to an Arrow array of strings."""
     import pyarrow
 
     ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
@@ -94,7 +94,7 @@ def as_doubles(column: Any, name: str, table: str) -> Floats:
     Raises
     ------
     TableError
-        If it does not hold numbers, or float64 cannot represent one of them exactly.
+        If the column does not hold numbers, or float64 cannot represent one of them exactly.
     """
     import pyarrow
     from pyarrow import types
@@ -138,7 +138,7 @@ def _doubles(array: Any) -> Floats:
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Turn errors of pyarrow into one sentence; it raises OSError for damaged data."""
+    """Turn errors of pyarrow, which may be OSError for damaged data, into one TableError."""
     import pyarrow
 
     try:
@@ -150,7 +150,7 @@ def readable(name: str) -> Iterator[None]:
 
 
 class RowGroups:
-    """The row groups of an open file.
+    """The row groups of an open Parquet file.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class RowGroups:
         self._leaves = {each.path: at for at, each in columns if not each.max_repetition_level}
 
     def read(self, group: int, columns: Sequence[str] | None) -> pyarrow.Table:
-        """Read a row group, or some of its columns.
+        """Return a row group, or some columns of a row group.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class RowGroups:
         if table is None or len(table) != said.num_rows:
             message = (
                 f"{self._name} states {said.num_rows:,} rows in row group {group + 1}, but its "
-                "columns have another number: the file is damaged, export it again"
+                "columns have a different number: the file is damaged; export it again"
             )
             raise TableError(message)
         return table
@@ -198,7 +198,7 @@ _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
 
 
 def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any:
-    """Add new columns to the end of a schema, or replace one column."""
+    """Return a schema with new columns at the end, or in place of column `at`."""
     import pyarrow
 
     for column in columns:
@@ -209,13 +209,13 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
 
 
 def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
-    """Add a column to a schema, or replace one."""
+    """Return a schema with a field at the end, or in place of field `at`."""
     schema = schema.append(field) if at is None else schema.set(at, field)
     return schema.with_metadata(_with_pandas(schema.metadata, field))
 
 
 def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
-    """Add a column to pandas' metadata, if the file was written by pandas."""
+    """Return a schema's metadata with a column added to pandas' part, if the file has that part."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
@@ -238,13 +238,19 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
 
 
 def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
-    """Return the keys and values of an open file that are not in its schema."""
+    """Return the key-value metadata of an open file that is not in the given schema."""
     known = {b"ARROW:schema", *(schema.metadata or ())}
     return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
 
 
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
-    """Drop a pandas index that is a range instead of a column: new rows need a different one."""
+    """Return metadata without a pandas index that is a range, because it does not fit new rows.
+
+    Warns
+    -----
+    GeodomainWarning
+        If the range is not 0, 1, 2 ..., or has a name.
+    """
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
@@ -262,15 +268,15 @@ def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
 
 
 def _index_columns(pandas: dict[str, Any]) -> int:
-    """Count the columns of the pandas index; a range has none."""
+    """Return how many columns of the file pandas uses as its index; a range uses none."""
     return sum(isinstance(index, str) for index in pandas.get("index_columns", []))
 
 
 def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
     """Return options to write a file like an open one: compression, encodings, statistics.
 
-    They are taken from the first row group, column by column; new columns are compressed like most
-    of the others.
+    They are taken from the first row group, column by column. New columns get the compression that
+    most columns have.
     """
     metadata = file.metadata
     shared = {
@@ -298,7 +304,7 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
 
 
 def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, str]:
-    """Return the encodings that the writer would not choose by default."""
+    """Return, by column path, the encodings that the writer would not choose by default."""
     found = {}
     for path, chunk in chunks.items():
         special = [encoding for encoding in chunk.encodings if encoding not in _ORDINARY]
@@ -312,7 +318,7 @@ def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, s
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """The content of a Parquet file, and how to write it.
+    """The content of a Parquet file, which can be written again with changes.
 
     Attributes
     ----------
@@ -341,11 +347,11 @@ class ParquetTable:
         rows : (m,) intp, optional
             Rows to write, in order; a row may be repeated. Default: all.
         numbers : mapping of int to mapping of int to float
-            By column index, new numbers by new row. Such a column becomes float64.
+            By column index, the new numbers by row of the output; the column becomes float64.
         labels : sequence of (NewColumn, (m,) int32)
-            New columns with the code of each row.
+            New columns, with the code of each row.
         measures : mapping of str to (m,) float64
-            New columns of numbers, null where NaN.
+            New columns of numbers by name; NaN is written as null.
         """
         import pyarrow
         from pyarrow import parquet
@@ -381,14 +387,14 @@ class ParquetTable:
 
 
 def read_parquet(path: Path) -> ParquetTable:
-    """Read a Parquet file.
+    """Read a Parquet file into memory.
 
     Raises
     ------
     TableError
-        If it is not Parquet, or pyarrow is not installed.
+        If the file is not Parquet, or pyarrow is not installed.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     try:
         from pyarrow import parquet
@@ -403,7 +409,7 @@ def read_parquet(path: Path) -> ParquetTable:
 def _changed(
     column: pyarrow.ChunkedArray, name: str, table: str, changed: Mapping[int, float]
 ) -> pyarrow.Array:
-    """Return a column as float64 with some values replaced."""
+    """Return a column as float64, with the values at some rows replaced."""
     import pyarrow
 
     values = as_doubles(column, name, table).copy()

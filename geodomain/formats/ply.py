@@ -1,4 +1,4 @@
-"""Reads and writes PLY, text and binary: a header of elements, then the rows of each."""
+"""Reads and writes PLY, text and binary: a header that declares elements, then their rows."""
 
 from __future__ import annotations
 
@@ -76,12 +76,15 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _element(header: PlyHeader, title: str, name: str) -> Element:
-    """Return an element by name, after checking that it has the properties of a mesh."""
+    """Return the element `title`, after checking that it has the properties of a mesh."""
     for element in header.elements:
         if element.name == title:
             _require_properties(element, name)
             return element
-    message = f"{name} has no element '{title}', so it is not a wireframe: export it with its faces"
+    message = (
+        f"{name} has no element '{title}', so it is not a wireframe: export the wireframe's faces "
+        "too"
+    )
     raise MeshError(message)
 
 
@@ -92,7 +95,9 @@ def _require_properties(element: Element, name: str) -> None:
         message = f"the vertices of {name} have no properties x, y and z: export the file again"
         raise MeshError(message)
     if element.name == "face" and not lists & {*_FACE_LISTS}:
-        message = f"the faces of {name} have no list vertex_indices: export it with its faces"
+        message = (
+            f"the faces of {name} have no list vertex_indices: export the wireframe with its faces"
+        )
         raise MeshError(message)
     if any(p.kind[0] == "f" for p in element.properties if p.name in _FACE_LISTS):
         message = (
@@ -105,7 +110,7 @@ def _require_properties(element: Element, name: str) -> None:
 
 
 class Property(NamedTuple):
-    """A property: the NumPy type of its values and, for a list, of its length."""
+    """A property of an element: the NumPy type of its values and, for a list, of its length."""
 
     name: str
     kind: str
@@ -114,7 +119,7 @@ class Property(NamedTuple):
 
 @dataclass(frozen=True)
 class Element:
-    """An element: its number of rows and the properties of each row."""
+    """An element, such as vertex: its number of rows and the properties of each row."""
 
     name: str
     count: int
@@ -122,12 +127,12 @@ class Element:
 
     @property
     def smallest_row(self) -> int:
-        """The bytes of a binary row whose lists are all empty."""
+        """The number of bytes of a binary row whose lists are all empty."""
         return sum(np.dtype(p.length_kind or p.kind).itemsize for p in self.properties)
 
 
 class PlyHeader(NamedTuple):
-    """The byte order ("" for text), the elements, and the offset of the data."""
+    """A header: byte order ("" for text), elements, and byte offset of the data."""
 
     order: str
     elements: tuple[Element, ...]
@@ -227,7 +232,7 @@ Columns = dict[str, Any]
 
 
 def _no_rows(element: Element) -> Columns:
-    """Return empty columns."""
+    """Return empty columns for an element without rows."""
     nothing = np.zeros(0, dtype=np.int64)
     return {
         p.name: Lists(nothing, nothing) if p.length_kind else nothing for p in element.properties
@@ -258,7 +263,7 @@ def _binary_rows(data: bytes, header: PlyHeader, wanted: set[str], name: str) ->
 def _binary_element(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[Columns, int]:
-    """Return the columns of an element and the offset after it.
+    """Return the columns of an element, and the byte offset after the element.
 
     If all lists are as long as in the first row, the rows are read as one array. Otherwise the
     element is read row by row.
@@ -276,7 +281,7 @@ def _binary_element(
 
 
 def _row_type(element: Element, order: str, lengths: dict[str, int]) -> np.dtype[Any]:
-    """Return the type of a row with these list lengths."""
+    """Return the NumPy type of a binary row, given the length of each list by property."""
     fields: list[tuple[Any, ...]] = []
     for p in element.properties:
         if p.length_kind:
@@ -302,7 +307,7 @@ def _regular_columns(rows: NDArray[Any], element: Element) -> Columns:
 def _binary_row(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return the list lengths of a row, the offset of each property, and the row's end."""
+    """Return a row's list lengths and value offsets, by property, and the offset after the row."""
     lengths: dict[str, int] = {}
     starts: dict[str, int] = {}
     byte_order: Literal["big", "little"] = "big" if order == ">" else "little"
@@ -325,7 +330,7 @@ def _binary_row(
 def _walk_binary(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[Columns, int]:
-    """Read an element row by row, because its list lengths vary; return the offset after it too."""
+    """Return the columns of an element with varying list lengths, and the offset after it."""
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}
     starts: dict[str, list[int]] = {p.name: [] for p in element.properties}
     for _ in range(element.count):
@@ -344,7 +349,7 @@ def _walk_binary(
 def _gathered(
     data: bytes, starts: NDArray[np.int64], counts: NDArray[np.int64], kind: str
 ) -> NDArray[Any]:
-    """Return the numbers of several byte runs, each at any offset."""
+    """Return the numbers of type `kind` at several byte offsets, `counts` numbers at each."""
     width = np.dtype(kind).itemsize
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     places = np.repeat(starts, counts) + within * width
@@ -372,7 +377,7 @@ def _text_rows(data: bytes, header: PlyHeader, wanted: set[str], name: str) -> d
 def _text_element(
     words: WordReader, start: int, element: Element, name: str
 ) -> tuple[Columns, int]:
-    """Return the columns of an element of a text file and the word after it."""
+    """Return the columns of an element of a text file, and the number of the word after it."""
     if element.count == 0 or not element.properties:
         return _no_rows(element), start
     lengths = _first_lengths(words, start, element, name)
@@ -394,7 +399,7 @@ def _text_element(
 
 
 def _first_lengths(words: WordReader, start: int, element: Element, name: str) -> dict[str, int]:
-    """Return the length of each list of the first row."""
+    """Return the length of each list in the first row, by property."""
     lengths: dict[str, int] = {}
     for p in element.properties:
         if not p.length_kind:
@@ -412,7 +417,7 @@ def _first_lengths(words: WordReader, start: int, element: Element, name: str) -
 
 
 class _Column(NamedTuple):
-    """The words of a property whose lists are all as long as in the first row."""
+    """A property whose lists are all as long as in the first row, and the types of its words."""
 
     of: Property
     length: int
@@ -442,19 +447,19 @@ def _columns_of(cells: NDArray[np.float64], columns: list[_Column]) -> Columns:
 def _numbers(
     words: list[bytes], p: Property, name: str, place: Callable[[int], str]
 ) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Parse vertex numbers as integers and everything else as float64."""
+    """Parse the words of a property: vertex numbers as integers, everything else as float64."""
     return (integers if p.name in _FACE_LISTS else floats)(words, name, place)
 
 
 def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
-    """Return the position of a word for a message: element and row."""
+    """Return the element and the row, counted from 1, of value `number`, for a message."""
     return f"{title} {rows[number] + 1}"
 
 
 def _text_row(
     words: list[bytes], start: int, element: Element, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return the list lengths of a row, the first word of each property, and the row's end."""
+    """Return a row's list lengths and first word indices, by property, and the next row's word."""
     lengths: dict[str, int] = {}
     places: dict[str, int] = {}
     for p in element.properties:
@@ -471,7 +476,7 @@ def _text_row(
 
 
 def _walk_text(words: list[bytes], element: Element, name: str, first: int) -> tuple[Columns, int]:
-    """Read a text element row by row, because its list lengths vary; return the next word too."""
+    """Return the columns of a text element with varying list lengths, and the next word's index."""
     start = 0
     found: dict[str, list[bytes]] = {p.name: [] for p in element.properties}
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}

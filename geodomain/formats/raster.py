@@ -20,7 +20,7 @@ from geodomain.mesh.polygons import Faces
 
 
 def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
-    """Return two triangles for each cell of nodes (m, n, 3) that has no missing corner."""
+    """Return two triangles for each cell between nodes (m, n, 3) if no corner is missing."""
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
@@ -108,7 +108,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
-    """Return the header's keys, in any order and case, and the position of the numbers."""
+    """Return the header's values by key, in lower case, and the byte position after the header."""
     found: dict[str, bytes] = {}
     at = 0
     while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
@@ -134,14 +134,18 @@ def _count(header: dict[str, bytes], key: str, file: str) -> int:
 
 
 def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> float:
-    """Return the lowest cell centre along an axis."""
+    """Return the coordinate of the first cell's centre along an axis."""
     if f"{axis}llcenter" in header:
         return _number(header, f"{axis}llcenter", file)
     return _number(header, f"{axis}llcorner", file) + size / 2
 
 
 def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
-    """Return the mask of no data: the no-data value, exact or in float32, or no valid height."""
+    """Return the mask of values that are no data.
+
+    No data are values that equal the no-data value, exactly or in float32, and values that are not
+    finite or at least 1e30.
+    """
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
         with np.errstate(over="ignore"):
@@ -152,7 +156,7 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
 def _warn_of_rounded_mark(
     values: NDArray[np.float64], missing: NDArray[np.bool_], none: float | None, file: str
 ) -> None:
-    """Warn of heights that almost equal the no-data value."""
+    """Warn of heights that almost equal the no-data value, and so may be no data."""
     if none is None or not np.isfinite(none):
         return
     with np.errstate(over="ignore"):
@@ -169,7 +173,7 @@ def _warn_of_rounded_mark(
 
 
 def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> None:
-    """Warn if the lowest or highest value is a usual no-data value, far from all others."""
+    """Warn if the lowest or highest height is a usual no-data value, far from all other heights."""
     heights = values[~missing]
     for value in (heights.min(initial=np.inf), heights.max(initial=-np.inf)):
         if value not in _MARKS or not (others := heights[heights != value]).size:
@@ -186,7 +190,7 @@ def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file:
 
 
 def _surface(place: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> Faces:
-    """Return the triangles between nodes (m, n, 3), leaving out triangles with a missing corner."""
+    """Return the triangles between nodes (m, n, 3) that have no missing corner."""
     place = np.ascontiguousarray(place)
     place[missing] = 0.0  # not in any triangle
     faces = lattice_faces(place, missing)
@@ -223,7 +227,7 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
             if int(page.photometric) not in _GREY:
                 raise _colours(path.name, page.photometric)
             if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
-                raise damaged(path.name, "it declares more pixels than it can hold")
+                raise damaged(path.name, "it declares more pixels than its bytes can hold")
             require_unpacked(
                 _PIXEL_BYTES * page.size,
                 len(data),
@@ -243,7 +247,7 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _colours(file: str, kind: Any) -> MeshError:
-    """Return the error for a picture, whose first band is a colour or palette index."""
+    """Return the error for a picture, whose first band holds colours and not heights."""
     name = getattr(kind, "name", str(int(kind)))
     message = (
         f"{file} is a picture in colours ({name}), not a grid of heights: export the elevations"
@@ -253,7 +257,7 @@ def _colours(file: str, kind: Any) -> MeshError:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Return whether a log record is above the level of tifffile's messages about tags."""
+    """Return whether a log record is more severe than tifffile's errors about tags."""
     return record.levelno > logging.ERROR
 
 
@@ -266,8 +270,8 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
     keys = _short_keys(tags)
     if keys.get(_MODEL_TYPE) == _GEOGRAPHIC:
         warn(
-            f"{file} has x and y in degrees of longitude and latitude, and heights in a length: "
-            "export it in the coordinate system of the model"
+            f"{file} has x and y in degrees of longitude and latitude, and heights in a unit of "
+            "length: export it in the coordinate system of the model"
         )
     shift = 0.0 if keys.get(1025) == _POINT else 0.5
     column, row = np.meshgrid(
@@ -286,7 +290,7 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
 
 
 def _short_keys(tags: dict[int, Any]) -> dict[int, int]:
-    """Return the GeoKeys whose values are stored in the directory itself."""
+    """Return the GeoKeys whose values are stored in the key directory itself."""
     entries = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
     entries = entries[4 : len(entries) // 4 * 4].reshape(-1, 4)
     return {key: value for key, place, _, value in entries.tolist() if place == 0}
@@ -306,8 +310,8 @@ def _unit_of_heights(keys: dict[int, int], file: str) -> float:
     if across not in _UNITS or up not in _UNITS:
         units = [_UNITS[code][0] if code in _UNITS else f"unit {code}" for code in (across, up)]
         message = (
-            f"{file} has x and y in {units[0] if across else 'a unit that it does not state'} and"
-            f" heights in {units[1]}: export it with one unit for all"
+            f"{file} has x and y in {units[0] if across else 'a unit that it does not state'} and "
+            f"heights in {units[1]}: export x, y and heights in one unit"
         )
         raise MeshError(message)
     factor = _UNITS[up][1] / _UNITS[across][1]
@@ -323,10 +327,10 @@ def _unit_of_heights(keys: dict[int, int], file: str) -> float:
 def _heights(
     raw: NDArray[np.float64], tags: dict[int, Any], slope: NDArray[np.float64], file: str
 ) -> NDArray[np.float64]:
-    """Return the heights of the stored values, by the scale and offset of GDAL or of the tags.
+    """Return the heights for the stored values: value x scale + offset + `slope`.
 
-    The z of the pixel scale, the tie points and the matrix is 0 in most files; then the values are
-    heights.
+    Scale and offset come from GDAL's metadata, or else from the z of the pixel scale, the tie
+    points or the matrix. These z are 0 in most files; then the stored values are heights.
     """
     own = _gdal_scale(tags, file)
     scale, offset = 0.0, 0.0
@@ -345,8 +349,8 @@ def _heights(
         own = (scale, offset) if scale else (1.0, 0.0)
     elif scale not in {0.0, 1.0} and own != (scale, offset):
         message = (
-            f"{file} has two scales of height, {own[0]:g} and {scale:g}: save it with heights as"
-            " values"
+            f"{file} has two different scales for heights, {own[0]:g} and {scale:g}: save it with "
+            "unscaled heights"
         )
         raise MeshError(message)
     return np.asarray(raw * own[0] + own[1] + slope)
@@ -364,7 +368,7 @@ def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
-    """Return the coefficients (a, b, c) of x = a column + b row + c, and of y and z."""
+    """Return the coefficients (a, b, c) of x = a column + b row + c, and likewise of y and z."""
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
         return full[:3, [0, 1, 3]]

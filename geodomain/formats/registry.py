@@ -36,14 +36,14 @@ Sign = Callable[["Head"], bool]
 
 
 class Head:
-    """The first bytes of a file.
+    """The first bytes of a file, by which its format is recognised.
 
     Parameters
     ----------
     data : bytes
         The whole file, or its beginning.
     extension : str
-        In lower case, with the dot.
+        Extension of the file, in lower case, with the dot.
     size : int, optional
         Bytes of the whole file; default: the length of `data`.
     """
@@ -54,22 +54,22 @@ class Head:
 
     @cached_property
     def lines(self) -> bytes:
-        """The head as text with plain line ends, without a byte-order mark."""
+        """The first bytes as text with LF line ends, without a byte-order mark."""
         return unify_lines(self.data[:HEAD])
 
     @cached_property
     def text(self) -> bytes:
-        """The same text without leading blanks."""
+        """The same text as `lines`, without leading blanks."""
         return self.lines.lstrip()
 
     @property
     def is_binary(self) -> bool:
-        """Whether the head has a zero byte."""
+        """Whether a zero byte is among the first bytes."""
         return b"\x00" in self.lines
 
 
 def unify_lines(data: bytes) -> bytes:
-    """Decode the text, with plain line ends and without a byte-order mark."""
+    """Return a text with LF line ends, and without a byte-order mark."""
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -90,7 +90,7 @@ class Format:
     extensions : tuple of str
         Extensions of its files, the usual one first; empty if any extension is allowed.
     sign : callable
-        Recognises the format by the head of a file. The first match in the list is used.
+        Takes a `Head`, and returns whether it matches. The first match in the list is used.
     sure : callable, optional
         A stricter `sign`, if `sign` may also match text tables.
     last : callable, optional
@@ -122,7 +122,7 @@ class Format:
     write_blocks : str or callable
         `(blocks, path)`; yields the bytes of a new file.
     keeps_blocks : bool
-        Whether labelled blocks are written in the format of the input.
+        Whether a labelled model is written in the same format as the input.
     written : tuple of str
         Extensions allowed for outputs; default: the first of `extensions`.
     """
@@ -157,23 +157,23 @@ class Format:
 
     @property
     def reads_meshes(self) -> bool:
-        """Whether wireframes can be read."""
+        """Whether the format can be read as wireframes."""
         return bool(self.read_meshes or self.read_file)
 
     @property
     def writes_meshes(self) -> bool:
-        """Whether wireframes can be written."""
+        """Whether wireframes can be written in the format."""
         return bool(self.write_mesh or self.write_solids or self.write_pair)
 
     @property
     def kind(self) -> str:
-        """The kind of its block models; formats opened by one module share one kind."""
+        """The module that opens its block models, such as "vtk"; for plug-ins, their name."""
         opener = self.open_blocks
         return opener.partition(":")[0].lstrip(".") if isinstance(opener, str) else self.name
 
 
 def loaded(function: str | Function) -> Function:
-    """Return a function of a format; a name is imported from its module."""
+    """Return a function of a format; a function given by name is imported from its module."""
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")
@@ -181,26 +181,26 @@ def loaded(function: str | Function) -> Function:
     return found
 
 
-# --- Signs: functions that recognise a format by a file's head. Patterns are compiled when needed.
+# --- Signs: functions that recognise a format by the first bytes. Patterns are compiled when used.
 
 
 def begins(*marks: bytes) -> Sign:
-    """Return a sign that matches files beginning with one of some byte strings."""
+    """Return a sign that matches files that begin with one of the byte strings `marks`."""
     return lambda head: head.data.startswith(marks)
 
 
 def matches(pattern: bytes, flags: int = 0) -> Sign:
-    """Return a sign that matches a pattern at the start of the text, after blanks."""
+    """Return a sign that matches a pattern at the start of the text, after leading blanks."""
     return lambda head: re.match(pattern, head.text, flags) is not None
 
 
 def archives(*members: bytes) -> Sign:
-    """Return a sign that matches a ZIP with one of the given members."""
+    """Return a sign that matches a ZIP that has one of the given members."""
     return lambda head: head.data.startswith(b"PK\3\4") and any(m in head.data for m in members)
 
 
 def _never(head: Head) -> bool:
-    """Match no file: the format is chosen only if no other matches."""
+    """Match no file: text tables are chosen only if no other format matches."""
     return False
 
 
@@ -226,7 +226,7 @@ DATAMINE_COUNT, DATAMINE_FIELDS, DATAMINE_WORDS = 25, 28, 512
 
 
 def datamine_form(data: bytes) -> tuple[int, Literal["<", ">"]] | None:
-    """Return the word size and byte order if data may be a Datamine definition page."""
+    """Return bytes per word and byte order if the data may be a Datamine definition page."""
     forms: tuple[tuple[int, Literal["<", ">"], str], ...] = (
         (8, "<", "<d"), (8, ">", ">d"), (4, "<", "<f"), (4, ">", ">f")
     )  # fmt: skip
@@ -241,7 +241,7 @@ def datamine_form(data: bytes) -> tuple[int, Literal["<", ">"]] | None:
 
 
 def _datamine(head: Head) -> bool:
-    """Match a valid Datamine definition, which the format's module parses."""
+    """Match a Datamine file; the format's module checks its definition page."""
     if datamine_form(head.data) is None:
         return False
     is_table: Callable[[bytes], bool] = loaded(".datamine:is_table")
@@ -253,7 +253,7 @@ _GSLIB = rb"[^\n]*\n[ \t]*\d{1,4}(?:[ \t][^\n]*)?\r?\n"
 
 
 def _gslib(head: Head) -> bool:
-    """Match column names and a first row of GSLIB, which the format's module parses."""
+    """Match a GSLIB table; the format's module checks the column names and the first row."""
     if not re.match(_GSLIB, head.data):
         return False
     is_table: Callable[[bytes], bool] = loaded(".gslib:is_table")
@@ -265,12 +265,12 @@ _STL_LINE = rb"(?mi)^\s*(facet|endsolid)\b"
 
 
 def stl_facets(head: bytes) -> int:
-    """Return the number of facets in a binary STL's header."""
+    """Return the number of facets that a binary STL's header declares."""
     return int.from_bytes(head[80:84], "little")
 
 
 def _binary_stl(head: Head) -> bool:
-    """Match by the file size, because a binary STL's header may also begin with 'solid'."""
+    """Match a binary STL by its file size, because its header may also begin with 'solid'."""
     return head.size >= STL_HEADER and head.size == STL_HEADER + STL_FACET * stl_facets(head.data)
 
 
@@ -383,7 +383,7 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
 @cache
 def plugged_in() -> tuple[Format, ...]:
-    """Return the formats of other packages.
+    """Return the formats that other packages add.
 
     They are loaded only if no built-in format matches or all formats are listed, because
     `importlib.metadata` takes 0.1 s.
@@ -425,8 +425,8 @@ def format_of_meshes(head: Head) -> Format | None:
 def format_of_blocks(path: str) -> Format:
     """Return the format of an existing or new file of blocks.
 
-    The content decides; if it is not recognised, the extension does; everything else is text. The
-    path may be FILE:NAME.
+    The content decides. If it matches no format, the extension decides, and if the extension
+    belongs to no format either, the file is a text table. The path may be FILE:NAME.
     """
     place = split_name(path)[0]
     extension = place.suffix.lower()
@@ -438,7 +438,7 @@ def format_of_blocks(path: str) -> Format:
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
-    """Return the first block format that matches the content, otherwise the extension."""
+    """Return the first block format that matches the content, or else the extension."""
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
         by_content = (each for each in opening if each.blocks_by != "extension")
@@ -449,7 +449,7 @@ def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -
 
 
 def _signed(form: Format, head: Head) -> bool:
-    """Return whether a head matches a format; a plug-in's sign may raise."""
+    """Return whether a file's first bytes match a format; False if a plug-in's sign raises."""
     if form in FORMATS:
         return form.sign(head)
     try:
@@ -461,12 +461,12 @@ def _signed(form: Format, head: Head) -> bool:
 
 @cache
 def _leave_out(name: str, why: str) -> None:
-    """Warn once that a plug-in's format is not used."""
+    """Warn, once for each reason, that a format of another package is not used."""
     warn(f"the format {name!r} of another package is not used ({why}): update that package")
 
 
 def _head_of(place: Path, extension: str) -> Head:
-    """Read the first bytes of a file, and the last of a ZIP, which holds the index."""
+    """Read the first bytes of a file; of a ZIP also the last bytes, which list its members."""
     with place.open("rb") as file:
         data, size = file.read(HEAD), os.fstat(file.fileno()).st_size
         if data.startswith(b"PK\3\4"):
@@ -476,17 +476,17 @@ def _head_of(place: Path, extension: str) -> Head:
 
 
 def kind_of(path: str) -> str:
-    """Return the kind of a file of blocks, such as text, parquet or vtk."""
+    """Return the kind of a file of blocks, such as "text", "parquet" or "vtk"."""
     return format_of_blocks(path).kind
 
 
 def writer_of_meshes(extension: str) -> Format | None:
-    """Return the wireframe format for an output extension."""
+    """Return the format that writes wireframes with an extension, or None."""
     return _first(lambda each: each.writes_meshes and extension in each.outputs)
 
 
 def writer_of_blocks(extension: str) -> Format | None:
-    """Return the block-model format for an output extension."""
+    """Return the format that writes block models with an extension, or None."""
     return _first(lambda each: bool(each.write_blocks) and extension in each.outputs)
 
 
@@ -497,18 +497,18 @@ def _first(wanted: Callable[[Format], bool]) -> Format | None:
 
 
 def readable() -> str:
-    """List the wireframe formats that can be read."""
+    """Return the names of the readable wireframe formats, separated by commas."""
     return ", ".join(each.name for each in (*FORMATS, *plugged_in()) if each.reads_meshes)
 
 
 def mesh_outputs() -> tuple[str, ...]:
-    """Return the extensions allowed for written wireframes."""
+    """Return the extensions with which wireframes can be written."""
     every = (*FORMATS, *plugged_in())
     return tuple(dict.fromkeys(e for each in every if each.writes_meshes for e in each.outputs))
 
 
 def block_outputs() -> tuple[str, ...]:
-    """Return the usual extensions of written block models."""
+    """Return the usual extension of each format that writes block models."""
     return tuple(each.outputs[0] for each in (*FORMATS, *plugged_in()) if each.write_blocks)
 
 
@@ -519,7 +519,7 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """Raise an error with the format if bytes that are not a table have a known format.
+    """If the content fails to be read as a table, name its true format in the error.
 
     Raises
     ------
@@ -538,7 +538,8 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
             told = f"it is {found.name}, which can only be read from a file: give the file name"
         else:
             told = (
-                f"it is {found.name}, not a table: give a wireframe as {_A_DOMAIN}, blocks as CSV"
+                f"it is {found.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
+                "if it holds blocks, export them as CSV"
             )
         if told is None:
             raise
@@ -547,13 +548,13 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
 
 
 def advice(head: Head) -> str | None:
-    """Return what to do with a file of a closed format, or None for other files."""
+    """Return a message about what to export instead of a closed format; None for other files."""
     known: Callable[[bytes, str], str | None] = loaded(".closed:advice")
     return known(head.data, head.extension)
 
 
 def format_of_table(head: Head) -> Format | None:
-    """Return the format of a file that is certainly a wireframe; None if it may be a table."""
+    """Return the format of a file that is certainly not a text table; None if it may be one."""
     found = format_of_meshes(head)
     if found is None or found.blocks_by == "extension" or (found.sure and not found.sure(head)):
         return None
@@ -564,7 +565,7 @@ def format_of_table(head: Head) -> Format | None:
 
 
 def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    r"""Split a path into the file and the name of a solid, or None.
+    r"""Split FILE:NAME into the file and the name, which is None for a path without a name.
 
     If a file with the full path exists, the path is not split. The colon after a drive letter
     (C:\a.dxf) is not a separator.
@@ -578,7 +579,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 
 def _colons(text: str) -> Iterator[int]:
-    """Yield the colons with text on both sides, except after a drive letter."""
+    """Yield the index of each colon that has text on both sides, except after a drive letter."""
     for at, character in enumerate(text[:-1]):
         if character == ":" and at > 0 and not (at == 1 and text[2] in "\\/"):
             yield at

@@ -1,4 +1,4 @@
-"""Replace the blocks of a model by others: its local frame, and input and settings of a pass."""
+"""Replace the blocks of a model by new ones: its local frame, and a pass's input and settings."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _NEAREST, _WRITTEN = Resolution(1, 9), Resolution(1, 6)
 
 
 class Space(Protocol):
-    """The local frame of a block model, in which its blocks are axis-aligned boxes."""
+    """The local frame of a block model, in which the blocks are axis-aligned boxes."""
 
     @property
     def frame(self) -> Frame:
-        """The frame stated by the file and the caller."""
+        """How file coordinates become world coordinates, as the file and the user state it."""
 
     @property
     def axes(self) -> Floats:
@@ -37,27 +37,27 @@ class Space(Protocol):
 
     @property
     def at_corner(self) -> bool:
-        """Whether coordinates are the lowest corners of blocks, not centroids."""
+        """Whether the file has the lowest corners of blocks instead of centroids."""
 
     @property
     def is_turned(self) -> bool:
-        """Whether the frame is rotated relative to the world."""
+        """Whether the local frame is rotated relative to world coordinates."""
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the file has world coordinates of rotated boxes, which are rounded."""
+        """Whether the file has world coordinates of rotated blocks, which are rounded."""
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Convert coordinates and sizes from the file to world centroids."""
+        """Return world centroids for coordinates and sizes as in the file."""
 
     def turned(self, vertices: Floats) -> Floats:
-        """Convert world points (n, 3) to the local frame."""
+        """Convert points (n, 3) from world coordinates to the local frame."""
 
     def local(self, coordinates: Triple) -> Triple:
-        """Convert coordinates of the file to the local frame."""
+        """Convert coordinates from the file's coordinates to the local frame."""
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to coordinates of the file."""
+        """Convert coordinates from the local frame to the file's coordinates."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class TableSpace:
 
     @property
     def at_corner(self) -> bool:
-        """Whether coordinates are the lowest corners of blocks."""
+        """Whether the table has the lowest corners of blocks instead of centroids."""
         return self.frame.position == "corner"
 
     @property
@@ -78,32 +78,35 @@ class TableSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether blocks are rotated and their coordinates are world coordinates."""
+        """Whether the table has world coordinates of rotated blocks, which are rounded."""
         return self.frame.boxes is not None and self.is_turned
 
     @property
     def axes(self) -> Floats:
-        """The directions of the block edges."""
+        """The directions of the block edges in world coordinates, one row per axis."""
         return self.frame.axes
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Return world centroids, as `label_file` uses them."""
+        """Return world centroids for the table's coordinates and sizes, as `label_file` does."""
         return self.frame.centroids(points, sizes)
 
     def turned(self, vertices: Floats) -> Floats:
-        """Rotate world points back into the local frame, by the transposed matrix."""
+        """Rotate world points (n, 3) back into the local frame, by the transposed matrix."""
         lattice = self.frame.lattice
         return vertices if lattice is None else np.ascontiguousarray(lattice.to_local(vertices))
 
     def local(self, coordinates: Triple) -> Triple:
-        """Convert to local coordinates: world coordinates of rotated boxes are rotated back."""
+        """Convert the table's coordinates to the local frame.
+
+        World coordinates of rotated blocks are rotated back; other tables already have local ones.
+        """
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to coordinates of the file; text rounds rotated ones."""
+        """Convert local coordinates to the table's coordinates; text rounds rotated ones."""
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
@@ -115,7 +118,7 @@ def _stacked(numbers: Triple) -> Floats:
 
 
 def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
-    """Return points as numbers of one kind; coordinates that are not rotated stay exact."""
+    """Return points as the same type of numbers as `before`; axes without rotation stay exact."""
     x, y, z = (
         numbers
         if boxes.matrix[axis][axis] == 1.0
@@ -142,11 +145,11 @@ class CellSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether corners are rounded, which is true for rotated cells."""
+        """Whether the corners of the cells are rounded, which is so if the cells are rotated."""
         return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Return the centroids of hexahedra with these corners."""
+        """Return the centroids of hexahedra, with the rounding that reading their corners gives."""
         return measured(corners_of(self.to_world(points), sizes, self.axes))[0]
 
     def to_world(self, points: Floats) -> Floats:
@@ -164,7 +167,7 @@ class CellSpace:
         return coordinates
 
     def written(self, coordinates: Triple) -> Triple:
-        """Return coordinates unchanged."""
+        """Return coordinates unchanged: cells are stored in their local frame."""
         return coordinates
 
 
@@ -172,7 +175,7 @@ class CellSpace:
 
 
 def combined(columns: Iterable[Ints], count: int) -> Ints:
-    """Return a code for each row, equal for rows whose codes agree in every column."""
+    """Return a code for each row; rows have equal codes if their codes agree in every column."""
     codes = np.zeros(count, np.int64)
     for each in columns:
         lowest = int(each.min(initial=0))
@@ -182,11 +185,11 @@ def combined(columns: Iterable[Ints], count: int) -> Ints:
     return codes.astype(np.int64)
 
 
-# --- The last group of rows, which may continue in the next chunk.
+# --- The last group of rows, which may continue in the next batch.
 
 
 def last_group(values: NDArray[np.float64]) -> int:
-    """Return where the last run of equal numbers begins; NaN equals nothing."""
+    """Return the index at which the last run of equal numbers begins; NaN equals no number."""
     changes = np.flatnonzero(values[1:] != values[:-1])
     return int(changes[-1]) + 1 if changes.size else 0
 
@@ -204,20 +207,21 @@ class BlockRows:
     Attributes
     ----------
     first : int
-        Row of the first block in the file, from 0.
+        Row of the first block in the file, counted from 0.
     points : (n, 3) float64
         World centroids, NaN where missing.
     coordinates, sizes : three Numbers each, (n,)
-        Values in the file; 0 where a block lacks one of them.
+        Values in the file, along x, y and z; 0 where a block lacks one of them.
     missing : (n,) bool
         Blocks that lack a coordinate or size, or whose size is not above 0.
     amounts, absent : sequence of Numbers and of bool, (n,)
         Columns whose amounts are divided among the parts of a block, and masks of their missing
         values.
     column : callable
-        Returns one of the columns in `also`; it may have more rows, after these.
+        Returns one of the columns in `Rewriting.also`; rows after these blocks may follow in it.
     alike : callable
-        Returns a code for each block, (n,), equal for blocks that agree in all other columns.
+        Returns a code for each block, (n,); codes are equal for blocks that agree in all columns
+        except coordinates, sizes and amounts.
     """
 
     first: int
@@ -236,25 +240,28 @@ class BlockRows:
 
 
 def lacking(known: NDArray[np.float64]) -> Bools:
-    """Return the mask of blocks (n, 6) that lack a coordinate or size, or have size 0."""
+    """Return the mask of blocks that lack a coordinate or size, or have a size of 0 or less.
+
+    `known` holds coordinates, and sizes if there are any, (n, 3) or (n, 6).
+    """
     usable = np.asarray(np.isfinite(known).all(axis=1))
     usable &= (known[:, 3:] > 0).all(axis=1)
     return ~usable
 
 
 class NewRows(NamedTuple):
-    """Blocks that replace others.
+    """New blocks that replace old ones.
 
     Attributes
     ----------
     row : (m,) int64
-        The old block from which each new block takes its other columns; ascending.
+        For each new block, the old block from which its other columns are copied; ascending.
     unchanged : (m,) bool
-        New blocks that are an old block, unchanged.
+        New blocks that are equal to an old block.
     coordinates, sizes : three Numbers each, (m,)
     amounts : sequence of Numbers, (m,)
     added : sequence of (m,) int64
-        New columns: numbers, or codes of their cells.
+        New columns: numbers, or codes of their texts.
     """
 
     row: Ints
@@ -267,7 +274,7 @@ class NewRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Added:
-    """A new column: the texts of its codes, or None for whole numbers."""
+    """A new column: the texts of its codes, or None if its values are whole numbers."""
 
     name: str
     cells: tuple[str, ...] | None = None
@@ -279,7 +286,7 @@ class Added:
 
 
 class Rewriting(NamedTuple):
-    """Settings of a rewriting pass.
+    """Settings of a pass that replaces blocks.
 
     Attributes
     ----------
@@ -291,7 +298,7 @@ class Rewriting(NamedTuple):
     amounts : sequence of int
         Columns whose amounts are divided and added up; see `BlockRows`.
     also : sequence of int
-        Other columns that `rewrite` reads.
+        Further columns that `rewrite` reads.
     together : int, optional
         A column of numbers; consecutive rows with the same number are passed together.
     threads, progress, before_commit
@@ -309,13 +316,13 @@ class Rewriting(NamedTuple):
     before_commit: Callable[[], None] = lambda: None
 
     def told(self, done: int, total: int | None) -> None:
-        """Report progress."""
+        """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)
 
 
 def open_rewritten(task: Rewriting, source: Input) -> AbstractContextManager[Target]:
-    """Open the output."""
+    """Open the output of a pass that replaces blocks, as a context manager."""
     return open_target(
         task.destination.path,
         source=source,

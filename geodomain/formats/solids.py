@@ -19,9 +19,10 @@ _LISTED = 12  # names in a message; a drawing may have hundreds of layers
 
 
 def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
-    """Return solids by name; parts with the same name are joined, unnamed parts get the stem.
+    """Return the solids of a file by name.
 
-    Vertices with equal coordinates become one vertex.
+    Parts with the same name are joined, and unnamed parts get the name `stem`. In each solid,
+    vertices with equal coordinates become one vertex.
     """
     found: dict[str, list[Faces]] = {}
     for name, faces in parts:
@@ -32,7 +33,7 @@ def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
 
 
 def warn_of_repeats(names: Iterable[str], file: str) -> None:
-    """Warn of objects with the same name, which are read as one solid."""
+    """Warn of several objects with the same name in a file, because they are read as one solid."""
     for name, count in Counter(name.strip() for name in names).items():
         if name and count > 1:
             warn(
@@ -42,7 +43,7 @@ def warn_of_repeats(names: Iterable[str], file: str) -> None:
 
 
 def join(parts: Sequence[Faces]) -> Faces:
-    """Join all faces and vertices into one list."""
+    """Return the faces of all parts as one, with the vertices one after the other."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
@@ -55,7 +56,7 @@ def join(parts: Sequence[Faces]) -> Faces:
 
 
 def merged(faces: Faces) -> Faces:
-    """Return faces with distinct vertices; faces that `triangles_of` will refuse stay unchanged."""
+    """Return faces with equal vertices merged; faces that are invalid stay unchanged."""
     corners, vertices = faces.corners, faces.vertices
     in_range = not len(corners) or (corners.min() >= 0 and corners.max() < len(vertices))
     if not in_range or not np.isfinite(vertices).all():
@@ -67,7 +68,7 @@ def merged(faces: Faces) -> Faces:
 
 
 def compact(faces: Faces) -> Faces:
-    """Return faces without unused vertices; the others keep their order."""
+    """Return faces without unused vertices; used vertices keep their order."""
     used = np.zeros(len(faces.vertices), dtype=bool)
     used[faces.corners] = True
     place = np.cumsum(used) - 1
@@ -81,7 +82,7 @@ def as_one(solids: Solids) -> Faces:
 
 
 def pick(solids: Solids, wanted: str, file: str) -> Faces:
-    """Return the solid of a name.
+    """Return the solid with the name `wanted`.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def pick(solids: Solids, wanted: str, file: str) -> Faces:
 
 
 def title(file: str, solids: Solids) -> str:
-    """Return the title of a whole file for messages: its name and the names of its solids."""
+    """Return a title for messages: the name of a file, and of its solids if there are several."""
     return file if len(solids) == 1 else f"{file} ({listed(list(solids), 4)})"
 
 

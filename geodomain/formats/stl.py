@@ -31,7 +31,7 @@ _NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
 
 
 def read_binary(data: bytes, path: Path) -> Faces:
-    """Return the facets of a binary STL, float32 widened exactly."""
+    """Return the facets of a binary STL, with its float32 coordinates as exact float64."""
     name = path.name
     count = stl_facets(data)
     whole = max(len(data) - STL_HEADER, 0) // FACET.itemsize
@@ -46,14 +46,14 @@ def read_binary(data: bytes, path: Path) -> Faces:
 
 def _warn_of_rest(name: str, count: int, whole: int) -> None:
     message = (
-        f"{name} has bytes for {whole:,} facets, but its header declares {count:,}, and only "
-        "those are read: export it again if any are missing"
+        f"{name} has bytes for {whole:,} facets, but its header declares {count:,}: only those are "
+        "read, so export the file again if any are missing"
     )
     warn(message)
 
 
 def read_ascii(data: bytes, path: Path) -> Faces:
-    """Return the facets of all solids of an ASCII STL, as the nearest float64."""
+    """Return the facets of all solids of an ASCII STL, with coordinates as the nearest float64."""
     name = path.name
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
@@ -64,14 +64,20 @@ def read_ascii(data: bytes, path: Path) -> Faces:
         unsure = np.empty((unsure_count, 3), dtype=np.int64)
         reader.take(vertices, corners, unsure)
         reader.round(vertices, unsure)
-    if unsure_count:  # once rounded, they may equal others
+    if unsure_count:  # exact rounding may make vertices equal
         vertices, index = merge_equal(vertices)
         corners = index[corners]
     return _facets(vertices, corners, name, single=False)
 
 
 def _last_end(text: bytes, name: str) -> int:
-    """Return where the last 'endsolid' ends; without it the file may be cut between facets."""
+    """Return the byte position after the last 'endsolid'.
+
+    Raises
+    ------
+    MeshError
+        If facets have no 'endsolid' after them, because the file may be cut between facets.
+    """
     tail = max(len(text) - _TAIL, 0)
     ends = [m.end() for m in _END_LINE.finditer(text, tail)]
     ends = ends or [m.end() for m in _END_LINE.finditer(text)]
@@ -82,7 +88,7 @@ def _last_end(text: bytes, name: str) -> int:
 
 
 def _fault(found: list[int], text: bytes, name: str) -> MeshError:
-    """Return the error for a fault found by the reader, as [kind, begin, end, count]."""
+    """Return the error for a fault that the reader found: [fault, begin, end, count] in `found`."""
     fault, begin, end, count = found
     line = line_of(text, begin)
     if fault == _NUMBER:
@@ -108,7 +114,7 @@ def _fault(found: list[int], text: bytes, name: str) -> MeshError:
 def _facets(
     vertices: NDArray[np.float64], corners: NDArray[np.int64], name: str, *, single: bool
 ) -> Faces:
-    """Return the triangles; refuse a corner that is not finite."""
+    """Return the triangles; raise MeshError for a corner that is not finite."""
     finite = np.isfinite(vertices)
     if not finite.all():
         bad = np.flatnonzero(~finite.all(axis=1))
@@ -128,7 +134,7 @@ def write(mesh: Mesh, file: BinaryIO) -> None:
     Warns
     -----
     GeodomainWarning
-        If rounding moves a vertex; the message gives the largest move.
+        If rounding to single precision moves a vertex; the message gives the largest move.
     """
     with np.errstate(over="ignore"):
         rounded = mesh.vertices.astype(np.float32)
@@ -145,7 +151,7 @@ def write(mesh: Mesh, file: BinaryIO) -> None:
 
 
 def _normals(corners: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return unit normals (t, 3); zero for triangles without area."""
+    """Return the unit normal (t, 3) of each triangle; zero for triangles without area."""
     wide = corners.astype(np.float64)
     normals = np.cross(wide[:, 1] - wide[:, 0], wide[:, 2] - wide[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)

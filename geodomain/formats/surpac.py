@@ -26,7 +26,7 @@ _END = b"\xff" * 8
 
 
 def _after_lines(data: bytes, lines: int) -> int:
-    """Return where the data starts after the given number of text lines; -1 if there are fewer."""
+    """Return the byte position after a number of text lines; -1 if there are fewer lines."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1
@@ -36,13 +36,13 @@ def _after_lines(data: bytes, lines: int) -> int:
 
 
 def is_binary_file(data: bytes, lines: int) -> bool:
-    """Return whether five zero bytes follow the lines of text at the start."""
+    """Return whether five zero bytes follow the first `lines` lines, as in binary files."""
     at = _after_lines(data, lines)
     return at >= 0 and data[at : at + 5] == _MARK
 
 
 def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, float, float]], int]:
-    """Return the records up to END, and the offset after END."""
+    """Return the binary records from byte `at` up to END, and the byte position after END."""
     found: list[tuple[int, float, float, float]] = []
     while at + _RECORD.size < len(data):
         record = _RECORD.unpack_from(data, at)
@@ -58,14 +58,14 @@ def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, fl
 
 
 def read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return (east, north, up) of each record of a .str, and whether it ends a segment."""
+    """Return (east, north, up) of each record of a binary .str, and whether it ends a segment."""
     found, _ = _records(data, _after_lines(data, 2) + len(_MARK), file)
     table = np.array(found, dtype=np.float64).reshape(-1, 4)
     return np.ascontiguousarray(table[:, [2, 1, 3]]), table[:, 0] == 0
 
 
 def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
-    """Return the corners of each trisolation of a .dtm."""
+    """Return the point numbers of the triangles of each trisolation of a binary .dtm, by name."""
     _, at = _records(data, _after_lines(data, 1) + len(_MARK), file)
     found: dict[str, NDArray[np.int64]] = {}
     thing = 0
@@ -93,7 +93,7 @@ def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
 
 
 def _triangles(data: bytes, at: int) -> NDArray[np.void]:
-    """Return the triangles from an offset on, up to the first record that is not a triangle."""
+    """Return the triangles from byte `at` up to the first record that is not a triangle."""
     count = (len(data) - at) // _TRIANGLE.itemsize
     rows = np.frombuffer(data, dtype=_TRIANGLE, count=count, offset=at)
     other = rows["kind"] != 3
@@ -106,7 +106,7 @@ _NO_SURFACE = "strings are not a surface: export the .dtm with its .str, or DXF"
 
 
 def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return each trisolation of a .dtm, with the vertices of the .str in the same folder."""
+    """Return each trisolation of a .dtm, with vertices from the .str in the same folder."""
     named = decoded(data.split(b",", 1)[0]).strip().replace("\\", "/").rpartition("/")[2]
     partner = _beside(path, ".str", named)
     if partner is None:
@@ -119,7 +119,7 @@ def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the surface of a .str, with the triangles of the .dtm in the same folder."""
+    """Return the surface of a .str, with triangles from the .dtm in the same folder."""
     partner = _beside(path, ".dtm", "")
     if partner is None:
         message = f"{path.name} has no {path.stem}.dtm in the same folder, and {_NO_SURFACE}"
@@ -128,7 +128,10 @@ def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _beside(path: Path, extension: str, named: str) -> Path | None:
-    """Return the other file of a pair, in any case; a file of the same stem is preferred."""
+    """Return the other file of a pair, or None.
+
+    It has the name of `path` with another extension, or else the name `named`; case is ignored.
+    """
     there = {one.name.casefold(): one for one in path.parent.iterdir()}
     for name in (path.stem + extension, named):
         found = there.get(name.casefold())
@@ -155,7 +158,11 @@ def _pair(strings: Path, points: bytes, path: Path, triangles: bytes) -> list[Na
 def _faces(
     vertices: NDArray[np.float64], is_end: NDArray[np.bool_], corners: NDArray[np.int64], file: str
 ) -> Faces:
-    """Return triangles of records, counted from 1; the ends of segments count too."""
+    """Return triangles whose corners are record numbers, counted from 1.
+
+    Records that end a segment are counted too, but they are not points: a triangle must not refer
+    to them.
+    """
     strange = (corners < 1) | (corners > len(vertices))
     strange[~strange] = is_end[corners[~strange] - 1]
     if strange.any():
@@ -193,7 +200,7 @@ def _read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
-    """Return the corners of each trisolation of a text .dtm."""
+    """Return the point numbers of the triangles of each trisolation of a text .dtm, by name."""
     lines = unify_lines(data).split(b"\n")
     start = next((i for i, line in enumerate(lines) if line.upper().startswith(b"OBJECT")), None)
     if start is None:
@@ -233,7 +240,10 @@ def _second(fields: list[bytes], file: str, number: int) -> bytes:
 
 
 def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: BinaryIO) -> None:
-    """Write a text pair: one object of one trisolation per solid; neighbours are not stored."""
+    """Write a pair of text files, with an object of one trisolation per solid.
+
+    The neighbours of triangles are not stored.
+    """
     strings.write(f"{stem},01-Jan-00,,\r\n".encode())
     strings.write(b"0, 0.000, 0.000, 0.000, 0.000, 0.000, 0.000\r\n")
     for mesh in solids.values():
@@ -257,7 +267,7 @@ def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: Bina
 
 
 def _warn_of_names(solids: dict[str, Mesh], stem: str) -> None:
-    """Warn which number replaces each solid's name."""
+    """Warn that numbers replace the names of solids, and list both."""
     lost = [
         f"{name} is {number}.1"
         for number, name in enumerate(solids, 1)

@@ -66,8 +66,8 @@ class RowPlaces(NamedTuple):
     Attributes
     ----------
     begin, end, next : (n,) int64
-        Start of each row, its end before the line end, and start of the next row; blank lines
-        belong to the row before.
+        Start of each row, its end before the line end, and start of the next row. Blank lines
+        count as part of the row before them.
     """
 
     begin: Ints
@@ -76,20 +76,20 @@ class RowPlaces(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
-        """Make positions from the first fields, (n, 2) without quotes, and the ends of rows."""
+        """Return row positions, from row ends and the first fields (n, 2), without their quotes."""
         begin = first[:, 0].copy()
         before = np.maximum(begin - 1, 0)
         begin -= (begin > 0) & (text[before] == ord('"'))
         return cls(begin, ends, np.append(begin[1:], text.size))
 
     def upto(self, count: int) -> RowPlaces:
-        """Return the first `count` positions."""
+        """Return the positions of the first `count` rows."""
         return RowPlaces(*(np.ascontiguousarray(each[:count]) for each in self._all))
 
     def alike(self, text: Bytes, left_out: Sequence[Ints]) -> Ints:
-        """Return a code for each row, equal for rows with the same text except in some cells.
+        """Return a code for each row; codes are equal if texts agree outside some fields.
 
-        Those cells are given as (n, 2) byte positions each, from left to right.
+        `left_out` gives the byte positions (n, 2) of each of these fields, from left to right.
         """
         codes = np.empty(len(self.begin), np.int64)
         cells = [np.ascontiguousarray(each) for each in left_out]
@@ -115,9 +115,9 @@ class NewText:
     ----------
     layout : TableLayout
     head : bytes
-        Text before the rows; new rows get its line ends.
+        Text of the header lines; new rows get its line ends.
     cells : sequence of (sequence of bytes or None)
-        For each new column the texts of its codes; None for numbers.
+        For each new column, the text of each code; None for a column of numbers.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class NewText:
         sizes: Sequence[Decimals],
         room: Callable[[int], Bytes],
     ) -> Bytes:
-        """Return the text of new rows, at the start of an array from `room`.
+        """Return the text of new rows, at the start of an array that `room` returns.
 
-        `numbers` are the changed cells, from left to right: positions (n, 2), new values, and their
-        original decimals. `sizes` are new cells added at the end of rows, before all other new
-        cells.
+        `numbers` are the changed fields, from left to right: byte positions (n, 2), new values, and
+        the number of decimals of the old values. `sizes` are new columns at the end of each row,
+        before all other new columns.
         """
         kept: list[Ints | NDArray[np.uint8]] = []
         for cells, spelled, decimals in numbers:
@@ -185,14 +185,14 @@ _MOST_HELD = 256 << 20
 
 
 def rewrite_text(source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
-    """Write a table with other rows; raise TableError for invalid cells."""
+    """Write a table with its rows replaced; raise TableError for invalid values."""
     with open_rewritten(task, source) as target:
         _TextRewriting(source, layout, encoding, task).run(target)
         task.before_commit()
 
 
 class _TextRewriting:
-    """One pass that replaces the rows of a table."""
+    """One pass that replaces the rows of a text table."""
 
     def __init__(self, source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
         self._layout, self._task, self._name = layout, task, source.name
@@ -213,7 +213,7 @@ class _TextRewriting:
         self._rows = 0
 
     def run(self, target: Target) -> None:
-        """Write the table to a target."""
+        """Write the table with its rows replaced."""
         head = self._chunks.head(self._layout.data_start)
         numeric = [added.cells is None for added in self._task.added]
         cells = [None if n else c for n, c in zip(numeric, self._cells, strict=True)]
@@ -229,7 +229,7 @@ class _TextRewriting:
             writer.stop()
 
     def _pass(self, text: Bytes, final: bool, new: NewText, writer: Writer) -> None:
-        """Write the new rows for a piece of text."""
+        """Write the new rows for a part of the text; `final` marks the last part."""
         places = RowPlaces.of(self._scanner.places(0), self._scanner.ends(), text)
         kept = self._kept(places, text, final)
         blank = places.begin[0] if len(places.begin) else text.size
@@ -248,7 +248,10 @@ class _TextRewriting:
         self._rows += kept
 
     def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
-        """Count the rows to process now; rows that belong to the next group are left."""
+        """Return how many rows can be replaced now; give back the text of later rows.
+
+        A run of rows that are equal in the column `together` may continue in the next text.
+        """
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
             return count
@@ -266,7 +269,7 @@ class _TextRewriting:
     def _block_rows(
         self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], kept: int
     ) -> tuple[BlockRows, dict[int, Decimals]]:
-        """Interpret some rows as blocks."""
+        """Return the first `kept` rows as blocks, and the exact values of changed fields."""
         frame = self._layout.frame
         points, sizes, _ = self._scanner.values()
         known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
@@ -295,13 +298,13 @@ class _TextRewriting:
 
 
 class _TextNumbers:
-    """A chunk of text whose cells are read as decimals.
+    """Reads fields of a part of the text as exact decimals.
 
     Parameters
     ----------
     text : (b,) uint8
     line : int
-        Line number where it begins.
+        Line number at which the text begins.
     layout : TableLayout
     name : str
         Name of the table in messages.
@@ -311,7 +314,7 @@ class _TextNumbers:
         self._text, self._line, self._layout, self._name = text, line, layout, name
 
     def geometry(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read coordinates or sizes at byte positions (n, 2); 0 where a block is missing."""
+        """Read coordinates or sizes at byte positions (n, 2); 0 for blocks that are `missing`."""
         found = self._read(field, cells, missing)
         self._refuse_first(
             (found.decimals > MOST_DECIMALS) & ~missing,
@@ -322,7 +325,10 @@ class _TextNumbers:
         return found
 
     def amounts(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read a column whose amounts are divided; missing cells stay unchanged."""
+        """Read a column whose amounts are divided, at byte positions (n, 2).
+
+        Values that are `missing` are marked, so that they are written unchanged.
+        """
         found = self._read(field, cells, missing)
         self._refuse_first(
             (found.decimals == NOT_PLAIN) & ~missing,
@@ -362,16 +368,16 @@ class _TextNumbers:
             raise TableError(message)
 
 
-# --- Block models as text tables: a stream in which only new cells differ from the input.
+# --- Block models as text tables: a stream in which only new values differ from the input.
 
-# Bytes searched for the head.
+# Bytes searched for the header.
 _PEEK = 1 << 20
 _MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "point"}
 
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[TextModel]:
-    """Open a table and read its head."""
+    """Open a text table, and read its header."""
     with open_source(path, digest=digest) as source:
         head = source.peek(_PEEK)
         with other_formats_named(head, source.name):
@@ -380,7 +386,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class TextModel:
-    """A text table whose head has been read; see `geodomain.formats.BlockFile`."""
+    """A text table whose header has been read; see `geodomain.formats.BlockFile`."""
 
     memory, writing = 75_000_000, 0.0
 
@@ -390,37 +396,37 @@ class TextModel:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names in the header."""
+        """The column names in the header."""
         return self._layout.names
 
     @property
     def centroid(self) -> tuple[str, ...]:
-        """The coordinate columns."""
+        """The names of the coordinate columns."""
         return tuple(self._layout.names[column] for column in self._layout.xyz)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The columns of the block sizes."""
+        """The names of the size columns, or the sizes as text if all blocks have the same size."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self._layout.names[column] for column in self._layout.sizes or ())
 
     @property
     def frame(self) -> Frame:
-        """How the coordinates are to be interpreted."""
+        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
         return self._layout.frame
 
     @property
     def axes(self) -> Floats:
-        """The directions of the block edges."""
+        """The directions of the block edges in world coordinates, one row per axis."""
         return self.frame.axes
 
     @property
     def constants(self) -> dict[int, float]:
-        """The columns of a Datamine prototype."""
+        """The constant values, by column index, of the columns of a Datamine prototype."""
         return self._layout.constants
 
     def facts(self) -> dict[str, str]:
-        """Describe how the text is written."""
+        """Return delimiter, decimal mark and further facts about the text, by title."""
         kinds = [head.kind for head in self._layout.head_rows[1:]]
         return {
             "format": "text, gzip" if self._source.compressed else "text",
@@ -431,7 +437,10 @@ class TextModel:
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Yield blocks with the text of a column, without quotes and outer blanks."""
+        """Yield blocks batch by batch: centroids, sizes, and the text of a column.
+
+        Texts have no quotes and no blanks around them.
+        """
         place = self._layout.names.index(column)
         chunks: list[ChunkOfRows] = []
 
@@ -448,15 +457,15 @@ class TextModel:
 
     @property
     def space(self) -> TableSpace:
-        """The frame of its blocks."""
+        """The local frame of the blocks, in which they are axis-aligned boxes."""
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the table with other rows instead of its own rows."""
+        """Write the table with its rows replaced, such as by sub-blocks."""
         rewrite_text(self._source, self._layout, self._encoding, task)
 
     def relabel(self, task: Relabelling) -> None:
-        """Copy the table with new cells."""
+        """Copy the table with the new columns."""
         with task.open_target(self._source) as target:
             splice = plan_splice(
                 self._layout,
@@ -484,7 +493,10 @@ _LINES = 1 << 16  # rows written at a time
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Return a table with the shortest digits for each number, empty where it is missing."""
+    """Yield blocks as the text of a new table.
+
+    Numbers have the fewest digits that read back the same; missing values are empty.
+    """
     held = blocks.table(path)
     yield _csv_lines([held])
     for begin in range(0, len(blocks.centroids), _LINES):

@@ -1,4 +1,4 @@
-"""Reads 3MF, keeping its axes and unit."""
+"""Reads 3MF; coordinates keep the axes and the unit of the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Key = tuple[str, str]  # key: a model part and an object in it
 
 @dataclass
 class _Object:
-    """An object: the words of a mesh, or its components with their transforms."""
+    """An object: the words of its mesh, or the objects that it places, with their transforms."""
 
     name: str
     places: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _Object:
 
 
 class _Part:
-    """Handlers for expat's events in a model part."""
+    """Handlers for the events of the XML parser expat; they collect the objects of a model part."""
 
     def __init__(self, file: str, part: str) -> None:
         self.file, self.part, self.unit = file, part, "millimeter"
@@ -182,7 +182,7 @@ class _Scene:
     def _count(
         self, key: _Key, counts: dict[_Key, tuple[float, float]], depth: int
     ) -> tuple[float, float]:
-        """Count the objects and triangles that an object places, including its components."""
+        """Return how many objects and triangles an object places, with all its components."""
         if depth > _DEEPEST:
             raise damaged(self.file, f"components are nested more than {_DEEPEST} deep")
         if key not in counts:
@@ -215,7 +215,10 @@ class _Scene:
 
 
 def _matrix(text: str, outer: NDArray[np.float64], file: str) -> NDArray[np.float64]:
-    """Return a transform (four rows of three, for row vectors) followed by an outer one."""
+    """Return the transform in `text`, followed by the transform `outer`, as a (4, 3) matrix.
+
+    It multiplies row vectors: three rows of rotation and scale, then a row of translation.
+    """
     if not text.strip():
         return outer
     own = floats(text.encode().split(), file, lambda _: "a transform")

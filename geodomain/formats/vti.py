@@ -1,4 +1,4 @@
-"""`.vti` images: reads the tags, and adds cell arrays to the file without VTK."""
+"""`.vti` images without VTK: reads the XML tags, and adds cell arrays to the bytes of the file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Head:
     Attributes
     ----------
     cells : Cells
-        The blocks.
+        Geometry of the blocks.
     columns : tuple of str
         Names of the cell arrays.
     form : Form
@@ -95,7 +95,7 @@ class Head:
 
 
 def read_head(data: FileBytes, name: str) -> Head | None:
-    """Read the tags of a file; None if it is unusual, damaged or not an image.
+    """Read the tags of an image; None if the file is unusual, damaged or not an image.
 
     Raises
     ------
@@ -111,11 +111,11 @@ def read_head(data: FileBytes, name: str) -> Head | None:
 
 
 class _UnusualError(Exception):
-    """Raised for content that only VTK itself may be able to read."""
+    """Raised for content that is left to VTK, because only VTK may be able to read it."""
 
 
 def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
-    """Return the start and end of each tag, up to the appended data."""
+    """Yield the start and end of each tag, up to and including the tag <AppendedData>."""
     begin, count = data.find(b"<"), 0
     while begin >= 0 and count < _MOST_TAGS:
         end = data.find(b">", begin, begin + _LONGEST_TAG) + 1
@@ -128,7 +128,7 @@ def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
 
 
 def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Return the tags alone, as XML; comments and the like are unusual."""
+    """Yield the tags without the text between them, as XML; comments count as unusual."""
     start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
@@ -147,7 +147,7 @@ def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def _require_blank(data: FileBytes, begin: int, end: int) -> None:
-    """Refuse text outside arrays, because text outside the root is not valid XML."""
+    """Raise _UnusualError for text outside arrays, such as text after the last tag."""
     if end - begin > _LONGEST_TAG or data[begin:end].strip():
         raise _UnusualError
 
@@ -166,7 +166,7 @@ def _head(
 
 
 def _one(element: ElementTree.Element, tag: str) -> ElementTree.Element:
-    """Return the only child element with the given tag."""
+    """Return the only child element with a tag; raise _UnusualError for none or several."""
     found = element.findall(tag)
     if len(found) != 1:
         raise _UnusualError
@@ -197,9 +197,10 @@ def _cells(image: ElementTree.Element, name: str) -> Cells:
 
 
 def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
-    """Return the finite numbers of an attribute; the numbers of an extent must be whole.
+    """Return the numbers of an attribute; raise TableError if they are not valid.
 
-    VTK silently uses other values if an attribute is invalid.
+    They must be finite, and whole for an extent. VTK would silently use other values instead of
+    invalid ones.
     """
     text, count = element.get(attribute), _COUNTS[attribute]
     if text is None:
@@ -216,7 +217,7 @@ def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[f
 
 
 def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
-    """Return the names of the cell arrays; names must be unique."""
+    """Return the names of the cell arrays; raise _UnusualError if a name is missing or repeated."""
     if len(piece.findall("CellData")) > 1:
         raise _UnusualError
     arrays = piece.findall("CellData/*")
@@ -230,7 +231,7 @@ def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
 
 
 def _require_arrays(root: ElementTree.Element, size: int) -> None:
-    """Refuse arrays in an unusual form, or that extend beyond the end of the file."""
+    """Raise _UnusualError for arrays of an unusual format, or that start after the file's end."""
     appended = root.find("AppendedData") is not None
     for array in root.iter():
         if array.tag not in _ARRAYS:
@@ -245,7 +246,7 @@ def _require_arrays(root: ElementTree.Element, size: int) -> None:
 def _place(
     data: FileBytes, tags: list[tuple[int, int]]
 ) -> tuple[tuple[int, int], tuple[bytes, bytes]]:
-    """Return the range of bytes to replace, and the bytes before and after the new cell arrays."""
+    """Return the byte range that new arrays replace, and the bytes to write before and after."""
     close = b"</CellData>\n"
     for begin, end in tags:
         tag = data[begin:end]
@@ -269,7 +270,7 @@ _TYPES = {"int32": "Int32", "int64": "Int64", "float64": "Float64"}
 
 
 class NewArray:
-    """A column as an XML element.
+    """A new column as an XML element.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class NewArray:
     codes : (n,) array
         Code of each cell.
     form : Form
-        Storage of the file.
+        Storage of the arrays in the file.
     """
 
     def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
@@ -286,11 +287,11 @@ class NewArray:
 
     @property
     def fits(self) -> bool:
-        """Whether the file can state the length of the array."""
+        """Whether the file's numbers are wide enough to state the length of the array."""
         return self._form.compressed or self._stored.size <= _longest(self._form)
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the element in pieces."""
+        """Yield the bytes of the element in pieces."""
         name = self._column.name.translate(ESCAPES)
         kind = self._stored.kind
         tag = "Array" if kind == "String" else "DataArray"
@@ -302,7 +303,7 @@ class NewArray:
         yield f"\n      </{tag}>\n    ".encode()
 
     def _compressed(self) -> Iterator[bytes]:
-        """Yield the lengths of the compressed blocks, then the blocks."""
+        """Yield the sizes of the compressed pieces, then the pieces, as base64 text."""
         blocks, last = list[bytes](), b""
         rest = 0
         for block in _blocks(self._stored.pieces()):
@@ -316,12 +317,12 @@ class NewArray:
 
 
 def _longest(form: Form) -> int:
-    """Return the maximum bytes of an array that is not compressed."""
+    """Return the maximum number of bytes of an array that is not compressed."""
     return (1 << 8 * form.width) - 1
 
 
 class _Texts:
-    """The texts of cells, each ended by a zero byte."""
+    """The bytes of a column of texts, each ended by a zero byte."""
 
     kind = "String"
 
@@ -336,7 +337,7 @@ class _Texts:
         return sum(int(lengths[part].sum()) for part in _parts(self._codes))
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes, one piece per run of equal texts."""
+        """Yield the bytes in pieces."""
         for part in _parts(self._codes):
             ends = np.append(np.flatnonzero(part[1:] != part[:-1]) + 1, len(part))
             texts = map(self._texts.__getitem__, part[ends - 1].tolist())
@@ -344,7 +345,7 @@ class _Texts:
 
 
 class _Numbers:
-    """The numbers of cells."""
+    """The bytes of a column of numbers, in the byte order of the file."""
 
     def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
         self._codes, self._known = codes, None if column.measured else _known(column, codes)
@@ -357,14 +358,14 @@ class _Numbers:
         return len(self._codes) * self._type.itemsize
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes in the byte order of the file."""
+        """Yield the bytes in pieces."""
         for part in _parts(self._codes):
             numbers = part if self._known is None else self._known[part]
             yield numbers.astype(self._type, copy=False).tobytes()
 
 
 def _known(column: NewColumn, codes: NewCells) -> Values:
-    """Return the number for each code; unused codes do not affect the type."""
+    """Return the number for each code; the type is the smallest that the used codes need."""
     used = np.zeros(len(column.cells) + 1, np.bool_)
     for part in _parts(codes):
         used[part] = True
@@ -380,7 +381,7 @@ def _parts(codes: NewCells) -> Iterator[NewCells]:
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks of equal length, except the last."""
+    """Yield the same bytes in pieces of 32 KiB; the last piece may be shorter."""
     rest = b""
     for piece in pieces:
         held = memoryview(rest + piece)
@@ -423,9 +424,9 @@ class ImageStore:
     name : str
         Name used in messages.
     head : Head
-        Content of its tags.
+        Content of the tags.
     whole : callable
-        Reads the whole file, if arrays are needed or replaced.
+        Reads the whole file with VTK, if arrays are read or replaced.
     """
 
     def __init__(
@@ -437,7 +438,7 @@ class ImageStore:
 
     @property
     def memory(self) -> int:
-        """Memory for a piece of the file."""
+        """Memory in bytes for copying a piece of the file."""
         return 2 * _PIECE
 
     def close(self) -> None:
@@ -445,11 +446,11 @@ class ImageStore:
         self._file.close()
 
     def facts(self) -> dict[str, str]:
-        """Say what kind of cells there are."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Return a cell array."""
+        """Return the values of a cell array."""
         return self._whole.values(column)
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:

@@ -1,4 +1,4 @@
-"""VTK files as wireframes and block models, read and written with PyVista when needed."""
+"""VTK files as wireframes and block models, read and written through PyVista where needed."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _SURFACES = (".vtp", ".vtu", ".vtk")
 
 
 def read(path: Path, extension: str) -> Faces:
-    """Return the polygons of a file that PyVista reads as the given extension.
+    """Return the polygons of a VTK file; `extension` names its format.
 
     Raises
     ------
     MeshError
-        If PyVista cannot read it, or it contains other things than polygons.
+        If VTK cannot read the file, or it contains cells that are not polygons.
     """
     data = read_data(path, extension, MeshError)
     faces = _faces_of(data)
@@ -64,7 +64,7 @@ def read(path: Path, extension: str) -> Faces:
 
 
 def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
-    """Yield the data sets of a .vtm, an index of other files, each with its name.
+    """Yield the polygons of each file that a .vtm lists, with a name.
 
     Raises
     ------
@@ -88,7 +88,8 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             raise MeshError(message)
         if not place.is_file():
             message = (
-                f"{path.name} is an index of other files, but {inner} is missing: copy it there"
+                f"{path.name} is an index of other files, but its file {inner} is missing: copy "
+                "that file to its place"
             )
             raise MeshError(message)
         if place.suffix.lower() not in _SURFACES:
@@ -101,19 +102,19 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             yield names[-1], read(place, place.suffix.lower())
     warn_of_repeats(names, path.name)
     if not names:
-        message = f"{path.name} is an index of other files, but lists none"
+        message = f"{path.name} is an index of other files, but lists no files"
         raise MeshError(message)
 
 
 def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshError) -> Any:
-    """Return the data set of a file that PyVista reads as the given extension.
+    """Return the PyVista data set of a VTK file; `extension` names its format.
 
     Raises
     ------
     GeodomainError
-        Of the type `error`, if PyVista cannot read it, or VTK would crash on it.
+        Of the type `error`, if VTK cannot read the file, or would crash on it.
     """
-    probe().start()  # the file and the data set at once
+    probe().start()  # the child starts while PyVista is imported
     import pyvista  # noqa: F401
 
     return _dataset_of(read_data(path, extension, error), path.name, error)
@@ -121,9 +122,9 @@ def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshE
 
 @contextmanager
 def vtk_errors() -> Iterator[None]:
-    """Raise VTK's error output as a RuntimeError, and print nothing.
+    """Raise a RuntimeError for errors that VTK would print, and print nothing.
 
-    The locale of the process is restored.
+    The locale of the process is restored at the end.
     """
     import pyvista
 
@@ -137,7 +138,7 @@ def vtk_errors() -> Iterator[None]:
 
 @contextmanager
 def _same_locale() -> Iterator[None]:
-    """Restore the locale: after legacy files VTK 9.4 leaves "C", which is ASCII only."""
+    """Restore the locale at the end: VTK 9.4 leaves "C", ASCII only, after legacy files."""
     before = locale.setlocale(locale.LC_ALL)
     try:
         yield
@@ -148,7 +149,7 @@ def _same_locale() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep VTK and PyVista from printing errors that are also raised."""
+    """Keep VTK and PyVista from printing errors that are raised as well."""
     import pyvista
 
     silence: Any = getattr(pyvista, "vtk_verbosity", nullcontext)  # missing in older releases
@@ -162,12 +163,12 @@ def _quiet() -> Iterator[None]:
 
 
 def _is_not_of_vtk(record: logging.LogRecord) -> bool:
-    """Return whether a log record does not come from PyVista's observer of VTK."""
+    """Return whether a log record does not come from PyVista's observer of VTK's messages."""
     return record.module != "observers"
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:
-    """Write VTP in double precision."""
+    """Write a mesh as VTP in double precision."""
     with vtk_errors():
         file.write(encode(mesh.to_pyvista(), ".vtp"))
 
@@ -184,7 +185,7 @@ _LISTS = {"vtkPolyData": ("Verts", "Lines", "Strips"), "vtkUnstructuredGrid": ()
 
 
 def _faces_of(data: dict[str, Any]) -> Faces | None:
-    """Return the polygons of a data set without other cells; None if PyVista is needed."""
+    """Return the polygons of a data set that has no other cells; None if PyVista must read it."""
     kind = data["class"]
     if kind not in _LISTS or any(data[name] for name in _LISTS[kind]):
         return None
@@ -205,13 +206,16 @@ def _numbers(array: dict[str, Any]) -> NDArray[Any]:
 
 
 def _dataset_of(data: dict[str, Any], name: str, error: type[GeodomainError]) -> Any:
-    """Return a PyVista data set made of the child's arrays."""
+    """Return a PyVista data set made of the arrays that the child process has read."""
     import pyvista
     from vtkmodules import vtkCommonCore, vtkCommonDataModel
 
     kind = data["class"]
     if "Cell" not in data:
-        message = f"{name} holds {kind.removeprefix('vtk')}: save the required data set on its own"
+        message = (
+            f"{name} holds {kind.removeprefix('vtk')}: save the data set that you need as a file "
+            "of its own"
+        )
         raise error(message)
     made = getattr(vtkCommonDataModel, kind)()
     if "extent" in data:
@@ -257,7 +261,10 @@ def _cells_of(arrays: list[dict[str, Any]]) -> Any:
 
 
 def _array_of(array: dict[str, Any]) -> Any:
-    """Return a VTK array, which takes over the values."""
+    """Return a VTK array with the values, name and metadata that the child has read.
+
+    The bytes of numbers are removed from `array`, to save memory.
+    """
     from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkLookupTable
 
     made: Any = vtkAbstractArray.CreateArray(array["type"])
@@ -287,7 +294,7 @@ def _array_of(array: dict[str, Any]) -> Any:
 
 
 def _text_of(raw: bytes) -> str | bytes:
-    """Return text as VTK stores it: as bytes if it is not UTF-8."""
+    """Return text as VTK stores it: a str, or bytes if the text is not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -295,7 +302,7 @@ def _text_of(raw: bytes) -> str | bytes:
 
 
 def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> None:
-    """Add metadata to an array, such as its unit."""
+    """Add an entry to the metadata of an array, such as the array's unit."""
     from vtkmodules import vtkCommonCore
 
     key = vtkCommonCore.vtkInformationKeyLookup.Find(name, place)
@@ -312,10 +319,10 @@ def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> 
 
 
 def put(data: Any, array: Any) -> None:
-    """Add an array, or replace one of the same name.
+    """Add an array to a data set's points or cells, or replace one with the same name.
 
-    A string array must not become, for example, the active scalars, because VTK's writers crash on
-    it.
+    An array that is replaced is no longer active, such as the active scalars, because VTK's writers
+    crash on active arrays of strings.
     """
     for attribute in range(data.NUM_ATTRIBUTES):
         active = data.GetAbstractAttribute(attribute)
@@ -325,7 +332,7 @@ def put(data: Any, array: Any) -> None:
 
 
 def encoded(dataset: Any, path: str) -> bytes:
-    """Return the bytes of a file; raise an error that says why VTK could not write it."""
+    """Return a data set as the bytes of a file; raise OSError with the reason if VTK cannot."""
     try:
         with vtk_errors():
             return encode(dataset, Path(path).suffix.lower())
@@ -334,7 +341,7 @@ def encoded(dataset: Any, path: str) -> bytes:
 
 
 def string_array(name: str, texts: Iterable[str]) -> Any:
-    """Return a string array made with VTK: PyVista refuses text that is not ASCII."""
+    """Return a VTK array of strings, which may have non-ASCII characters, unlike PyVista's."""
     from vtkmodules.vtkCommonCore import vtkStringArray
 
     strings = vtkStringArray()
@@ -346,10 +353,10 @@ def string_array(name: str, texts: Iterable[str]) -> Any:
 
 
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:
-    """Return a string array from the index of each cell's text, -1 for none.
+    """Return a VTK array of strings, given the index of each cell's text (-1 for no text).
 
-    VTK copies each run of equal texts from the longest earlier run: setting strings one by one from
-    Python takes forty times as long.
+    Each run of equal texts is copied from the longest earlier run of that text, because setting
+    strings one by one from Python takes forty times as long.
     """
     strings = string_array(name, ())
     strings.SetNumberOfValues(len(index))
@@ -389,21 +396,21 @@ _TAGS = re.compile(rb"<[^<>]*>")
 
 
 def encode(dataset: Any, extension: str) -> bytes:
-    """Return a data set as the content of a file with the given extension.
+    """Return a data set as the bytes of a file with the given extension.
 
     Parameters
     ----------
     dataset : pyvista.DataSet
         Data set to write; its arrays are unchanged afterwards.
     extension : str
-        Such as ".vti"; ".vtk" for the legacy format.
+        Extension of the file, such as ".vti"; ".vtk" means the legacy format.
 
     Raises
     ------
     RuntimeError
-        If VTK cannot write it, or if the written file is not XML or lacks an array name.
+        If VTK cannot write the data set, or if the written file is not XML or lacks an array name.
     """
-    # PyVista stores there which arrays are bool or complex, which VTK does not know.
+    # PyVista notes in the data set which arrays are bool or complex; VTK lacks these types.
     getattr(dataset, "_store_metadata", lambda: None)()
     if extension == ".vtk":
         return _legacy(dataset)
@@ -415,10 +422,11 @@ def encode(dataset: Any, extension: str) -> bytes:
 
 
 def _legacy(dataset: Any) -> bytes:
-    """Return the binary legacy format; VTK itself encodes its names.
+    """Return a data set as the bytes of a binary legacy file.
 
-    VTK writes an image's origin and spacing with six digits, and no direction matrix; both are
-    handled here.
+    Array names need no escapes here, because VTK encodes them in this format. VTK writes an image's
+    origin and spacing with only six digits, so they are replaced. A rotated image is refused,
+    because VTK does not write its direction matrix.
     """
     writer = importlib.import_module("vtkmodules.vtkIOLegacy").vtkDataSetWriter()
     writer.SetInputData(dataset)
@@ -451,14 +459,14 @@ def _xml(dataset: Any, name: str) -> bytes:
 
 def _written(writer: Any, result: Any) -> bytes:
     if not writer.Write():
-        message = "VTK cannot write it"
+        message = "VTK's writer failed"
         raise RuntimeError(message)
     text = result()
     return text.encode() if isinstance(text, str) else bytes(text)
 
 
 def _arrays(dataset: Any) -> Iterator[Any]:
-    """Yield each array of the points, the cells and the data set."""
+    """Yield each VTK array of the points, of the cells and of the data set."""
     for data in (dataset.GetPointData(), dataset.GetCellData(), dataset.GetFieldData()):
         for i in range(data.GetNumberOfArrays()):
             yield data.GetAbstractArray(i)
@@ -470,7 +478,7 @@ def _names(dataset: Any) -> set[str]:
 
 @contextmanager
 def _escaped_names(dataset: Any) -> Iterator[None]:
-    """Escape names for XML, because VTK does not; restore them at the end."""
+    """Escape the names of arrays for XML, because VTK does not; restore the names at the end."""
     with ExitStack() as stack:
         for array in _arrays(dataset):
             if name := array.GetName():
@@ -486,7 +494,7 @@ def _escaped_names(dataset: Any) -> Iterator[None]:
 
 
 def _require_names(data: bytes, names: set[str]) -> None:
-    """Check the written tags: they must be XML and name all arrays."""
+    """Raise RuntimeError unless the tags of a written file are XML and name all arrays."""
     try:
         root = ElementTree.fromstring(b"".join(_TAGS.findall(data)))
     except ElementTree.ParseError as error:
@@ -505,7 +513,7 @@ _EVEN = 1e-6
 
 
 def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
-    """Return blocks in memory as the content of a new file.
+    """Yield the bytes of a new file with the given blocks.
 
     Raises
     ------
@@ -530,7 +538,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
-    """Return a separate hexahedron for each block."""
+    """Return an unstructured grid with a separate hexahedron for each block."""
     import pyvista
 
     points = corners_of(centroids, sizes, axes)
@@ -541,7 +549,7 @@ def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
 def _image(
     centroids: Floats, sizes: Floats, axes: Floats, path: str
 ) -> tuple[Any, NDArray[np.intp]]:
-    """Return an image, and the block of each of its cells."""
+    """Return blocks as an image, and for each of its cells the index of the block."""
     import pyvista
 
     size = sizes[0] if len(sizes) else np.ones(3)
@@ -574,14 +582,14 @@ _LATTICE = re.compile(
 
 
 def holds_blocks(path: str) -> bool:
-    """Return whether a legacy file is a lattice; other legacy files may be wireframes."""
+    """Return whether a legacy file is a lattice and thus a block model, not a wireframe."""
     with Path(path).open("rb") as file:
         return _LATTICE.search(file.read(HEAD)) is not None
 
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
-    """Read a VTK file."""
+    """Open a VTK file as a block model."""
     place = Path(path)
     status = require_seekable(place)
     refuse_columns(path, options)
@@ -613,15 +621,15 @@ class VtkStore:
 
     @property
     def memory(self) -> int:
-        """Memory for the data set and the bytes of its copy."""
+        """Memory in bytes for the data set and a written copy."""
         return 4096 * int(self._dataset.actual_memory_size)
 
     def facts(self) -> dict[str, str]:
-        """Say what kind of cells there are."""
+        """Return facts about the file in words, by title, such as "format"."""
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Return a cell array."""
+        """Return the values of a cell array."""
         return np.asarray(self._dataset.cell_data[self.columns[column]])
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
@@ -633,7 +641,7 @@ class VtkStore:
         target.write(memoryview(encoded(copy, destination.path)))
 
     def _warn_of_resolution(self, points: Any) -> None:
-        """Warn if single precision is coarse at the coordinates of the blocks."""
+        """Warn if float32 resolves the coordinates of the blocks only coarsely."""
         resolution = single_resolution(points)
         if resolution >= COARSE:
             message = (
@@ -644,10 +652,10 @@ class VtkStore:
 
 
 def _array(name: str, column: NewColumn, codes: NewCells, old: Values | None) -> Any:
-    """Return the array of a new column: numbers with NaN, or strings.
+    """Return the VTK array of a new column: numbers with NaN where missing, or strings.
 
-    PyVista draws strings as categories with their names in the legend, and ParaView colours by them
-    as categories; neither supports a table of names.
+    Strings are used because PyVista shows them in its legend and ParaView colours by them as
+    categories; neither program supports a table of names for codes.
     """
     if column.numeric:
         from pyvista import convert_array

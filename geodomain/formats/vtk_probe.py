@@ -50,16 +50,16 @@ _LEGACY = re.compile(
 
 
 class Answer(NamedTuple):
-    """The child's answer for a file.
+    """What the child process answers about a file.
 
     Attributes
     ----------
     fault : str or None
-        What VTK would crash on, or how the child ended.
+        The reason why VTK would crash on the file, or how the child ended.
     error : str or None
         VTK's error message.
     data : dict or None
-        Content of the file; each array with its bytes, `values`.
+        Content of the file; the bytes of an array are its entry "values".
     """
 
     fault: str | None = None
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Probe:
-    """A child process that reads files with VTK, started for the first file."""
+    """A child process that reads files with VTK; it is started when the first file is read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Probe:
         self._owner = 0
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Return the child of this process; start it if needed."""
+        """Return the running child of this process; start one if there is none."""
         if self._child is not None and self._owner == os.getpid() and self._child.poll() is None:
             return self._child
         self.close()
@@ -115,7 +115,7 @@ class Probe:
             )
 
     def close(self) -> None:
-        """Stop the child; a child of the process that forked this one keeps running."""
+        """Stop the child. If this process was forked, its parent's child keeps running."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -131,7 +131,10 @@ class Probe:
 def _kill_after(
     seconds: float, child: subprocess.Popen[bytes]
 ) -> tuple[threading.Timer, list[bool]]:
-    """Start a timer that kills a child; the returned list is filled when it does."""
+    """Start a timer that kills a child.
+
+    The returned list is empty until the timer has killed the child.
+    """
     late: list[bool] = []
 
     def kill() -> None:
@@ -145,7 +148,10 @@ def _kill_after(
 
 
 def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> Answer | None:
-    """Send a request and return the answer; None if the child ends instead."""
+    """Send a request to the child and return its answer; None if the child ends instead.
+
+    Arrays of more than `most` bytes in all are refused.
+    """
     if child.stdin is None or child.stdout is None:
         return None
     try:
@@ -175,7 +181,7 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
 
 
 def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
-    """Yield the arrays that the child describes, in the order of their bytes."""
+    """Yield the arrays in the child's description, in the order in which their bytes follow."""
     if isinstance(part, dict):
         if "bytes" in part:
             yield part
@@ -188,7 +194,7 @@ def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
 
 @cache
 def probe() -> Probe:
-    """Return the probe shared by all files of this process."""
+    """Return the probe that all files of this process share."""
     made = Probe()
     atexit.register(made.close)
     return made
@@ -230,13 +236,13 @@ def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[s
 
 
 def _reason(complaint: str) -> str:
-    """Return VTK's first error message, without its position in VTK's source."""
+    """Return VTK's first error message, without the position in VTK's source code."""
     text = " ".join(complaint.split())
     return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
 
 
 def _fault_of_header(data: bytes, size: int) -> str | None:
-    """Compare the counts and offsets in the tags of an XML file with its size."""
+    """Return the fault if a count or offset in the tags of an XML file exceeds the file's size."""
     for tag in _TAG.finditer(data):
         for what, number in _COUNT.findall(tag[0]):
             count, most = _number(number), size if what == b"offset" else size * _SHORTER
@@ -247,9 +253,9 @@ def _fault_of_header(data: bytes, size: int) -> str | None:
 
 
 def _promised(data: bytes) -> float:
-    """Return the bytes that the header of an XML file needs for arrays, rounded up."""
+    """Return how many bytes the arrays need that the header of an XML file declares, rounded up."""
     whole = rows = total = 0.0
-    aside = False  # in the coordinates of axes, which are few
+    aside = False  # inside Coordinates, whose arrays are small
     for tag in _ELEMENT.finditer(data):
         attributes = {name: value for name, _, value in _ATTRIBUTE.findall(tag["rest"])}
         if tag["name"] == b"Coordinates":
@@ -267,7 +273,7 @@ def _promised(data: bytes) -> float:
 
 
 def _points_of(extent: bytes) -> float:
-    """Count the points of an extent; 0 if it is invalid."""
+    """Return the number of points of an extent; 0 if the extent is invalid."""
     numbers = [_number(word) for word in extent.split()]
     if len(numbers) != 6:
         return 0.0
@@ -275,7 +281,7 @@ def _points_of(extent: bytes) -> float:
 
 
 def _fault_of_legacy(data: bytes, size: int) -> str | None:
-    """Compare the counts of a legacy file with its size: a number takes at least one bit."""
+    """Return the fault if a legacy file declares more numbers than its size in bits."""
     most, tuples = 8 * size, 1
     title_end = data.find(b"\n", data.find(b"\n") + 1)
     for found in _LEGACY.finditer(data, max(title_end, 0)):

@@ -1,9 +1,9 @@
 """Separate program that reads files with VTK for a parent process; imports no geodomain.
 
 Each line on standard input is a JSON request: the path, the extension, and limits of seconds and
-bytes. The answer on standard output is a line of JSON followed by the bytes of the arrays that it
-lists: `fault` is the fault of the data set, `error` is VTK's error message, and `data` describes
-the data set. If VTK crashes, this process ends, and the parent notices.
+bytes. The answer on standard output is a line of JSON followed by the bytes of the arrays that the
+line describes: `fault` is the fault of the data set, `error` is VTK's error message, and `data`
+describes the data set. If VTK crashes, this process ends, and the parent notices.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIBRARIES = 2 << 30  # bytes of address space for VTK's libraries
 
 
 def main() -> None:
-    """Answer requests until the parent sends no more."""
+    """Answer requests on standard input until the input ends."""
     sys.path[:0] = json.loads(sys.argv[1])
     _leave_no_core()
     answers = os.fdopen(os.dup(1), "wb")
@@ -57,7 +57,7 @@ def _leave_no_core() -> None:
 
 
 def _limit_memory(most: int) -> None:
-    """Limit the address space to so many bytes beyond the present use, if the system can.
+    """Limit the address space to `most` bytes more than are in use, if the system can.
 
     The limit is the memory that the parent may use; a file that needs more is not read.
     """
@@ -73,7 +73,7 @@ def _limit_memory(most: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Have the system end this process after the time limit, even if the parent is gone."""
+    """Limit processor time, so that the system ends this process even if the parent is gone."""
     if os.name == "posix":
         resource = importlib.import_module("resource")
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -86,7 +86,7 @@ def _lower(resource: Any, kind: int, most: int) -> None:
 
 
 def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
-    """Read a file; return its fault, or its description and the bytes of its arrays."""
+    """Read a file; return its fault or VTK's error, or its description and the arrays' bytes."""
     module, name = READERS[extension]
     core = importlib.import_module("vtkmodules.vtkCommonCore")
     complaints = core.vtkStringOutputWindow()
@@ -127,13 +127,16 @@ def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _promises_cells(path: str) -> bool:
-    """Return whether a legacy file declares cells; VTK reports nothing if their sizes are wrong."""
+    """Return whether a legacy file declares cells.
+
+    VTK reads no cells, and reports no error, if the sizes of the cells are wrong.
+    """
     with open(path, "rb") as file:  # noqa: PTH123
         return any(map(_CELLS.match, file))
 
 
 def _fault_of_cells(dataset: Any) -> str | None:
-    """Return the fault if cells refer to missing points."""
+    """Return the fault if cells refer to missing points, or counts of a data set disagree."""
     points = dataset.GetNumberOfPoints()
     parts: tuple[Any, ...]
     if dataset.IsA("vtkPolyData"):
@@ -165,7 +168,7 @@ def _fault_of_cells(dataset: Any) -> str | None:
 
 
 def _types_of_cells(dataset: Any) -> Any:
-    """Return the type of each cell; VTK 9.6 gave the method's name to another function."""
+    """Return the array of cell types, which VTK 9.6 returns from a different method."""
     try:
         kinds = dataset.GetCellTypes()
     except (AttributeError, TypeError):
@@ -189,15 +192,18 @@ def _fault_of_arrays(dataset: Any) -> str | None:
             array = data.GetAbstractArray(i)
             if array.GetNumberOfTuples() != rows:
                 found = array.GetNumberOfTuples()
-                return f"its array {array.GetName()!r} has {found:,} values for {rows:,} places"
+                return (
+                    f"its array {array.GetName()!r} has {found:,} values for {rows:,} points or "
+                    "cells"
+                )
     return None
 
 
-# --- What a data set holds, as JSON and bytes.
+# --- The content of a data set as JSON and bytes.
 
 
 def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
-    """Describe a data set; append the bytes of its arrays to `pieces`."""
+    """Return the description of a data set; append the bytes of its arrays to `pieces`."""
     data: dict[str, Any] = {"class": dataset.GetClassName()}
     if dataset.IsA("vtkImageData"):
         matrix = dataset.GetDirectionMatrix()
@@ -231,21 +237,24 @@ def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
 
 
 def _cells(cells: Any, pieces: list[Any]) -> list[Any] | None:
-    """Describe the starts of cells and their corners; None if there are no cells."""
+    """Return descriptions of two arrays, offsets and corners of cells; None without cells."""
     if cells is None or not cells.GetNumberOfCells():
         return None
     return [_array(cells.GetOffsetsArray(), pieces), _array(cells.GetConnectivityArray(), pieces)]
 
 
 class _OtherArrayError(Exception):
-    """An array whose values have several types."""
+    """Raised for an array whose values have several types."""
 
 
 _BIT, _STRING = 1, 13  # VTK's type numbers
 
 
 def _array(array: Any, pieces: list[Any]) -> dict[str, Any]:
-    """Describe an array: numbers as bytes in memory, texts as lengths and bytes."""
+    """Return the description of an array; append its bytes to `pieces`.
+
+    The bytes are the numbers as in memory, or the lengths of all texts and then the texts.
+    """
     kind, parts = array.GetDataType(), array.GetNumberOfComponents()
     rows = array.GetNumberOfTuples()
     if kind == _STRING:
@@ -278,7 +287,7 @@ def _array(array: Any, pieces: list[Any]) -> dict[str, Any]:
 
 
 def _keys(array: Any) -> list[Any]:
-    """List the metadata of an array: location, name and value of each key."""
+    """Return the metadata of an array as a list: type, location, name and value of each key."""
     if not array.HasInformation():
         return []
     core = importlib.import_module("vtkmodules.vtkCommonCore")

@@ -39,9 +39,10 @@ _KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     """Read a wireframe with exactly the coordinates of the file, in float64.
 
-    The format is recognised by content, not by extension. If a format repeats corners, those with
-    equal coordinates become one vertex; nothing else is merged. The triangulation of a polygon does
-    not depend on its first corner. Normals, colours and materials are ignored.
+    The format is recognised by content, not by extension. If a format repeats the corners of
+    triangles, corners with equal coordinates become one vertex; nothing else is merged. The
+    triangulation of a polygon does not depend on its first corner. Normals, colours and materials
+    are ignored.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         If the file cannot be opened.
     MeshError
         If the format is unknown, the file is damaged or not a triangulated wireframe, or no solid
-        has the name.
+        has the given name.
 
     Warns
     -----
@@ -91,8 +92,8 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
     Returns
     -------
     dict of str to Mesh
-        Meshes by the names in the file, in file order; unnamed ones get the file's stem. Objects
-        with the same name form one mesh.
+        Meshes by their names in the file, in file order. Solids without a name get the file name
+        without its extension. Objects with the same name form one mesh.
 
     Raises
     ------
@@ -124,10 +125,10 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
 
 @contextmanager
 def reading_once() -> Iterator[dict[_FileState, Solids]]:
-    """Read each file with several solids only once within the block.
+    """Read each file with several solids only once while the context is open.
 
     The cache is yielded, so that it can be cleared as soon as no more solids are needed. A file
-    that has changed is read again. Nested blocks share the cache of the outer one.
+    that has changed is read again. Nested contexts share the cache of the outer one.
     """
     outer = _KEPT.get()
     if outer is not None:
@@ -142,7 +143,13 @@ def reading_once() -> Iterator[dict[_FileState, Solids]]:
 
 
 def _read_solids(path: Path) -> Solids:
-    """Return the polygons of a file by solid; the file must not change meanwhile."""
+    """Return the polygons of each solid of a file, from the cache if possible.
+
+    Raises
+    ------
+    OSError
+        If the file changes while it is read.
+    """
     kept = _KEPT.get()
     state = _state(path) if kept is not None else None
     if kept is not None and state in kept:
@@ -160,7 +167,7 @@ def _read_solids(path: Path) -> Solids:
 
 
 def _state(path: Path) -> _FileState | None:
-    """Return the identity and state of a file; None for pipes and devices."""
+    """Return a key that changes when the file changes; None for pipes and devices."""
     if not path.is_file():
         return None
     status = path.stat()
@@ -168,7 +175,7 @@ def _state(path: Path) -> _FileState | None:
 
 
 def _parsed(path: Path) -> tuple[Format, Solids]:
-    """Return the format, recognised by content, and the polygons."""
+    """Return the format of a file, recognised by content, and the polygons of each solid."""
     data = read_whole(path)
     if not data:
         message = f"{path.name} is empty: export the wireframe again"
@@ -186,7 +193,7 @@ def _parsed(path: Path) -> tuple[Format, Solids]:
 
 
 def _unknown(path: Path, head: Head) -> MeshError:
-    """Return the error for content in no readable format."""
+    """Return the error for a file whose content matches no readable format."""
     told = advice(head)
     if told is None and not head.text:
         told = "it contains only blanks: export the wireframe again"
@@ -201,9 +208,9 @@ def _unknown(path: Path, head: Head) -> MeshError:
 def _warn_of_extension(name: str, extension: str, form: Format) -> None:
     if extension in form.extensions or not form.extensions:
         return
-    called = f"called {extension}" if extension else "without an extension"
+    called = f"has the extension {extension}" if extension else "has no extension"
     usual = form.extensions[0]
-    warn(f"{name} is {form.name} {called}, and is read as {form.name}: rename it to {usual}")
+    warn(f"{name} {called}, but is {form.name} and is read as {form.name}: rename it to {usual}")
 
 
 # --- Write wireframes.
@@ -245,7 +252,7 @@ def _writer(path: Path, *, blocks: bool = False) -> Format:
 
 
 def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]:
-    """Return solids by names that the format can store, and warn of changed names.
+    """Return the solids under names that the format can store, and warn of changed names.
 
     A stored name is a single line that is not empty and has no blanks around it.
     """
@@ -256,8 +263,8 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
         new = spelled(_UNPRINTABLE.sub(" ", name).strip()) or path.stem
         if new in made:
             message = (
-                f"{path.name} would have two solids named {new!r}; the second comes from "
-                f"{name!r}: rename one"
+                f"{path.name} would have two solids named {new!r}, the second for the solid "
+                f"{name!r}: rename one of the two solids"
             )
             raise MeshError(message)
         made[new] = mesh
@@ -270,19 +277,19 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that writing to a path creates: two for Surpac."""
+    """Return the files that are created when a wireframe is written to a path: two for Surpac."""
     form = writer_of_meshes(path.suffix.lower())
     return [path.with_suffix(one) for one in form.pair] if form and form.pair else [path]
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
-    """Return whether the format of an extension stores several solids."""
+    """Return whether the format that writes an extension stores several solids with names."""
     form = writer_of_meshes(Path(path).suffix.lower())
     return form is not None and not form.write_mesh
 
 
 def _as_one(solids: dict[str, Mesh]) -> Mesh:
-    """Return one mesh of all solids, with their vertices one after the other."""
+    """Return one mesh with the vertices of all solids one after the other, and all triangles."""
     parts = list(solids.values())
     if len(parts) == 1:
         return parts[0]
@@ -305,8 +312,8 @@ def convert_file(
     source : path
         The file, or ``FILE:NAME`` for one of its solids.
     output : path
-        The output; see `write_mesh` for its formats. Formats that store names keep them; other
-        formats get all solids as one mesh.
+        The output; see `write_mesh` for its formats. Formats that store the names of solids keep
+        them; in other formats, all solids are written as one mesh.
     overwrite : bool
         Whether an existing output may be replaced.
 

@@ -1,4 +1,4 @@
-"""Labels for points, grids and lattices in memory."""
+"""Label points, grids and lattices in memory."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def label_points(
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
     domains : mapping, sequence of Domain and Stack, Domains, or path
-        By default the first domain that contains a point wins; see `Domain`, `Stack`,
-        `read_domains`. A mapping gives each name a mesh-like (as for `as_mesh`) or a
-        PointLocator, or several of them as a union.
+        By default the first domain that contains a point labels it; see `Domain`, `Stack`,
+        `read_domains`. A mapping gives each name a mesh-like (see `as_mesh`) or a PointLocator, or
+        several of these as a union.
     columns : mapping of str to array_like of shape (n,)
         Columns that conditions use.
     **settings
@@ -130,7 +130,7 @@ def _codes_by_names(
     domains: Mapping[str, MeshesLike | PointLocator | Iterable[MeshLike | PointLocator]],
     settings: LabelSettings,
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the names of unions of closed meshes, and codes as in `Verdict`."""
+    """Label points by named unions of meshes; return the names, and codes as in `Verdict`."""
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, (name, union) in enumerate(domains.items()):
@@ -163,11 +163,25 @@ def codes_by_domains(
     settings: LabelSettings,
     index: Labeller | None = None,
 ) -> NDArray[np.intp]:
-    """Return codes as in `Verdict` for points, computed in parts.
+    """Return codes as in `Verdict` for points, computed in batches.
 
-    `column` returns the columns of conditions; `labelled` blocks are as in `Labeller`. If all
-    domains are closed solids without conditions and there is no `index` yet, one kernel pass finds
-    all codes.
+    If all domains are closed solids without conditions and there is no `index` yet, one kernel pass
+    finds all codes.
+
+    Parameters
+    ----------
+    points : (n, 3) float64 or LatticePoints
+        The points.
+    domains : Domains
+        The domains.
+    column : callable
+        Returns a column that conditions use, by name.
+    labelled : (n,) bool, optional
+        Points that already have a label; see `Labeller.judge`.
+    settings : LabelSettings
+        Settings of the labelling.
+    index : Labeller, optional
+        Existing index of the same domains. The points are then only a part of the model.
     """
     plain = settings.rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
     if index is None and plain and labelled is None:
@@ -189,7 +203,7 @@ def _codes_of_solids(
     domains: Domains,
     settings: LabelSettings,
 ) -> NDArray[np.intp]:
-    """Return the code of the first solid that contains each point."""
+    """Return codes for points, if all domains are closed solids without conditions."""
     ranked = list(enumerate(domains))
     if domains.order == "last":
         # Domains with `keep` rank after the existing labels; all other domains rank before them.
@@ -210,7 +224,7 @@ def _is_plain(domain: Domain) -> bool:
 def given_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
-    """Return a column in memory; raise ValueError if its length is wrong."""
+    """Return a column of the caller; raise an error if it is missing or has a wrong length."""
     places = [plain_name(known) for known in columns]
     if plain_name(name) not in places:
         message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"
@@ -220,7 +234,7 @@ def given_column(
     column = ArrayColumn(values, name, rule._replace(name=name))
     if len(column.present()) != count:
         message = (
-            f"column {name!r} has {counted(len(column.present()), 'row')} for "
+            f"column {name!r} has {counted(len(column.present()), 'row')}, but there are "
             f"{counted(count, 'point')}"
         )
         raise ValueError(message)
@@ -259,9 +273,9 @@ def label_grid(
 ) -> NDArray[np.str_] | ArrayT:
     """Return the name of the domain of each cell of a grid, by its centre or its volume.
 
-    If the domains are closed solids by parity without conditions, and the grid is an ImageData or
-    RectilinearGrid without rotation, columns of cells are labelled as a whole. This is much faster
-    and gives the same labels.
+    If all domains are closed solids by the parity rule, without conditions, and the grid is an
+    ImageData or RectilinearGrid without rotation, whole columns of cells are labelled at once. This
+    is much faster and gives the same labels.
 
     Parameters
     ----------
@@ -347,7 +361,7 @@ def _largest(
     settings: LabelSettings,
     options: TableOptions,
 ) -> NDArray[np.intp]:
-    """Return the codes of the largest proportion of each cell."""
+    """Return for each cell the code of the label with the largest proportion."""
     cells = cells_of(grid, "the grid")
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
@@ -409,8 +423,8 @@ def label_lattice(
 ) -> NDArray[np.str_] | Dimensioned | ArrayT:
     """Return the name of the domain of each block of a lattice.
 
-    If the domains are closed solids by parity without conditions, columns of blocks are labelled as
-    a whole. This is much faster; the labels are those of `label_points`.
+    If all domains are closed solids by the parity rule, without conditions, whole columns of blocks
+    are labelled at once. This is much faster; the labels are those of `label_points`.
 
     Parameters
     ----------
@@ -443,7 +457,8 @@ def label_lattice(
     TableError
         For a grid of xarray whose coordinates are not recognised.
     ValueError
-        If a coordinate has several dimensions, two share a dimension, or they do not match `like`.
+        If a coordinate has several dimensions, if two coordinates share a dimension, or if the
+        coordinates do not match `like`.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -483,7 +498,7 @@ def label_lattice(
 
 
 def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:
-    """Return a column (nx, ny, nz) as (n,), x fastest."""
+    """Return a column of shape (nx, ny, nz) as a flat array, with x changing fastest."""
     if dims is not None and hasattr(values, "dims"):
         values = cast("xarray.DataArray", values).transpose(*dims)
     array = np.asarray(values)

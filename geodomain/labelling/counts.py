@@ -1,4 +1,4 @@
-"""Counts of a labelling: collected chunk by chunk, merged, and stored as arrays."""
+"""Counts of labelled blocks: collected chunk by chunk, merged, and stored as arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodomain.lattice import StoredArray
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import turned
 
-# Most vertical lines that are counted for a folded surface.
+# Largest number of vertical lines that are counted for a folded surface.
 MOST_COLUMNS = 1_000_000
 # Limit on the pairs of overlapping solids that are counted: all pairs of 447 solids.
 MOST_PAIRS = 100_000
@@ -29,7 +29,7 @@ SUMS = (
     *("blocks", "volumes", "own_blocks", "own_volumes", "doubled", "leaking", "off", "uncertain"),
     "crossed",
 )
-# Centroids of each chunk, and in total, that are kept as a sample.
+# Numbers of centroids: in the sample of a chunk, in the final sample, and kept for it.
 _SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
 # Rounding error of a rotation and its inverse, in units in the last place of the largest
 # coordinate.
@@ -38,14 +38,14 @@ _ROUNDED = 8
 
 @dataclass
 class Folds:
-    """Blocks whose vertical line crosses a surface more than once, and these lines."""
+    """Blocks whose vertical line crosses a surface more than once: their number, and the lines."""
 
     blocks: int = 0
     columns: set[bytes] = field(default_factory=set)
     first: tuple[float, float] = (np.nan, np.nan)
 
     def add(self, places: NDArray[np.float64]) -> None:
-        """Count blocks at positions (n, 2)."""
+        """Count blocks with centroids at these x and y, (n, 2)."""
         if not self.blocks:
             self.first = float(places[0, 0]), float(places[0, 1])
         self.blocks += len(places)
@@ -53,7 +53,7 @@ class Folds:
             self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
 
     def merge(self, later: Folds) -> None:
-        """Add the counts of later blocks."""
+        """Add the counts of blocks that come after the blocks counted here."""
         self.first = self.first if self.blocks else later.first
         self.blocks += later.blocks
         if len(self.columns) < MOST_COLUMNS:
@@ -61,7 +61,7 @@ class Folds:
 
 
 class Overlaps:
-    """Blocks and volumes of the pairs of solids that share blocks, stored for those pairs only.
+    """For each pair of solids that share blocks: the number and volume of these blocks.
 
     If there are more than `MOST_PAIRS` pairs, the first ones in domain order are counted. Their
     counts are exact and do not depend on chunks or threads.
@@ -76,9 +76,9 @@ class Overlaps:
     pairs : (n,) int64
         ``first * targets + second`` of each pair, ascending; the first comes before the second.
     blocks : (n,) int64
-        Blocks that are in both solids.
+        Blocks that are in both solids of the pair.
     volumes : (n,) float64
-        Their volumes.
+        Volumes of these blocks.
     are_all : bool
         Whether all pairs are counted.
     """
@@ -97,7 +97,7 @@ class Overlaps:
         *,
         are_all: bool = True,
     ) -> None:
-        """Add counts of ascending pairs; if not `are_all`, pairs after the last are missing."""
+        """Add the counts of ascending pairs; if not `are_all`, pairs after the last are unknown."""
         limit = np.iinfo(np.int64).max
         for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):
             if not all_of_them:
@@ -114,11 +114,11 @@ class Overlaps:
         self.pairs, self.blocks, self.volumes = together[:kept], counts[:kept], sums[:kept]
 
     def merge(self, later: Overlaps) -> None:
-        """Add the counts of later blocks."""
+        """Add the counts of blocks that come after the blocks counted here."""
         self.add(later.pairs, later.blocks, later.volumes, are_all=later.are_all)
 
     def add_tables(self, blocks: NDArray[np.int64], volumes: NDArray[np.float64]) -> None:
-        """Add (targets, targets) counts, above the diagonal."""
+        """Add the counts above the diagonal of two tables of pairs, (targets, targets)."""
         pairs = np.flatnonzero(blocks)
         self.add(pairs, blocks.reshape(-1)[pairs], volumes.reshape(-1)[pairs])
 
@@ -128,7 +128,17 @@ class Overlaps:
         inside: Sequence[Bools],
         volume: NDArray[np.float64] | None,
     ) -> None:
-        """Add n blocks: the nearby solids, masks (n,) of their blocks, and all volumes."""
+        """Add n blocks that are in several solids.
+
+        Parameters
+        ----------
+        near : sequence of int
+            Numbers of the solids near the blocks, ascending.
+        inside : sequence of (n,) bool
+            For each of these solids, the mask of blocks in it.
+        volume : (n,) float64, optional
+            Volumes of the blocks.
+        """
         if len(near) * (len(near) - 1) // 2 > MOST_PAIRS:
             self._add_many(np.array(near), inside, volume)
             return
@@ -149,7 +159,7 @@ class Overlaps:
         inside: Sequence[Bools],
         volume: NDArray[np.float64] | None,
     ) -> None:
-        """Add blocks of many solids, storing pairs as they occur, up to the limit."""
+        """Do the same as `add_chunk` for many solids. Only pairs that occur take memory."""
         rows_of = [np.flatnonzero(one) for one in inside]
         rows = np.concatenate(rows_of)
         solids = np.repeat(np.arange(len(near)), [len(some) for some in rows_of])
@@ -185,7 +195,7 @@ class Overlaps:
 
 
 class Tally:
-    """Blocks, volumes and boxes of a labelling; safe among threads.
+    """Counts, volumes and boxes of labelled blocks; safe among threads.
 
     Parameters
     ----------
@@ -195,13 +205,14 @@ class Tally:
     Attributes
     ----------
     blocks, volumes : (k + 5,) arrays
-        By code: the k domains, background, unassigned, leaking, beyond a surface, and existing
-        labels that were kept. Volumes in cubed units of the file.
+        Blocks by code: the k domains, background, unassigned, leaking, beyond a surface, and
+        existing labels that were kept. Volumes are in cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
-        Each domain's own blocks before priority.
+        The blocks of each domain on its own, before priority.
     doubled, leaking, off, uncertain, crossed : (k,) int64
-        Blocks that a solid contains more than once; that leak; that are outside the footprint of a
-        surface; whose answer rounding may have decided; and where surfaces of a stack cross.
+        For each domain, blocks that a solid contains more than once; that are above or below a gap
+        of an open mesh; that are outside the footprint of a surface; for which rounding may have
+        decided; and at which surfaces of a stack cross.
     met : list of int
         Blocks that meet the conditions of each domain, then of each stack.
     conditions : ConditionCounts
@@ -211,26 +222,26 @@ class Tally:
     folds : dict of str to Folds
         For each surface, where vertical lines cross it more than once.
     on_wall : int
-        Blocks exactly on a wall, if they are counted.
+        Blocks exactly on a wireframe, if they are counted.
     first_leak : (k, 3) float64
-        First leaking block of each domain, NaN if there is none.
+        Centroid of the first leaking block of each domain, NaN without leaking blocks.
     bounds : (2, 3) float64
         Box of the finite blocks, including their sizes if known; NaN without blocks.
     axes : (3, 3) float64
-        Directions of the block edges in rows, if the blocks are rotated; otherwise NaN.
+        Directions of the block edges, one in each row, if the blocks are rotated; otherwise NaN.
     turned : (2, 3) float64
-        Box of the blocks along these axes, from the world origin; NaN without axes.
+        Box of the blocks in coordinates along `axes`, from the world origin; NaN without axes.
     turned_apart : bool
-        Whether the axes differ among parts of the model, or are known for only some parts.
+        Whether `axes` differ among parts of the model, or are known for only some parts.
     unsized : int
         Finite blocks with a size that is not above zero, not finite, or missing.
     first_unsized : tuple of int and (3,) float64, optional
-        Number of the first such block, from 1, and its sizes.
+        Number of the first such block, counted from 1, and its sizes.
     sized : bool
-        Whether the volumes are valid: every finite block has sizes above 0, and their sum is
-        finite.
+        Whether the volumes are valid: every finite block has sizes above 0, and the sum of
+        volumes is finite.
     shares : ShareTally, optional
-        Sums of block proportions, if they are measured.
+        Sums of block proportions, if proportions are computed.
     """
 
     def __init__(self, targets: Sequence[DomainOrLayer]) -> None:
@@ -272,18 +283,18 @@ class Tally:
 
     @property
     def box(self) -> NDArray[np.float64]:
-        """The box of the blocks along their own axes."""
+        """The box of the blocks along their edges: `turned` if they are rotated, else `bounds`."""
         return self.turned if self.is_turned else self.bounds
 
     def along(self, mesh: Mesh) -> Mesh:
-        """Return a mesh in coordinates along the block axes."""
+        """Return a mesh in coordinates along the edges of the blocks."""
         if not self.is_turned:
             return mesh
         vertices = np.ascontiguousarray(turned(mesh.vertices, self.axes, (0.0, 0.0, 0.0)))
         return Mesh(vertices, mesh.triangles, name=mesh.name)
 
     def encloses(self, solid: DomainOrLayer) -> bool:
-        """Return whether the box of the blocks contains a solid, up to rounding."""
+        """Return whether the box of the blocks contains a whole solid, apart from rounding."""
         if not self.is_turned or not solid.wireframes:
             return within(solid.bounds, self.bounds)
         slack = _ROUNDED * np.spacing(np.abs(self.bounds).max())
@@ -292,7 +303,7 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """Count all the blocks."""
+        """Return the number of all blocks."""
         return int(self.blocks.sum())
 
     def add(
@@ -304,10 +315,20 @@ class Tally:
         axes: NDArray[np.float64] | None = None,
         conditions: ConditionCounts | None = None,
     ) -> None:
-        """Count a chunk: centroids and sizes (n, 3), labels, and rows that met conditions.
+        """Count the blocks of a chunk.
 
-        `axes` holds the directions of the block edges in rows, if they differ from the world axes;
-        `conditions` counts unusual values in the columns of conditions.
+        Parameters
+        ----------
+        points, sizes : (n, 3) float64
+            Centroids, and sizes if known.
+        verdict : Verdict
+            Labels of the blocks.
+        allowed : sequence of (n,) bool or None, optional
+            Blocks that meet the conditions of each domain, then of each stack.
+        axes : (3, 3) float64, optional
+            Directions of the block edges, one in each row, if they differ from the world axes.
+        conditions : ConditionCounts, optional
+            Unusual values in the columns of conditions.
         """
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
@@ -320,7 +341,7 @@ class Tally:
             self._measure(points, sizes, verdict, axes)
 
     def merge(self, later: Tally) -> None:
-        """Add the counts of later blocks."""
+        """Add the counts of blocks that come after the blocks counted here."""
         if later.rows:
             self._merge_turned(later)
         if self.first_unsized is None and later.first_unsized is not None:
@@ -345,7 +366,7 @@ class Tally:
         self.keep_sample(later.sample)
 
     def _merge_turned(self, later: Tally) -> None:
-        """Extend the box along the block axes; drop it if the axes differ."""
+        """Extend the box along the block edges, or set it to NaN if the directions differ."""
         if not self.rows:
             self.axes = later.axes.copy()
         same = np.array_equal(self.axes, later.axes, equal_nan=True)
@@ -355,18 +376,18 @@ class Tally:
         self.axes[...] = self.axes if same else np.nan
 
     def keep_sample(self, points: NDArray[np.float64]) -> None:
-        """Add centroids to the sample; drop every second one if there are too many."""
+        """Add centroids to the sample; if it grows too large, drop every second one."""
         self._samples.append(points[:: self._stride].copy())
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
             self._samples = [np.concatenate(self._samples)[::2]]
 
     def _count_met(self, met: Sequence[int]) -> None:
-        """Add the numbers of blocks that meet conditions."""
+        """Add the numbers of blocks that meet the conditions of each domain and stack."""
         self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
 
     def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
-        """Add the counts of blocks."""
+        """Count the blocks of a chunk by code and by domain."""
         self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
         for index, found in verdict.found.items():
             self.own_blocks[index] += np.count_nonzero(found.inside)
@@ -386,17 +407,17 @@ class Tally:
     def _keep_first_leak(
         self, index: int, points: NDArray[np.float64], leaking: Bools | None
     ) -> None:
-        """Store the centroid of the first leaking block."""
+        """Store the centroid of a domain's first leaking block, unless one is stored already."""
         if leaking is not None and np.isnan(self.first_leak[index, 0]) and leaking.any():
             self.first_leak[index] = points[leaking.argmax()]
 
     def _count_folds(self, points: NDArray[np.float64], folded: Mapping[str, Bools]) -> None:
-        """Add the blocks and columns where surfaces are crossed more than once."""
+        """Add the blocks and vertical lines that cross a surface more than once."""
         for name, rows in folded.items():
             self.folds.setdefault(name, Folds()).add(points[rows, :2])
 
     def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
-        """Add the blocks that are in two solids, and their volumes."""
+        """Add the blocks that are in several solids, and their volumes."""
         near = [index for index in self._solids if index in verdict.found]
         once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
         for index in near:
@@ -416,7 +437,7 @@ class Tally:
         verdict: Verdict,
         axes: NDArray[np.float64] | None,
     ) -> None:
-        """Add volumes and overlaps, and extend the box."""
+        """Add the volumes of a chunk, count overlaps, and extend the box of the blocks."""
         finite = verdict.codes != len(self.own_blocks) + 1
         volume = None
         if sizes is None:
@@ -448,7 +469,7 @@ class Tally:
         _grow(self.bounds, points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
-        """Count blocks without a volume in a chunk that has been counted."""
+        """Count blocks without a valid size; store the first. The chunk is already in `rows`."""
         if unsized.any() and self.first_unsized is None:
             row = int(unsized.argmax())
             self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
@@ -461,7 +482,7 @@ def _grow(
     sizes: NDArray[np.float64] | None,
     finite: Bools,
 ) -> None:
-    """Extend a box by the finite blocks."""
+    """Extend a box so that it contains the finite blocks."""
     if not finite.all():
         points, sizes = points[finite], None if sizes is None else sizes[finite]
     if not len(points):
@@ -473,7 +494,7 @@ def _grow(
 
 
 def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tuple[float, float]:
-    """Return the lowest and the highest face of blocks along an axis."""
+    """Return the coordinates of the lowest and the highest face of blocks along an axis."""
     low, high = centre.min(), centre.max()
     if size is None:
         return float(low), float(high)
@@ -499,7 +520,7 @@ ROUNDING = 1e-9
 
 
 class ShareTally:
-    """Volumes from proportions, and counts of the ways of computing them; only one thread adds.
+    """Volumes from proportions, and counts of the blocks measured. Not safe among threads.
 
     Parameters
     ----------
@@ -511,20 +532,21 @@ class ShareTally:
     volumes : (k,) float64
         Volumes from proportions, in cubed units of the file.
     entered, by_lines : int
-        Blocks that a wireframe enters, and how many of them were cut along lines.
+        Blocks that a wireframe enters, and how many of these blocks were sampled along lines.
     crossed : dict of str to int
-        Blocks cut along lines because triangles of a mesh cross or fold, by mesh name.
+        By name of a mesh: blocks sampled along lines because triangles of the mesh cross or fold.
     lost : (k,) int64
-        Blocks without a proportion for a domain on its own, outside a surface's footprint.
+        Blocks outside a surface's footprint, which have no proportion in the domain on its own.
     beyond : int
-        Blocks with an unlabelled part, by domain order, for the same reason.
+        Blocks partly outside a surface's footprint, if proportions are by domain order.
     moved : int
         Blocks whose label by majority differs from the label of the centroid.
     worst : float
         Largest estimated error of a share.
-    turned, by_itself : bool
-        Whether meshes were rotated to the frame of the blocks; whether volumes are of each domain
-        on its own, not by domain order.
+    turned : bool
+        Whether meshes were rotated to the frame of the blocks.
+    by_itself : bool
+        Whether volumes are of each domain on its own, not by domain order.
     """
 
     def __init__(self, count: int) -> None:
@@ -539,17 +561,27 @@ class ShareTally:
 
     @property
     def errors(self) -> Floats:
-        """Return the estimated error of each volume, (k,), including rounding."""
+        """Return the estimated error of each volume, (k,), rounding included."""
         lines = np.sqrt((self._off**2).max(axis=0) + self._unseen)
         return np.asarray(lines + ROUNDING * self._cut)
 
     def add_cut(self, targets: range, shares: Floats, volumes: Floats) -> None:
-        """Add n cut blocks: shares in w targets, (n, w), and block volumes, (n,)."""
+        """Add the volumes of blocks that are partly inside a domain, for the rounding error.
+
+        Parameters
+        ----------
+        targets : range
+            The domains and layers; w of them.
+        shares : (n, w) float64
+            Shares of the blocks in them.
+        volumes : (n,) float64
+            Volumes of the blocks.
+        """
         cut = (shares > 0) & (shares < 1)
         self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
 
     def see(self, off: Floats, unseen: Floats) -> None:
-        """Update the largest error of shares."""
+        """Update the largest error of a share by the errors of some blocks; see `add_off`."""
         for error in (off, unseen):
             self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
@@ -559,12 +591,12 @@ class ShareTally:
         Parameters
         ----------
         targets : range
-            w of them.
+            The domains and layers; w of them.
         off : (s, n, w) float64
-            Difference between each sample of lines and all lines. Samples may err in the same
-            direction in many blocks, so differences are added with their sign.
+            The share by each sample of lines, minus the share by all lines. A sample may err in the
+            same direction in many blocks, so differences are added with their sign.
         unseen : (n, w) float64
-            Share that lines may miss; independent between blocks.
+            Share that all lines may miss; independent between blocks.
         volumes : (n,) float64
             Volumes of the blocks.
         """
@@ -583,23 +615,23 @@ _SAMPLES = 1000
 
 
 class Counts(NamedTuple):
-    """Counts of blocks, and the axes of the lattice that their coordinates show."""
+    """Counts of labelled blocks, and checks of their coordinates and sizes."""
 
     tally: Tally
     checks: BlockChecks
 
     @classmethod
     def empty(cls, targets: Sequence[DomainOrLayer]) -> Counts:
-        """Return the counts of no blocks."""
+        """Return counts that are all zero."""
         return cls(Tally(targets), BlockChecks())
 
     def merge(self, later: Counts) -> None:
-        """Add the counts of later blocks."""
+        """Add the counts of blocks that come after the blocks counted here."""
         self.tally.merge(later.tally)
         self.checks.merge(later.checks)
 
     def arrays(self) -> dict[str, StoredArray]:
-        """Return the counts as arrays for `restored`; every name is a plain word."""
+        """Return the counts as named arrays to store; `restored` reads them back."""
         tally = self.tally
         number, sizes = tally.first_unsized or (0, np.zeros(3))
         stored: dict[str, StoredArray] = {name: getattr(tally, name) for name in _PLAIN}
@@ -624,7 +656,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def restored(cls, targets: Sequence[DomainOrLayer], stored: Arrays) -> Counts:
-        """Return the counts stored by `arrays`, for the same targets.
+        """Return the counts whose `arrays` were stored, for the same targets.
 
         Raises
         ------
@@ -651,12 +683,15 @@ class Counts(NamedTuple):
 
 
 def _columns_of(folds: Folds) -> NDArray[np.float64]:
-    """Return folds as (n + 2, 2): number of blocks twice, first position, columns."""
+    """Return folds as an array to store, (n + 2, 2).
+
+    Its rows are the number of blocks twice, the first position, and the n lines.
+    """
     columns = np.frombuffer(b"".join(sorted(folds.columns)), np.float64).reshape(-1, 2)
     return np.concatenate([[[folds.blocks] * 2, folds.first], columns])
 
 
 def _folds_of(rows: NDArray[np.float64]) -> Folds:
-    """Return the folds stored by `_columns_of`."""
+    """Return the folds that `_columns_of` made into an array."""
     (blocks, _), (x, y), *columns = rows
     return Folds(int(blocks), {column.tobytes() for column in columns}, (float(x), float(y)))

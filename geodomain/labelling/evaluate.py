@@ -1,4 +1,4 @@
-"""Evaluation of each domain for blocks, and checks that meshes and block model overlap."""
+"""Evaluate each domain for blocks, and check that meshes and block model overlap."""
 
 from __future__ import annotations
 
@@ -65,16 +65,17 @@ def share_within(box: Box, model: Box) -> float:
 def explain_apart(box: Box, model: Box) -> str:
     """Return a hint why a mesh's box does not meet the model's box; empty without a likely cause.
 
-    Exchanged axes, changed signs and other units are tried first; the hint names the change that
-    puts most of the mesh into the model. Then a round number missing from coordinates is tried (a
-    truncated prefix such as 7,000,000), and then another height datum.
+    First, exchanged axes, changed signs and other units are tried; the hint names the change that
+    puts most of the mesh into the model. Next, a round number missing from coordinates is tried (a
+    truncated prefix such as 7,000,000). Last, another height datum is tried.
     """
     changed = (*_changed(box), *_heights_in_feet(box, model))
     met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
-    # Times 1000, a mesh near the origin meets any model, so other units need a large overlap.
+    # A mesh near the origin meets any model if it is multiplied by 1000, so other units need a
+    # large overlap.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
-        return f"{max(met, key=lambda one: one[0])[1]} they would meet"
+        return f"{max(met, key=lambda one: one[0])[1]} mesh and blocks would meet"
     offsets = [_round_offset(box[:, axis], model[:, axis]) for axis in range(3)]
     if None not in offsets:
         said = " and ".join(
@@ -82,14 +83,17 @@ def explain_apart(box: Box, model: Box) -> str:
             for axis, offset in zip(_AXES, offsets, strict=True)
             if offset
         )
-        return f"with {said} of the mesh they would meet: is a prefix missing?"
+        return f"with {said} of the mesh, mesh and blocks would meet: is a prefix missing?"
     if meet(box[:, :2], model[:, :2]):
-        return "they meet in plan and not in elevation: does the mesh use another height datum?"
+        return (
+            "mesh and blocks meet in plan but not in elevation: does the mesh use another height "
+            "datum?"
+        )
     return ""
 
 
 def _changed(box: Box) -> Iterator[tuple[Box, str]]:
-    """Yield a box with axes exchanged, signs changed, or in other units; simple changes first."""
+    """Yield a box with axes exchanged, signs changed and other units, each with a description."""
     for order, what in EXCHANGES:
         yield box[:, order], f"with {what} exchanged"
     for count in (1, 2, 3):
@@ -101,9 +105,10 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
 
 
 def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
-    """Yield a box with heights in feet or metres, if most of them are then within the model.
+    """Yield a box with heights converted between feet and metres, if it then overlaps the model.
 
-    Smaller overlaps prove nothing, because some ratio moves any height into the model.
+    More than half of the joint height range must overlap. A smaller overlap proves nothing, because
+    some ratio moves any height into the model.
     """
     for ratio, what in _UNITS[:2]:
         changed = box * (1.0, 1.0, ratio)
@@ -113,10 +118,11 @@ def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
 
 
 def explain_height(surface: Box, model: Box) -> str:
-    """Return why the heights put all blocks on one side of a surface; empty if plausible.
+    """Return the likely mistake if heights put all blocks on one side of a surface, else "".
 
     An underground model usually lies below topography by less than its own height. A larger
-    distance is suspicious, and so is a surface that another sign or unit would bring to the blocks.
+    distance is suspicious, and so is a surface that would meet the blocks with another sign or
+    unit.
     """
     low, high = model[:, 2]
     if meet(surface[:, 2:], model[:, 2:]) or not meet(surface[:, :2], model[:, :2]):
@@ -125,13 +131,13 @@ def explain_height(surface: Box, model: Box) -> str:
     tried += [(surface[:, 2:] * ratio, f"z times {ratio:.6g}, as from {u}") for ratio, u in _UNITS]
     for heights, what in tried:
         if meet(heights, model[:, 2:]):
-            return f"with {what}, they would meet"
+            return f"with {what}, surface and blocks would meet"
     gap = max(surface[0, 2] - high, low - surface[1, 2])
     return "does the surface use another height datum?" if gap > high - low else ""
 
 
 def explain_better(box: Box, model: Box) -> str:
-    """Return a hint if a mesh hardly meets the model but would fit with two axes exchanged."""
+    """Return a hint if a mesh hardly meets the model but would be in it with two axes exchanged."""
     if share_within(box, model) < 0.5:
         for order, what in EXCHANGES:
             if share_within(box[:, order], model) > 0.9:
@@ -140,7 +146,7 @@ def explain_better(box: Box, model: Box) -> str:
 
 
 def _negated(box: Box, axes: tuple[int, ...]) -> Box:
-    """Change the sign of some axes of a box."""
+    """Return a box mirrored at 0 along some axes."""
     flipped = box.copy()
     for axis in axes:
         flipped[:, axis] = -box[::-1, axis]
@@ -148,9 +154,10 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest offset at which two intervals meet, or None.
+    """Return the roundest number that moves the mesh's interval to meet the model's interval.
 
-    Only multiples of 1,000 count. A smaller number is not a prefix, and would fit any model.
+    Only multiples of 1,000 are tried: a smaller number is not a missing prefix, and would fit any
+    model. Return 0 if the intervals meet already, and None if no number fits.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0
@@ -163,35 +170,35 @@ def _round_offset(mesh: Box, model: Box) -> float | None:
 
 
 def apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> list[DomainOrLayer]:
-    """Return the solids whose box does not meet the model's, (2, 3); none for an empty model."""
+    """Return the solids whose box does not meet the model's box (2, 3); none for an empty model."""
     if np.isnan(model).any():
         return []
     return [solid for solid in solids if not meet(solid.bounds, model)]
 
 
 def within(inner: NDArray[np.float64], outer: NDArray[np.float64]) -> bool:
-    """Return whether a box, (2, 3), lies inside another."""
+    """Return whether the box `inner`, (2, 3), lies inside the box `outer`."""
     return bool((outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all())
 
 
 def refuse_disjoint(
     solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str
 ) -> None:
-    """Raise TableError if no solid meets the model, with the boxes and a likely cause."""
+    """Raise TableError if no solid meets the model; the message gives boxes and a likely cause."""
     if all_apart(solids, model):
         message = f"{say_apart(solids, model, table)} To label anyway, use allow_disjoint=True."
         raise TableError(message)
 
 
 def all_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> bool:
-    """Return whether there are domains and none of them meets the model."""
+    """Return whether there are domains, and none of their boxes meets the model's box."""
     return len(apart(solids, model)) >= max(len(solids), 1)
 
 
 def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str) -> str:
-    """Return a message that no domain meets the model, with the boxes and a likely cause."""
-    said = [f"{solid.name} in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
-    more = [f"and {len(solids) - _SAID} more elsewhere"] if len(solids) > _SAID else []
+    """Return the message that no domain meets the model, with the boxes and a likely cause."""
+    said = [f"{solid.name} is in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
+    more = [f"{len(solids) - _SAID} more are elsewhere"] if len(solids) > _SAID else []
     what = "solid" if all(solid.is_solid for solid in solids) else "domain"
     return (
         f"no {what} meets the block model: the blocks of {table} are in {say_box(model)}; "
@@ -200,7 +207,7 @@ def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table
 
 
 def _guess(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> str:
-    """Return the likely cause, from the first solid for which there is one."""
+    """Return the likely cause why no solid meets the model, from the first solid that has one."""
     for solid in solids:
         reason = explain_apart(solid.bounds, model)
         if reason:
@@ -218,18 +225,18 @@ _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 
 
 class BlockLattice:
-    """Answers for blocks from the cells of their lattice; safe among threads.
+    """Decides which blocks a mesh contains from the cells of a lattice; safe among threads.
 
-    The lattice is a guess of the positions of blocks. A right guess saves time. A block that is not
-    at a cell is computed separately, so no answer depends on the lattice.
+    The lattice is a guess of the positions of blocks. A right guess saves time. A block whose
+    centroid is not that of a cell is computed separately, so no result depends on the lattice.
 
     Parameters
     ----------
     axes : sequence of three LatticeAxis
         Coordinates along each axis.
     expected : int
-        Minimum number of blocks, if known. Cells are computed once the past or expected blocks
-        repay the work.
+        Minimum number of blocks, if known. Cells are computed once the number of past or expected
+        blocks makes it worthwhile.
     threads : int, optional
         Number of threads. [default: all cores]
     """
@@ -245,17 +252,17 @@ class BlockLattice:
 
     @classmethod
     def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
-        """Return the lattice of all combinations of coordinates."""
+        """Return the lattice of all combinations of these coordinates along x, y and z."""
         expected = int(np.prod([float(len(axis)) for axis in axes]))
         return cls([ExplicitAxis(axis) for axis in axes], expected=expected, threads=threads)
 
     @classmethod
     def learnt(cls, *, threads: int | None) -> BlockLattice:
-        """Return a lattice that is inferred from blocks as they come."""
+        """Return a lattice whose coordinates are inferred from the blocks passed to `learn`."""
         return cls([LearntAxis() for _ in range(3)], threads=threads)
 
     def learn(self, points: Floats) -> None:
-        """Infer a new lattice from blocks (n, 3), if they are not on the cells of this one."""
+        """Infer the lattice anew from blocks, (n, 3), if they do not fit it."""
         with self._lock:
             for axis, values in zip(self._axes, points.T, strict=True):
                 if isinstance(axis, LearntAxis) and axis.learn(values):
@@ -263,19 +270,19 @@ class BlockLattice:
                     self._left = MOST_CELLS
 
     def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
-        """Return the mask of points (n, 3) inside by a rule; None if cells cannot decide it."""
+        """Return the mask of points (n, 3) inside a mesh by a rule; None if cells cannot decide."""
         if rule == "winding" and not locator.mesh.is_closed:
             return None
         return self._ask(locator, points, lambda cells: cells.contains(rule, points))
 
     def sides(self, locator: PointLocator, points: Floats) -> NDArray[np.int32] | None:
-        """Return the result of `CellAnswers.sides`; None if cells cannot decide it."""
+        """Return the numbers of `CellAnswers.sides` for points; None if cells cannot decide."""
         return self._ask(locator, points, lambda cells: cells.sides(points))
 
     def _ask(
         self, locator: PointLocator, points: Floats, call: Callable[[CellAnswers], Answer]
     ) -> Answer | None:
-        """Return answers of a mesh's cells; on a GPU, single points are as fast."""
+        """Return `call` of the cells of a mesh; None on a GPU, or if there are no cells yet."""
         if locator.backend.name != "cpu":
             return None
         try:
@@ -286,7 +293,7 @@ class BlockLattice:
             return None
 
     def _cells(self, locator: PointLocator, rows: int) -> CellAnswers | None:
-        """Return the cell answers of a mesh, computed when they pay off."""
+        """Return the cells of a mesh, or None while computing them costs more than it saves."""
         with self._lock:
             key = id(locator)
             asked = self._asked[key] = self._asked.get(key, 0) + rows
@@ -317,7 +324,7 @@ class BlockLattice:
 
 
 def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
-    """Return a file's settings with all labels; missing ones come from the domains.
+    """Return the settings with all labels filled in; missing labels come from the domains.
 
     Raises
     ------
@@ -355,7 +362,7 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
 
 
 def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings) -> tuple[str, str]:
-    """Return the labels of background and unassigned blocks, by keyword or from the domains.
+    """Return the labels of background and unassigned blocks, from the keywords or the domains.
 
     Parameters
     ----------
@@ -374,7 +381,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
     Warns
     -----
     GeodomainWarning
-        If other programs read a label, including those of the domains, as a missing value.
+        If other programs read a label, or the name of a domain, as a missing value.
     """
     rest = domains.background if settings.background is None else settings.background
     lost = domains.unassigned if settings.unassigned is None else settings.unassigned
@@ -387,7 +394,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
 
 
 def _is_number(label: str) -> bool:
-    """Return whether a label is written as a code."""
+    """Return whether a label is the text of a valid code."""
     try:
         return is_code(int(label)) and str(int(label)) == label
     except ValueError:
@@ -395,7 +402,7 @@ def _is_number(label: str) -> bool:
 
 
 def _number(code: int | None) -> str:
-    """Return a code as the text of a cell, empty for None."""
+    """Return a code as text, empty for None."""
     return "" if code is None else str(code)
 
 
@@ -403,19 +410,21 @@ def _number(code: int | None) -> str:
 
 
 class BlockChunk:
-    """A chunk of blocks; results needed by several domains are computed once.
+    """A chunk of blocks. Results that several domains need are computed once.
 
     Attributes
     ----------
     points : (n, 3) float64
+        The centroids.
     asked : CachedPoints
         The same points, sent to a GPU only once.
     finite : (n,) bool
+        Whether all coordinates of a point are finite.
     box : (2, 3) float64
-        Box of the finite points; from +inf to -inf if there are none.
+        Box of the finite points; from +inf to -inf if no point is finite.
     members : dict of (int, str) to (n,) bool
-        By id of a locator and rule: the blocks inside a closed solid, if computed together for
-        several.
+        Blocks inside a closed solid, if several solids were tested together. The key is the id of
+        the solid's locator, and the rule.
     lattice : BlockLattice, optional
         Lattice of most of the blocks.
     extended : dict of int to (n,) int8
@@ -442,19 +451,22 @@ class BlockChunk:
         self.extended: dict[int, NDArray[np.int8]] = {}
 
     def contains(self, locator: PointLocator, rule: Rule) -> Bools:
-        """Return the mask of blocks inside a mesh by one of its rules."""
+        """Return the mask of blocks inside a mesh by the parity or winding rule."""
         known = self.members.get((id(locator), rule))
         if known is None and self.lattice is not None:
             known = self.lattice.contains(locator, rule, self.points)
         return contains_read(locator, rule, self.asked.columns) if known is None else known
 
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
-        """Return numbers (n, 2) that decide above and below, as crossing counts do."""
+        """Return two numbers for each block, (n, 2), that decide whether it is above or below.
+
+        `sides_of` interprets them, as it does crossing counts.
+        """
         known = None if self.lattice is None else self.lattice.sides(locator, self.points)
         return locator.count_sides(self.asked) if known is None else known
 
     def counts(self, surface: TiledSurface) -> NDArray[np.int32]:
-        """Return the same for a surface that several domains may share."""
+        """Return the sums of `sides` over the tiles of a surface, computed once for all domains."""
         found = self._counts.get(id(surface))
         if found is None:
             found = np.zeros((len(self.points), 2), np.int32)
@@ -469,23 +481,26 @@ class BlockChunk:
 
 @dataclass(frozen=True, eq=False)
 class TiledSurface:
-    """The tiles of a surface, with their indexes."""
+    """A surface made of one or several meshes, its tiles, with the index of each tile."""
 
     tiles: tuple[Mesh, ...]
     locators: tuple[PointLocator, ...]
 
     @property
     def name(self) -> str:
-        """The name of its first tile."""
+        """The name of the first tile."""
         return self.tiles[0].name
 
     @cached_property
     def extension(self) -> Extension:
-        """How the surface is extended beyond its footprint."""
+        """The extension of the surface beyond its footprint."""
         return Extension(self.tiles)
 
     def sides(self, chunk: BlockChunk, *, extend: str) -> tuple[NDArray[np.int8], Bools]:
-        """Return 1 above, -1 below, 0 if unknown; and the mask of blocks off the footprint."""
+        """Return the side of each block, and which blocks are outside the surface's footprint.
+
+        The side is 1 above, -1 below and 0 unknown.
+        """
         side = sides_of(chunk.counts(self))
         off = (side == OFF) & chunk.finite
         if extend == "nearest" and off.any():
@@ -498,21 +513,23 @@ class TiledSurface:
 
 
 class DomainAnswer(NamedTuple):
-    """The answer of one domain for n blocks; None means False for all.
+    """The blocks in a domain, and the undecided blocks, as masks of n blocks.
+
+    None stands for a mask that is False for all blocks.
 
     Attributes
     ----------
     inside : (n,) bool
-        The blocks of the domain.
+        The blocks in the domain.
     leaking : (n,) bool, optional
-        Blocks that an open solid cannot decide, because the crossings above and below differ in
-        parity.
+        Blocks that an open solid cannot decide, because one of the numbers of crossings above and
+        below is even and the other is odd.
     beyond : (n,) bool, optional
         Blocks that cannot be decided because they are `off`.
     doubled : (n,) bool, optional
-        Blocks that a solid contains more than once: by parity an even count with a winding number
-        other than 0, by winding a number beyond 1, or more than one mesh of the union. Within a
-        mesh they are searched only if it has several components.
+        Blocks that a solid contains more than once: by parity, blocks outside whose winding number
+        is not 0; by winding, blocks with a winding number beyond 1; and blocks in more than one
+        mesh of the union. Within a mesh, they are searched only if it has several components.
     uncertain : (n,) bool, optional
         Blocks whose winding number in an open solid is too near 1/2 to be certain.
     off : (n,) bool, optional
@@ -530,15 +547,15 @@ class DomainAnswer(NamedTuple):
     crossed: Bools | None = None
 
     def within(self, rows: Bools) -> DomainAnswer:
-        """Return the indices in `rows` at which the mask is true."""
+        """Return a copy in which all masks are False outside the mask `rows`."""
         return DomainAnswer._make(None if part is None else part & rows for part in self)
 
     def part(self, begin: int, end: int) -> DomainAnswer:
-        """Return the answer for a range of blocks."""
+        """Return the masks for a range of blocks."""
         return DomainAnswer._make(None if part is None else part[begin:end] for part in self)
 
     def inverted(self, rows: Bools) -> DomainAnswer:
-        """Return the complement within the rows; None stays None."""
+        """Return the complement of the domain among `rows`; undecided blocks stay undecided."""
         sure = rows & ~self.inside
         for unsure in (self.leaking, self.beyond):
             sure = sure if unsure is None else sure & ~unsure
@@ -547,14 +564,14 @@ class DomainAnswer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SurfaceEvaluation:
-    """A domain above or below a surface, ready to evaluate."""
+    """A domain above or below a surface, ready to be evaluated for blocks."""
 
     domain: Domain
     surface: TiledSurface
     width = 1  # result of `sides` for some rows
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return the answer for the blocks of a chunk."""
+        """Return which blocks of a chunk are in the domain, as a list with one answer."""
         domain = self.domain
         side, off = self.surface.sides(scene, extend=domain.extend)
         found = DomainAnswer(
@@ -567,7 +584,7 @@ class SurfaceEvaluation:
 
 @dataclass(frozen=True, eq=False)
 class StackEvaluation:
-    """The layers of a stack, ready to evaluate."""
+    """The layers of a stack, ready to be evaluated for blocks."""
 
     stack: Stack
     surfaces: tuple[TiledSurface, ...]
@@ -578,11 +595,12 @@ class StackEvaluation:
         return len(self.stack.named)
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return an answer for each named layer.
+        """Return, for each named layer, which blocks of a chunk are in it.
 
-        By "erode", a block is in the layer over the first surface, from the top, that it is above.
-        By "onlap", it is in the layer under the first surface, from the bottom, that it is below.
-        The search ends at a surface whose footprint does not reach the block.
+        By "erode", surfaces are searched from the top: a block is in the layer over the first
+        surface that it is above. By "onlap", they are searched from the bottom: a block is in the
+        layer under the first surface that it is below. The search ends at a surface whose footprint
+        does not reach the block.
         """
         erode = self.stack.rule == "erode"
         layer = np.full(len(scene.points), len(self.surfaces) if erode else 0)
@@ -608,7 +626,15 @@ class StackEvaluation:
 
 @dataclass(frozen=True, eq=False)
 class Shell:
-    """A mesh of a solid with its index."""
+    """A mesh of a solid, with the index of the mesh and the rule of the solid.
+
+    Attributes
+    ----------
+    by_fraction : bool
+        Whether inside is decided by the generalised winding number of an open mesh.
+    may_double : bool
+        Whether the mesh has several components, which may contain a block more than once.
+    """
 
     mesh: Mesh
     locator: PointLocator
@@ -617,7 +643,7 @@ class Shell:
     may_double: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the properties of the mesh once."""
+        """Set `by_fraction` and `may_double`."""
         mesh = self.mesh
         several = mesh.is_balanced and mesh.bodies.count > 1
         fraction = self.rule == "winding" and not mesh.is_closed and not mesh.is_balanced
@@ -625,7 +651,7 @@ class Shell:
         object.__setattr__(self, "by_fraction", fraction)
 
     def is_apart(self, box: Floats) -> bool:
-        """Return whether every block in a box is certainly outside."""
+        """Return whether every block with its centroid in a box is certainly outside the mesh."""
         low, high = self.mesh.bounds
         in_plan = bool((box[1, :2] < low[:2]).any() or (high[:2] < box[0, :2]).any())
         if self.by_fraction:
@@ -635,7 +661,7 @@ class Shell:
         return in_plan or bool(box[1, 2] < low[2] or high[2] < box[0, 2])
 
     def ask(self, scene: BlockChunk) -> DomainAnswer:
-        """Return the mask of blocks inside, and masks of doubtful blocks."""
+        """Return which blocks of a chunk are inside the mesh, and which are undecided."""
         points = scene.points
         if self.by_fraction:
             winding = self.locator.generalised_winding(scene.asked)
@@ -649,7 +675,7 @@ class Shell:
         return DomainAnswer(inside, leaking=leaks, doubled=doubled)
 
     def _doubled(self, points: Floats, inside: Bools) -> Bools:
-        """Return the blocks that several components of a balanced mesh contain."""
+        """Return the mask of blocks that several components of a balanced mesh contain."""
         # Parity is the last bit of the winding number, so an odd one is already inside. Winding
         # numbers cost more than membership, so they are computed only for blocks that may be
         # doubled.
@@ -660,7 +686,7 @@ class Shell:
         return doubled
 
     def _in_box(self, points: Floats) -> Bools:
-        """Return the rows of blocks in the mesh's box, faces included."""
+        """Return the mask of blocks with a centroid in the mesh's box, or on its faces."""
         low, high = self.mesh.bounds
         within = np.ones(len(points), np.bool_)
         for axis in range(3):
@@ -676,14 +702,14 @@ class Shell:
 
 @dataclass(frozen=True, eq=False)
 class SolidEvaluation:
-    """A domain inside the union of solids, ready to evaluate."""
+    """A domain inside the union of solids, ready to be evaluated for blocks."""
 
     domain: Domain
     shells: tuple[Shell, ...]
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return the answer for the blocks of a chunk; empty if no solid is near them."""
+        """Return which blocks of a chunk are in the domain; an empty list if no solid is near."""
         near = [shell for shell in self.shells if not shell.is_apart(scene.box)]
         found = _union([shell.ask(scene) for shell in near], len(scene.points)) if near else None
         if not self.domain.invert:
@@ -696,7 +722,7 @@ Evaluation = SolidEvaluation | SurfaceEvaluation | StackEvaluation
 
 
 def _union(found: Sequence[DomainAnswer], count: int) -> DomainAnswer:
-    """Combine the answers of the meshes of one solid.
+    """Combine the answers of the meshes of one domain.
 
     Blocks inside a closed mesh of the union are certain, even if an open mesh leaks there.
     """
@@ -714,7 +740,7 @@ def _union(found: Sequence[DomainAnswer], count: int) -> DomainAnswer:
 
 
 def _any(parts: Iterable[Bools | None]) -> Bools | None:
-    """Return where any part is true."""
+    """Return the logical or of masks; None stands for a mask that is False everywhere."""
     some = [part for part in parts if part is not None]
     return np.logical_or.reduce(some) if some else None
 
@@ -729,11 +755,11 @@ def members_of(
     *,
     asked: ArrayLike | None = None,
 ) -> list[Bools]:
-    """Return for each solid the mask of points (n, 3) inside by parity.
+    """Return, for each solid, the mask of points (n, 3) inside it by parity.
 
     One pass finds the first solid that contains each point; it tests only solids near the point.
-    A later solid is then tested for the points of earlier solids, if their boxes meet. ``asked``
-    are the same points, prepared for the whole chunk.
+    Then each later solid is tested for the points of earlier solids, if their boxes meet.
+    ``asked`` are the same points, prepared for the whole chunk.
     """
     first = first_codes(points if asked is None else asked, locators, threads=threads)
     inside: list[Bools] = []
@@ -754,7 +780,7 @@ def members_of(
 
 
 def _contains(locator: PointLocator, points: NDArray[np.float64], rows: NDArray[np.intp]) -> Bools:
-    """Return the mask of some rows that a solid contains."""
+    """Return which of the points numbered `rows` a solid contains."""
     try:
         return locator.contains(points[rows])
     except PointError:  # so that an error names the point's number
@@ -770,16 +796,16 @@ _SLACK = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class SkinEvaluation:
-    """A domain of blocks at a distance from its wireframes, on one side of them or on either.
+    """A domain defined by a distance from wireframes, ready to be evaluated for blocks.
 
     Attributes
     ----------
     domain : Domain
         With ``within`` or ``beyond``.
     distances : tuple of MeshDistance
-        Distance to each of its meshes; the smallest counts.
+        Distance to each mesh of the domain; the smallest counts.
     side : SolidEvaluation or SurfaceEvaluation, optional
-        Decides which blocks are on the side; None for either side.
+        Decides which blocks are on the domain's side of the wireframes; None for both sides.
     """
 
     domain: Domain
@@ -788,12 +814,15 @@ class SkinEvaluation:
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return the answer for a chunk; distances are computed only for blocks on the side."""
+        """Return which blocks of a chunk are in the domain, as a list with at most one answer.
+
+        Distances are computed only for blocks on the domain's side of the wireframes.
+        """
         answers = [DomainAnswer(scene.finite)] if self.side is None else self.side.ask(scene)
         return [found.within(self._holds(scene.points, _asked(found))) for found in answers]
 
     def _holds(self, points: Floats, asked: Bools) -> Bools:
-        """Return the mask of tested blocks whose distance is in the range."""
+        """Return which of the blocks in the mask `asked` have a distance in the domain's range."""
         within, beyond = self.domain.within, self.domain.beyond
         limit = (beyond or 0.0) if within is None else within
         nearest = np.full(len(points), np.inf)
@@ -805,13 +834,13 @@ class SkinEvaluation:
 
 
 def _asked(found: DomainAnswer) -> Bools:
-    """Return the rows of blocks that are inside or undecided; others need no distance."""
+    """Return the mask of blocks that are inside or undecided, for which distances are needed."""
     unsure = [part for part in (found.leaking, found.beyond) if part is not None]
     return reduce(np.logical_or, unsure, found.inside)
 
 
 def _near(points: Floats, box: Floats, limit: float) -> Bools:
-    """Return the mask of points that may be within a distance of a box."""
+    """Return the mask of points whose distance from a box may be at most `limit`."""
     near = np.ones(len(points), np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
         for axis in range(3):
@@ -823,7 +852,7 @@ def _near(points: Floats, box: Floats, limit: float) -> Bools:
 
 
 def _distances(one: MeshDistance, points: Floats, rows: NDArray[np.intp]) -> Floats:
-    """Return the distances of some points."""
+    """Return the distances from a mesh of the points numbered `rows`."""
     try:
         return one.of(points[rows])
     except PointError:  # so that an error names the point's number

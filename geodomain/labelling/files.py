@@ -1,4 +1,4 @@
-"""Labelling of block-model files, with the record of a run."""
+"""Label block models in files, and write a record of the run."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ from geodomain.tables.vendors import find_column
 
 
 class FileHash(TypedDict):
-    """A file's name, size and hash."""
+    """The number of bytes and the SHA-256 of a file."""
 
     bytes: int
     sha256: str
 
 
 class PartHashes(TypedDict):
-    """A part of a dataset: its name, its rows, and its bytes in input and output."""
+    """A part of a dataset: its name, its number of rows, and hashes of its input and output."""
 
     part: str
     rows: int
@@ -89,7 +89,7 @@ class PartHashes(TypedDict):
 
 
 class RunRecord:
-    """One run: start time, options, and the files that it reads and writes.
+    """The record of one run: start time, options, and the files that are read and written.
 
     Parameters
     ----------
@@ -98,20 +98,20 @@ class RunRecord:
     options : dict
         All options by name, including defaults.
     path : path, optional
-        File of the record, if one is requested.
+        File of the record, if a record is requested.
     page : path, optional
         File of a report that includes the record, written after the run.
 
     Attributes
     ----------
     inputs : list of Path
-        Other input files; they are hashed only for the record.
+        Input files other than the block model; they are hashed only for the record.
     parts : list of PartHashes
         Parts of a dataset, instead of a table and its output.
     path, page : Path, optional
         Files of the record and of the report.
     source, target : Digest
-        Hash of the table's bytes as they are read and written; only if there is a record.
+        Hashes of the table's bytes as they are read and written; only if there is a record.
     """
 
     def __init__(
@@ -134,16 +134,16 @@ class RunRecord:
     def of(
         cls, record: PathGiven | RunRecord | None, command: str, options: Mapping[str, object]
     ) -> RunRecord:
-        """Return the current command's run, or a new one with the given record file."""
+        """Return `record` itself if it is a RunRecord, else a new one with `record` as its file."""
         return record if isinstance(record, RunRecord) else cls(command, options, record)
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the start."""
+        """Return the seconds since the run started."""
         return time.perf_counter() - self._clock
 
     def write(self, model: str, summary: Summary, *, overwrite: bool) -> None:
-        """Write the record, if requested, completely or not at all."""
+        """Write the record completely or not at all; do nothing if no record was requested."""
         if self.path is None:
             return
         text = json.dumps(self.as_dict(model, summary), indent=2, default=_plain) + "\n"
@@ -151,7 +151,7 @@ class RunRecord:
             file.write(text.encode())
 
     def as_dict(self, model: str, summary: Summary) -> dict[str, object]:
-        """Return the record as plain values."""
+        """Return the record as plain values, ready for JSON."""
         from importlib.metadata import version  # importing it loads the parser of e-mail headers
 
         return {
@@ -179,22 +179,22 @@ class RunRecord:
         return {"inputs": self._others(), "output": None, **files}
 
     def _others(self) -> list[dict[str, object]]:
-        """Return the other input files."""
+        """Return path, size and hash of each input file other than the block model."""
         return [_file(path, Digest.of_file(path)) for path in self.inputs]
 
 
 def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
-    """Return the path, size and SHA-256 of a file."""
+    """Return the path, size and SHA-256 of a file; size 0 if there is no digest."""
     return {"path": str(path), **hash_of(digest or Digest())}
 
 
 def hash_of(digest: Digest) -> FileHash:
-    """Return the hash computed by a digest."""
+    """Return the number of bytes and the SHA-256 that a digest has computed."""
     return {"bytes": digest.size, "sha256": digest.hexadecimal}
 
 
 def hash_of_file(path: Path) -> FileHash:
-    """Hash a file."""
+    """Return the number of bytes and the SHA-256 of a file."""
     return hash_of(Digest.of_file(path))
 
 
@@ -238,13 +238,13 @@ def label_table(
     Raises
     ------
     TableError
-        If a row is malformed, a new column already exists, or no solid meets the blocks; the last
+        If a row is malformed, a new column already exists, or no solid meets the blocks. The last
         is tested when all rows are read, before the output is put in place.
 
     Warns
     -----
     GeodomainWarning
-        If the counts show a problem; issued at the same moment.
+        If the counts show a problem. All rows are read then, but the output is not yet in place.
     """
     times = realisations_of(model.facts())
     counts = Counts(
@@ -271,7 +271,7 @@ def conclude(
     *,
     times: int = 1,
 ) -> None:
-    """Warn of problems in the counts of all blocks; refuse blocks that no domain meets.
+    """Warn of problems in the counts of all blocks; raise TableError if no domain meets the blocks.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def conclude(
     name : str
         Name of the model in messages.
     times : int
-        Number of realisations, in each of which every block occurs.
+        Number of realisations; every block occurs in each of them.
     """
     tally, checks = counts.tally, counts.checks
     if not settings.allow_disjoint:
@@ -317,7 +317,10 @@ def count_table(
     progress: Progress | None = None,
     before_commit: Callable[[], None] = lambda: None,
 ) -> None:
-    """Label every block of a model and return the counts; `before_commit` receives them."""
+    """Label every block of a model, and add the blocks to `counts`.
+
+    `before_commit` is called when all blocks are counted, before the output is put in place.
+    """
     tally, checks, samples = counts.tally, counts.checks, settings.samples
     sharer = _sharer(labeller, model, settings)
     tally.shares = None if sharer is None else sharer.tally
@@ -376,8 +379,8 @@ def _edges(
 ) -> Floats | None:
     """Return the directions of the block edges; None if they are along the world axes.
 
-    Raise an error if the first blocks contradict the caller's frame. If proportions are computed,
-    raise an error if the blocks look rotated but the caller gave no rotation.
+    Raise an error if the first blocks contradict the caller's frame. If proportions are computed
+    (`measured`), also raise an error if the blocks look rotated but the caller gave no rotation.
     """
     refuse_misfit(points, sizes, model.frame, model.name)
     if (model.axes != np.eye(3)).any():
@@ -408,7 +411,7 @@ def _whole(
     tally: Tally,
     progress: Progress | None,
 ) -> list[NewCells] | None:
-    """Label all cells of a lattice at once; None if this is not possible."""
+    """Label all cells of a lattice at once; None if they must be labelled block by block."""
     if settings.measures or not isinstance(model, CellModel) or model.lattice is None:
         return None
     found = label_whole(model.lattice, labeller, tally, flags=settings.flags, progress=progress)
@@ -419,7 +422,7 @@ def _whole(
 
 
 def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sharer | None:
-    """Return an object that measures proportions, if they are needed; not for samples."""
+    """Return the object that measures proportions; None for samples or if none are needed."""
     if settings.samples or not settings.measures:
         return None
     if not model.sizes and not isinstance(model, CellModel):
@@ -428,7 +431,7 @@ def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sh
 
 
 def _required(sizes: Floats | None, model: BlockFile) -> Floats:
-    """Return the sizes of blocks; raise an error if there are none."""
+    """Return the sizes of blocks; raise TableError if the model has no sizes."""
     if sizes is None:
         message = (
             f"{model.name} has no block sizes, which proportions need: give dx=, dy= and dz=, as "
@@ -439,7 +442,7 @@ def _required(sizes: Floats | None, model: BlockFile) -> Floats:
 
 
 def _require_boxes(tally: Tally, name: str) -> None:
-    """Refuse a model for proportions if none of its blocks is a box with sizes."""
+    """Raise TableError if proportions were computed but no block is a box with sizes."""
     if tally.unsized and not tally.volumes.any():
         message = (
             f"no block of {name} is a box with sizes above 0, and proportions need such blocks: "
@@ -451,7 +454,7 @@ def _require_boxes(tally: Tally, name: str) -> None:
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
-    """Return the column with existing labels that some domains keep, if it is replaced."""
+    """Return the number of the label column if it is replaced and some domains keep its labels."""
     if not settings.replace or not any(domain.keep for domain in labeller.domains):
         return None
     return find_column(model.columns, settings.column, model.name)
@@ -477,10 +480,10 @@ def label_file(
 ) -> Summary:
     r"""Label a block model in a file by the domains that contain its blocks, and write the result.
 
-    The output has the model's format and one more column. Text keeps all other bytes, a VTK data
-    set gets a cell array, OMF of the same version an attribute, a Datamine table a field, and GSLIB
-    a column of codes. A GOCAD Voxet is written in the format of the output's extension: .csv,
-    .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
+    The output has the model's format and one more column. In a text table all other bytes stay the
+    same. A VTK data set gets a cell array, OMF of the same version an attribute, a Datamine table a
+    field, and GSLIB a column of codes. A GOCAD Voxet is written in the format of the output's
+    extension: .csv, .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
 
     Parameters
     ----------
@@ -492,8 +495,8 @@ def label_file(
         path, or a list of them as a union: ``{"ORE": "ore.stl"}``. A path is a TOML file: see
         `read_domains`.
     output : path or None
-        The file to write; "-" is stdout. None labels and reports without writing. With
-        ``overwrite``, the model itself is changed in place.
+        The file to write; "-" is stdout. None labels and counts without writing. With
+        ``overwrite``, it may be the model itself, which is then changed in place.
     overwrite : bool
         Whether an existing output or record may be replaced.
     record : path, optional
@@ -541,8 +544,8 @@ def label_file(
     Warns
     -----
     GeodomainWarning
-        For each warning of the summary, before the output is put in place; if a filter turns a
-        warning into an error, there is no output.
+        For each warning of the summary, before the output is put in place. If a filter turns a
+        warning into an error, no output is left.
 
     Examples
     --------
@@ -592,7 +595,7 @@ def label_file(
 def _require_outputs(
     source: str, target: str | None, run: RunRecord, *, overwrite: bool
 ) -> list[Path]:
-    """Return the files to write, including the record; refuse paths that cannot be written."""
+    """Return the files to write, including record and report; raise an error for wrong paths."""
     written = [] if target is None or target == STANDARD else [Path(target)]
     if target is not None:
         require_same_kind(source, target)
@@ -610,7 +613,7 @@ def _require_outputs(
 def _destination(
     source: str, target: str | None, run: RunRecord, *, overwrite: bool
 ) -> Destination | None:
-    """Return the output, also for labelling in place; None for a dry run."""
+    """Return where the output is written, which may be the model itself; None for no output."""
     if target is None:
         return None
     streamed = STANDARD in (source, target)

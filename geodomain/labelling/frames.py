@@ -1,4 +1,4 @@
-"""Labels and proportions for tables in memory: pandas, polars, Arrow or dask."""
+"""Label tables in memory (pandas, polars, Arrow or dask), and compute their proportions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 
 class SharedDomains:
-    """Domains sent to workers without their index, which each worker builds when first needed.
+    """Domains that are sent to the workers of dask without their index.
+
+    Each worker builds the index when it is first needed.
 
     Parameters
     ----------
@@ -54,14 +56,14 @@ class SharedDomains:
 
     @property
     def labeller(self) -> Labeller:
-        """Return the index; the threads of a worker wait for the first one to build it."""
+        """Return the index of the domains; the first thread of a worker builds it, others wait."""
         with self._lock:
             if self._labeller is None:
                 self._labeller = Labeller(self.domains, self.settings)
             return self._labeller
 
     def __reduce__(self) -> tuple[type[SharedDomains], tuple[Domains, LabelSettings]]:
-        """Leave out the index when pickled, because it lives in this process's memory."""
+        """Pickle without the index, because it is in the memory of this process."""
         return SharedDomains, (self.domains, self.settings)
 
 
@@ -75,11 +77,11 @@ ArrowColumn: TypeAlias = Any  # a pyarrow.DictionaryArray, which has no types
 
 
 class _Lazy(Protocol):
-    """Interface of a dask DataFrame, whose methods have no types."""
+    """The part of a dask DataFrame that is used here; dask's own methods have no types."""
 
     @property
     def _meta(self) -> IntoDataFrame:
-        """An empty table with the same columns."""
+        """An empty table with the same columns as the DataFrame."""
 
     def map_partitions(
         self,
@@ -88,7 +90,7 @@ class _Lazy(Protocol):
         *,
         meta: LabelColumn,
     ) -> LabelColumn:
-        """Apply a function to each partition when the result is computed."""
+        """Return a column whose computation applies a function to each partition."""
 
 
 @overload
@@ -138,8 +140,8 @@ def label_blocks(
     Parameters
     ----------
     frame : pandas, polars or dask DataFrame, pyarrow.Table, or other table that Arrow reads
-        One row for each block, with its centroid and the columns that conditions name. Centroids
-        that are local to a rotated model, by Datamine's columns, are turned into world
+        One row for each block, with its centroid and the columns that conditions name. If columns
+        of Datamine show that centroids are local to a rotated model, they are converted to world
         coordinates with a warning, or refused.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_points`.
@@ -151,8 +153,8 @@ def label_blocks(
     by, lines : optional
         As for `label_file`. "majority" needs size columns with common names, and closed solids.
     replace : str, optional
-        Existing column of labels that the result replaces. Domains with ``keep`` leave its labels
-        unchanged.
+        Existing column of labels that the result replaces. Domains with ``keep`` leave existing
+        labels unchanged.
     **settings
     **numbers
         ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`, for columns
@@ -162,8 +164,8 @@ def label_blocks(
     -------
     pandas.Series of category
         For pandas, with the index of the frame. The categories are all domains in order, then the
-        background and unassigned labels, then kept labels. The Series is named ``domain``, or like
-        the column it replaces.
+        background and unassigned labels, then kept labels. The name of the Series is ``domain``, or
+        that of the column it replaces.
     polars.Series of Enum
         For polars, with the same categories.
     pyarrow.DictionaryArray
@@ -180,7 +182,7 @@ def label_blocks(
     TableError
         If columns are ambiguous, missing, not numeric, or may be local.
     ValueError
-        If float64 cannot represent a coordinate exactly, or a dask table has labels to keep,
+        If float64 cannot represent a coordinate exactly; or if a dask table has labels to keep,
         because their categories are not known in advance.
     DomainError, MeshError, PointError
         As in `label_points`.
@@ -214,8 +216,8 @@ def label_blocks(
         return cast("ColumnT", label(cast("IntoDataFrame", frame), shared))
     if replace is not None and any(domain.keep for domain in ordered):
         message = (
-            "the existing labels of a dask table are unknown until it is computed: compute it "
-            "first, or leave out replace="
+            "the existing labels of a dask table are unknown until the table is computed: compute "
+            "the table first, or leave out replace="
         )
         raise ValueError(message)
     lazy = cast(_Lazy, frame)
@@ -225,7 +227,7 @@ def label_blocks(
 
 
 def _sent_once(shared: SharedDomains) -> object:
-    """Make a separate task for the domains, which all partitions need.
+    """Wrap the domains in a task of their own, on which the tasks of all partitions depend.
 
     Dask sends the result of a task to each worker once. As part of each partition's task, the
     domains would be sent with every partition.
@@ -249,7 +251,7 @@ def _label(
     lost: str,
     whole: bool = True,
 ) -> LabelColumn:
-    """Label a table in memory; a part of a table (not `whole`) may lie outside all domains."""
+    """Label a table in memory; a partition of a table (not `whole`) may lie outside all domains."""
     domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(frame.native):
@@ -302,7 +304,7 @@ def _label(
 def categories_of(
     domains: Domains, background: str, unassigned: str
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return all possible labels, and for each code the index of its label, or -1."""
+    """Return all possible labels, and for each code the index of its label, or -1 for no label."""
     labels = [*(target.name for target in domains.targets), background, *[unassigned] * 3]
     categories = list(dict.fromkeys(label for label in labels if label))
     return categories, np.array([categories.index(label) if label else -1 for label in labels])
@@ -311,14 +313,17 @@ def categories_of(
 def as_categorical(
     frame: BlockFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return labels, -1 for none, as a categorical column of the table's library."""
+    """Return labels as a categorical column of the table's library.
+
+    `places` are indices into `categories`; -1 stands for a missing label.
+    """
     return _CATEGORICALS[frame.library](frame.native, places, categories, name)
 
 
 def _pandas(
     frame: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return a Series with the index of the frame."""
+    """Return labels as a categorical Series with the index of the frame."""
     import pandas
 
     found = pandas.Categorical.from_codes(places, categories=categories)
@@ -328,7 +333,10 @@ def _pandas(
 def _polars(
     _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return a Series of type Enum, gathered from a short Series: each category once, and null."""
+    """Return labels as a Series of type Enum.
+
+    It is made by indexing into a short Series, which holds each category once and a null.
+    """
     import polars
 
     each = polars.Series(name, [*categories, None], dtype=polars.Enum(categories))
@@ -338,7 +346,7 @@ def _polars(
 def _arrow(
     _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
 ) -> LabelColumn:
-    """Return a DictionaryArray, which has no name."""
+    """Return labels as a DictionaryArray, which has no name."""
     import pyarrow as arrow
 
     indices = arrow.array(places.astype(np.int32), mask=places < 0)
@@ -380,13 +388,14 @@ def proportions_blocks(
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_blocks`.
     proportions : {"itself", "priority"}, optional
-        Proportions of each domain on its own, or by the order and rules of the domains, as for
-        `label_file`; by default as `domains` set it, or on its own.
+        "itself" for the proportions of each domain on its own, "priority" for proportions by the
+        order and rules of the domains, as for `label_file`. By default as `domains` set it, or
+        "itself".
     percent, lines : optional
         As for `label_file`.
     x, y, z, dx, dy, dz : str, optional
         Columns of the centroid and sizes; a size may also be one number for all blocks. By default
-        recognised by common names.
+        columns are recognised by common names.
     rule, backend, threads
         As in `geodomain.proportions`.
     **numbers
@@ -410,9 +419,9 @@ def proportions_blocks(
     Warns
     -----
     GeodomainWarning
-        If blocks are cut along lines because triangles of a mesh cross, if blocks have no
-        proportion outside the footprint of a surface, or if centroids look like world coordinates
-        of a rotated model.
+        If blocks are sampled along lines because triangles of a mesh cross, if blocks outside the
+        footprint of a surface have no proportion, or if centroids look like world coordinates of a
+        rotated model.
 
     Examples
     --------
@@ -435,7 +444,7 @@ def proportions_blocks(
     names = [settings.share_column(target.name) for target in given.targets]
     for number, name in enumerate(names):
         if name in (*table.names, *names[:number]):
-            message = f"the frame has a column {name!r} already: rename it, or the domain"
+            message = f"the frame has a column {name!r} already: rename the column or the domain"
             raise TableError(message)
     points, lengths, place = table.blocks(options)
     shares, _ = measure_blocks(

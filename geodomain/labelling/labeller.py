@@ -1,4 +1,4 @@
-"""The labeller: indexes of all domains, and the codes of blocks by domain order and rules."""
+"""The labeller: indexes of all domains, and the label of each block by domain order and rules."""
 
 from __future__ import annotations
 
@@ -52,15 +52,18 @@ class Verdict:
     Attributes
     ----------
     codes : (n,) int32
-        Code of each block: its domain; k none, k + 1 not finite, k + 2 in a leaking column, k + 3
-        beyond a surface, k + 4 existing label kept.
+        Code of each block: the index of its domain, from 0; k in no domain; k + 1 centroid not
+        finite; k + 2 above or below a gap of an open mesh; k + 3 outside the footprint of a
+        surface; k + 4 existing label kept.
+    count : int
+        Number of domains and layers, k.
     found : mapping of int to DomainAnswer
-        Answers of the domains, each on its own; domains without blocks or doubtful blocks are left
-        out.
+        By index of a domain: its answer on its own. Domains whose solids are all far from the
+        blocks are left out.
     folded : mapping of str to (n,) bool
-        For surfaces, the blocks whose vertical line crosses them more than once.
+        By name of a surface: the blocks whose vertical line crosses it more than once.
     on_wall : (n,) bool, optional
-        Blocks exactly on a wall of any mesh, if requested.
+        Blocks exactly on a mesh, if requested.
     box : (2, 3) float64, optional
         Box of the centroids, if all are finite.
     """
@@ -73,7 +76,7 @@ class Verdict:
     box: NDArray[np.float64] | None
 
     def table(self, what: str) -> Bools:
-        """Return one mask of all domains, (k, n) bool, such as "inside"."""
+        """Return one kind of mask, such as "inside", for all domains, (k, n) bool."""
         rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
         for index, found in self.found.items():
             part = getattr(found, what)
@@ -102,7 +105,7 @@ class Verdict:
 
 
 def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
-    """Return the new columns in order; the settings must have labels: see `with_labels`.
+    """Return the new columns in order; `with_labels` must have completed the settings.
 
     The flag column of a domain is 0 or 1, before priority, and 0 for undecided blocks. The column
     `uncertain` is 1 where rounding may have decided, by winding numbers of open solids.
@@ -122,9 +125,9 @@ def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> li
 
 
 def _code(target: DomainOrLayer) -> str:
-    """Return a domain's code as a cell."""
+    """Return a domain's code as text; raise DomainError if the domain has no code."""
     if target.code is None:
-        message = f"{target.name} has no code: add one, such as code = 1, or write names"
+        message = f"{target.name} has no code: add one, such as code = 1, or write names instead"
         raise DomainError(message)
     return str(target.code)
 
@@ -141,7 +144,7 @@ class Labeller:
 
     Parameters
     ----------
-    domains : Domains, or what `as_domains` makes them of
+    domains : Domains, or any type that `as_domains` accepts
         Domains that blocks can be labelled with.
     settings : LabelSettings, optional
         Rule, backend, threads, whether open solids are allowed, and whether to find blocks exactly
@@ -150,9 +153,9 @@ class Labeller:
     Attributes
     ----------
     targets : tuple of Domain and Layer
-        Targets of the codes.
+        The domain or layer of each code.
     evaluations : list of Evaluation
-        The domains, then the stacks, ready to evaluate.
+        The domains, then the stacks, ready to be evaluated for blocks.
     """
 
     def __init__(self, domains: DomainsLike, settings: LabelSettings | None = None) -> None:
@@ -170,14 +173,14 @@ class Labeller:
 
     @property
     def machine(self) -> tuple[str, str]:
-        """Return the backend used so far, "cpu" or "cuda", and the reason."""
+        """Return the backend used so far, "cpu" or "cuda", and the reason for using it."""
         return machine_used(
             self.settings.backend, [locator.index for locator in self._locators.values()]
         )
 
     @property
     def painted(self) -> list[int]:
-        """Return the targets in an order in which each overwrites the labels of earlier ones."""
+        """Return the targets' codes in writing order: later codes overwrite earlier ones."""
         order: list[int] = []
         for index, yields in self._sequence:
             order.insert(0 if yields else len(order), index)
@@ -190,12 +193,20 @@ class Labeller:
         labelled: Bools | None = None,
         lattice: BlockLattice | None = None,
     ) -> Verdict:
-        """Label centroids (n, 3); a centroid that is not finite is in no domain.
+        """Label blocks by their centroids.
 
-        `allowed` is, for each domain and then each stack, the mask of blocks that meet its
-        conditions; None means all. Domains that keep labels do not change `labelled` blocks, which
-        keep their label if no other domain contains them. The lattice is a guess at the blocks'
-        positions; no answer depends on it.
+        Parameters
+        ----------
+        points : (n, 3) float64
+            Centroids. A centroid that is not finite is in no domain.
+        allowed : sequence of (n,) bool or None, optional
+            For each domain and then each stack, the mask of blocks that meet its conditions; None
+            means all blocks.
+        labelled : (n,) bool, optional
+            Blocks that already have a label. Domains with `keep` do not change these blocks, and
+            they keep their label if no other domain contains them.
+        lattice : BlockLattice, optional
+            A guess of the blocks' positions, which saves time; no label depends on it.
         """
         with keeping(points) as kept:
             chunk = BlockChunk(points, kept, lattice)
@@ -209,7 +220,7 @@ class Labeller:
     def answers(
         self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None
     ) -> dict[int, DomainAnswer]:
-        """Return the answer of each domain on its own for a chunk of blocks."""
+        """Return, for each domain on its own, which blocks of a chunk are in it."""
         found, index = dict[int, DomainAnswer](), 0
         rows_of = allowed or [None] * len(self.evaluations)
         for evaluation, rows in zip(self.evaluations, rows_of, strict=True):
@@ -221,7 +232,7 @@ class Labeller:
     def codes(
         self, found: Mapping[int, DomainAnswer], finite: Bools, labelled: Bools | None = None
     ) -> NDArray[np.int32]:
-        """Return the label of each block from the domains' own answers."""
+        """Return the code of each block from the answers of the domains."""
         codes = self._decide(found, len(finite), labelled)
         codes[~finite] = len(self.targets) + LOST
         if labelled is not None:
@@ -230,13 +241,13 @@ class Labeller:
         return codes
 
     def count_solids(self, points: NDArray[np.float64]) -> list[int]:
-        """Count the points in each solid domain on its own, ignoring conditions."""
+        """Return the number of points in each solid domain on its own, ignoring conditions."""
         found = self.judge(points).found
         solids = [index for index, target in enumerate(self.targets) if target.is_solid]
         return [int(found[i].inside.sum()) if i in found else 0 for i in solids]
 
     def _find_members(self, chunk: BlockChunk) -> None:
-        """Find the members of several closed solids near the blocks in one pass."""
+        """Find the blocks in each closed solid near them, in one pass over all these solids."""
         shells = [
             s
             for evaluation in self.evaluations
@@ -265,7 +276,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return for each block the domain that wins, or an undecided domain that may win."""
+        """Return for each block the code of the domain that wins, or that of an undecided block."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:
@@ -287,9 +298,11 @@ class Labeller:
         return codes
 
     def _in_sequence(self) -> list[tuple[int, bool]]:
-        """Return the targets in labelling order, and whether each one yields.
+        """Return the targets in labelling order, each with whether it yields.
 
-        Domains rank before stacks. So if the last domain wins, stacks are labelled before domains.
+        A target that yields labels only blocks that no earlier target has labelled; other targets
+        overwrite labels. Domains rank before stacks. So if the last domain wins, stacks are
+        labelled before domains.
         """
         count = len(self.domains.domains)
         layers = [(index, False) for index in range(count, len(self.targets))]
@@ -298,14 +311,14 @@ class Labeller:
         return layers + [(index, domain.keep) for index, domain in enumerate(self.domains)]
 
     def _on_wall(self, chunk: BlockChunk) -> Bools:
-        """Return the mask of blocks exactly on a wall of any mesh."""
+        """Return the mask of blocks with a centroid exactly on a mesh."""
         walls = np.zeros(len(chunk.points), np.bool_)
         for locator in self._locators.values():
             walls |= locator.on_surface(chunk.asked)
         return walls
 
     def _evaluation(self, domain: Domain) -> Evaluation | SkinEvaluation:
-        """Return a domain ready to evaluate."""
+        """Return a domain in the form that can be evaluated for blocks."""
         if not domain.is_skin:
             return self._side(domain)
         distances = tuple(map(self._distance, domain.meshes))
@@ -316,7 +329,7 @@ class Labeller:
         return SkinEvaluation(domain, distances, side)
 
     def _distance(self, mesh: Mesh) -> MeshDistance:
-        """Build the hierarchy of a mesh, shared by all domains that use it."""
+        """Return the distance index of a mesh; all domains that use the mesh share the index."""
         if id(mesh) not in self._distances:
             self._distances[id(mesh)] = MeshDistance(
                 mesh, backend=self.settings.backend, threads=self.settings.threads
@@ -324,7 +337,7 @@ class Labeller:
         return self._distances[id(mesh)]
 
     def _side(self, domain: Domain) -> SolidEvaluation | SurfaceEvaluation:
-        """Return the evaluation of inside, above or below."""
+        """Return the evaluation of a domain inside solids, or above or below a surface."""
         if domain.kind != "solid":
             _require_rim(domain.name, domain.extend, domain.meshes)
             for mesh in domain.meshes:
@@ -351,13 +364,13 @@ class Labeller:
         return SolidEvaluation(domain, tuple(shells))
 
     def _layers(self, stack: Stack) -> Evaluation:
-        """Return a stack ready to evaluate."""
+        """Return a stack in the form that can be evaluated for blocks."""
         for tiles in stack.surfaces:
             _require_rim(stack.title, stack.extend, tiles)
         return StackEvaluation(stack, tuple(map(self._surface, stack.surfaces)))
 
     def _surface(self, tiles: tuple[Mesh, ...]) -> TiledSurface:
-        """Return a surface ready to evaluate; all domains that use the surface share it."""
+        """Return a surface with its indexes; all domains that use the surface share it."""
         key = tuple(map(id, tiles))
         if key not in self._surfaces:
             for mesh in tiles:
@@ -366,7 +379,7 @@ class Labeller:
         return self._surfaces[key]
 
     def _locator(self, mesh: Mesh) -> PointLocator:
-        """Build the index of a checked mesh; all domains that use the mesh share the index."""
+        """Return the index of a checked mesh; all domains that use the mesh share the index."""
         if id(mesh) not in self._locators:
             self._locators[id(mesh)] = locate(
                 mesh, backend=self.settings.backend, threads=self.settings.threads, allow_open=True
@@ -375,7 +388,7 @@ class Labeller:
 
 
 def _closed_surface(domain: Domain, mesh: Mesh) -> str:
-    """Explain how a closed mesh is used as a surface."""
+    """Return the warning that a closed mesh is used as a surface."""
     return (
         f"{domain.name}: {mesh.name} is closed. As a surface (kind = {domain.kind!r}), points "
         "inside the mesh count as below it, and points over or under the mesh as above it; to "
@@ -384,7 +397,7 @@ def _closed_surface(domain: Domain, mesh: Mesh) -> str:
 
 
 def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
-    """Refuse to extend a surface without a rim."""
+    """Raise MeshError if a surface without a rim is to be extended."""
     if extend == "nearest" and all(mesh.is_closed for mesh in tiles):
         message = (
             f"{title}: extend = 'nearest' needs a surface with a rim, but {tiles[0].name} is closed"
@@ -393,7 +406,7 @@ def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
 
 
 def _by_fraction(mesh: Mesh) -> str:
-    """Explain that an open mesh is labelled by winding numbers, not crossings."""
+    """Return the warning that an open mesh is labelled by winding numbers, not crossings."""
     return (
         f"{mesh.name} is not closed, so a block is inside if its generalised winding number is "
         "1/2 or more: a rounded measure of how far the mesh surrounds the block, not an exact "
@@ -418,7 +431,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(domains: DomainsLike, asked: LabelSettings) -> Prepared:
-    """Read domains and build their index.
+    """Read domains, weld their meshes if `asked` says so, and build their index.
 
     Raises
     ------

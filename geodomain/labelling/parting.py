@@ -1,4 +1,4 @@
-"""Proportions of blocks that wireframes enter: exactly by volume, or sampled along lines."""
+"""Proportions of blocks that wireframes enter: exact by volume, or sampled along vertical lines."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from geodomain.volumes.shares import Shares
 
 
 class BodyShelf:
-    """The bodies (solids and surfaces) of all domains; a shared body is made once.
+    """The bodies (solids and surfaces) of all domains, each made once.
 
     Raises
     ------
     DomainError
-        If a domain has a distance limit, because lines are not cut there.
+        If a domain has a distance limit, because proportions cannot be computed for it.
     MeshError
         If a solid is open or lacks a winding number that its rule needs, or a surface is closed.
     """
@@ -64,8 +64,8 @@ class BodyShelf:
         """Return the bodies of one domain or stack."""
         if isinstance(evaluation, SkinEvaluation):
             message = (
-                f"{evaluation.domain.name} has a within or beyond distance, for which block "
-                "proportions cannot be computed: label by centroids, without proportions= or "
+                f"{evaluation.domain.name} uses 'within' or 'beyond', but block proportions cannot "
+                "be computed for a distance: label by centroids, without proportions= or "
                 "by='majority'"
             )
             raise DomainError(message)
@@ -152,11 +152,11 @@ class SizedBlocks(NamedTuple):
     Attributes
     ----------
     points, sizes : (n, 3) float64
-        Centroids in the world, and sizes.
+        Centroids in world coordinates, and sizes.
     lows, highs : (n, 3) float64
-        Corners in the local frame of the blocks.
+        Lowest and highest corners in the local frame of the blocks.
     usable : (n,) bool
-        Whether each block is a box.
+        Whether each block is a box with finite corners and sizes above 0.
     """
 
     points: Floats
@@ -166,14 +166,14 @@ class SizedBlocks(NamedTuple):
     usable: Bools
 
     def around(self, rows: Places) -> Floats:
-        """Return a box in world coordinates around some of the blocks."""
+        """Return a box, (2, 3), in world coordinates around the blocks numbered `rows`."""
         reach = np.sqrt((self.sizes[rows] ** 2).sum(axis=1))[:, None] / 2
         points = self.points[rows]
         return np.stack([(points - reach).min(axis=0), (points + reach).max(axis=0)])
 
 
 def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlocks:
-    """Return blocks from world centroids, (n, 3), and sizes along the frame's axes."""
+    """Return blocks from world centroids, (n, 3), and sizes along the axes of the frame, (n, 3)."""
     middles = frame.local(points)
     with np.errstate(invalid="ignore", over="ignore"):
         lows, highs = middles - sizes / 2, middles + sizes / 2
@@ -182,16 +182,18 @@ def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlock
 
 
 class Entered(NamedTuple):
-    """The blocks that a body, its extension or the vertical through its rim enters.
+    """Blocks entered by a body, by its extension, or by the vertical walls through its rim.
 
     Attributes
     ----------
     rows : (m,) intp
+        Numbers of the blocks.
     share : (m,) float64
-        Fraction of each block inside or below the body; unknown if the block is partly `off` its
-        footprint.
-    crossed, off : (m,) bool
-        Blocks where its triangles cross or fold; blocks at or beyond the end of its footprint.
+        Fraction of each block inside or below the body; unknown if the block is partly `off`.
+    crossed : (m,) bool
+        Blocks in which triangles of the body cross or fold.
+    off : (m,) bool
+        Blocks at or beyond the end of the body's footprint.
     """
 
     rows: Places
@@ -201,7 +203,7 @@ class Entered(NamedTuple):
 
 
 def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
-    """Find the blocks that a body enters, and their proportions."""
+    """Return the blocks that a body or its extension enters, and their proportions."""
     found = _entered(body, blocks)
     if not body.extended or not isinstance(body.source, TiledSurface):
         return found
@@ -220,7 +222,7 @@ def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
 
 
 def _entered(body: Body, blocks: SizedBlocks) -> Entered:
-    """Find the blocks that a body or its rim enters, from its triangles."""
+    """Return the blocks that the triangles of a body or the walls through its rim enter."""
     with np.errstate(invalid="ignore"):
         near = (blocks.lows < body.box[1]) & (blocks.highs > body.box[0])
     rows = np.flatnonzero(near.all(axis=1) & blocks.usable)
@@ -237,23 +239,25 @@ def _entered(body: Body, blocks: SizedBlocks) -> Entered:
 
 
 class SampledBlocks(NamedTuple):
-    """Blocks that are cut along lines.
+    """Blocks whose proportions are sampled along vertical lines.
 
     Attributes
     ----------
     rows : (m,) intp
-        The blocks.
+        Numbers of the blocks.
     pieces : BlockPieces
-        Pieces, whose shares add up to 1 in each block and match each body's known share.
+        Pieces of the blocks. Their shares add up to 1 in each block, and match the exact share of
+        each body where it is known.
     in_sample : (p,) float64
-        Shares of the pieces computed from the lines of their sample alone, with the same sums.
+        Shares of the pieces computed from the lines of one sample only, that of the piece. They
+        add up to 1 in each block and sample.
     patterns : BlockPieces
         For every set of bodies, a part of each block inside these bodies and outside the others,
         without shares.
     sure : (m, s) bool
         Whether the share of a body in a block is known exactly.
     copied : (m,) float64
-        Share of pieces that represent parts not met by any line.
+        Share of the pieces that stand for parts of a block which no line meets.
     """
 
     rows: Places
@@ -265,19 +269,20 @@ class SampledBlocks(NamedTuple):
 
 
 class Parting:
-    """Blocks that bodies enter: some are divided by volume, others are cut along lines.
+    """Blocks that bodies enter: some are divided exactly, others are sampled along lines.
 
     Parameters
     ----------
     blocks : SizedBlocks
     entries : sequence of (Body, Entered)
-        The first body gets its exact share in blocks cut along lines, even if others cannot.
+        In blocks sampled along lines, the first body always gets its exact share; other bodies do
+        where all shares can be met together.
     frame : ModelFrame
 
     Attributes
     ----------
     several : (m,) intp
-        Blocks that are cut along lines.
+        Numbers of the blocks that are sampled along lines.
     untouched : (n,) bool
         Blocks that no body enters; they belong entirely to the label of their centroid.
     """
@@ -309,9 +314,9 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield blocks in batches, parted exactly into inside and outside of each body.
+        """Yield blocks in batches, divided exactly by the bodies that enter them.
 
-        Blocks with contradictory volumes are added to the blocks cut along lines.
+        Blocks with contradictory volumes are added to those sampled along lines.
         """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
@@ -324,7 +329,7 @@ class Parting:
                     yield rows, self._parts(rows, bodies, volumes)
 
     def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
-        """Return the parts of blocks inside and outside of the first bodies, with shares."""
+        """Return the parts of blocks, one for each combination of inside and outside of bodies."""
         owner, parts = self._owner[rows, :bodies], 1 << bodies
         box, points = self._blocks.around(rows), self._blocks.points[rows]
         states: list[tuple[Body, States]] = []
@@ -345,9 +350,9 @@ class Parting:
     def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
         """Return the share of each part of each block, and whether the parts are valid.
 
-        Parts are ordered by the bits of the bodies that contain them. They add up to 1, and the
-        first body has its exact share even if rounding made a part negative. A clearly negative
-        part indicates another fault.
+        The number of a part has a bit for each body, 1 if the part is inside it. Parts add up to 1,
+        and the first body has its exact share even if rounding made a part negative. A part that is
+        clearly negative shows another fault, so the block is not valid.
         """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:
@@ -373,7 +378,7 @@ class Parting:
         return common, least >= -ROUNDING
 
     def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
-        """Yield the other blocks in batches, cut along lines."""
+        """Yield in batches the blocks that are sampled along lines."""
         step = max(1, _TOGETHER // lines**2)
         for begin in range(0, len(self.several), step):
             rows = self.several[begin : begin + step]
@@ -421,14 +426,14 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield each body and, for each piece, the body's bit in the block; 0 if it has none."""
+        """Yield each body, and for each piece the bit of this body in the piece's block, or 0."""
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():
             yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
 
 
 def _near(body: Body, box: Floats) -> bool:
-    """Return whether a body may matter for blocks in a box of the world."""
+    """Return whether a body may decide the label of blocks in a box in world coordinates."""
     return isinstance(body.source, TiledSurface) or not body.source.is_apart(box)
 
 
@@ -442,23 +447,24 @@ def beyond_footprint(
     blocks: SizedBlocks,
     rows: Places,
 ) -> Bools:
-    """Return the blocks that have no proportion in a domain, or in a stack, on its own.
+    """Return the mask of blocks without a proportion in a domain, or a stack, on its own.
 
-    Sampling lines would miss a gap between them, so footprints are tested in plan. The surfaces of
-    a stack are tested in the order of its rule. Each surface is tested for the blocks that earlier
+    Lines would miss a gap between two of them, so footprints are tested in plan. The surfaces of a
+    stack are tested in the order of its rule. Each surface is tested for the blocks that earlier
     surfaces leave undecided, even if only a part of the block is undecided.
 
     Parameters
     ----------
     evaluation : Evaluation
+        The domain or stack.
     bodies : sequence of Body
-        Its surfaces, from the top.
+        The surfaces of the domain or stack, from the top.
     entries : mapping of int to Entered
-        By the id of a body.
+        By id of a body: the blocks that it enters.
     blocks : SizedBlocks
-        n of them.
+        All n blocks.
     rows : (m,) intp
-        Blocks cut along lines; others are ignored.
+        Numbers of the blocks sampled along lines; only these are tested.
 
     Returns
     -------
@@ -492,13 +498,13 @@ Score = Callable[[Places, BlockPieces], Places]
 
 
 class LabelledBlocks(NamedTuple):
-    """Blocks with their labels; arrays as in `Labeller.judge`.
+    """Blocks with the labels of their centroids; masks are as in `Labeller.judge`.
 
     Attributes
     ----------
     blocks : SizedBlocks
     verdict : Verdict
-        Labels of their centroids.
+        Labels of the centroids.
     allowed : sequence of (n,) bool or None, optional
         Blocks that meet the conditions of each domain and stack.
     labelled : (n,) bool, optional
@@ -511,7 +517,7 @@ class LabelledBlocks(NamedTuple):
     labelled: Bools | None
 
     def allowed_in(self, unit: int, rows: Places, pieces: BlockPieces) -> Bools | None:
-        """Return the pieces that meet the conditions of a domain or stack."""
+        """Return the mask of pieces that meet the conditions of a domain or stack; None for all."""
         met = None if self.allowed is None else self.allowed[unit]
         return None if met is None else met[rows][pieces.block]
 
@@ -522,11 +528,11 @@ class Measured(NamedTuple):
     Attributes
     ----------
     rows : (m,) intp
-        The blocks.
+        Numbers of the blocks.
     shares : (m, c) float64
+        Share of each block in each of c columns, which are domains or labels.
     off : (s, m, c) float64, optional
-        For blocks cut along lines: difference between the shares in each sample of lines and
-        `shares`.
+        For blocks sampled along lines: the shares by each sample of lines, minus `shares`.
     unseen : (m, c) float64, optional
         For the same blocks: the share that lines may miss.
     """
@@ -538,7 +544,10 @@ class Measured(NamedTuple):
 
 
 def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterator[Measured]:
-    """Yield the proportions of blocks that bodies enter, in batches."""
+    """Yield the proportions of blocks that bodies enter, in batches.
+
+    `score` gives the column of each piece, from 0 to `columns` - 1.
+    """
     for rows, pieces in parting.by_volume():
         place = pieces.block * columns + score(rows, pieces)
         yield Measured(rows, _sums(place, pieces.share, len(rows), columns))
@@ -558,14 +567,21 @@ def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterato
 
 
 def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
-    """Return the mask (blocks, columns) of the columns that do not follow from one known share.
+    """Return for each block and column whether the column's share is estimated.
 
     Parameters
     ----------
     patterns : (2**s, blocks) intp
-        Column of the part inside the bodies of each set and outside the others.
+        For each set of bodies, the column of the part inside these bodies and outside the others.
     sure : (blocks, s) bool
-        Whether the share of a body is known.
+        Whether the share of a body is known exactly.
+    columns : int
+        Number of columns.
+
+    Returns
+    -------
+    (blocks, columns) bool
+        False if the share of the column follows from the known share of a single body.
     """
     count = patterns.shape[1]
     several, one, unsure = np.zeros((3, count, columns), np.bool_)
@@ -589,9 +605,9 @@ def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
 def score_itself(
     asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
 ) -> Score:
-    """Return a scoring function for each domain of a unit on its own.
+    """Return a function that gives the column of pieces in one domain, or in the layers of a stack.
 
-    After their columns come one for undecided pieces and one for all others.
+    The columns are the domain or the layers, then undecided pieces, then all other pieces.
     """
     width = evaluation.width
 
@@ -609,7 +625,7 @@ def score_itself(
 
 
 def score_by_order(asked: LabelledBlocks, labeller: Labeller) -> Score:
-    """Return a scoring function for every label, by its code."""
+    """Return a function that gives the code of the label of each piece, by domain order."""
 
     def score(rows: Places, pieces: BlockPieces) -> Places:
         units = range(len(labeller.evaluations))

@@ -1,7 +1,8 @@
-"""The settings of a labelling, from which keywords, options, record and job hash follow.
+"""The settings of a labelling, each declared once.
 
-To add a setting, add a field to `LabelSettings`, and its type to one of the TypedDicts below it. A
-field of `LabelDefaults` is also a key of `domains.toml`.
+Keywords, options, the record and the job hash are derived from these fields. To add a setting, add
+a field to `LabelSettings`, and its type to one of the TypedDicts below it. A field of
+`LabelDefaults` is also a key of `domains.toml`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from geodomain.tables.settings import NumberKeywords, TableKeywords
 if TYPE_CHECKING:
     from geodomain.domains.order import Domains
 
-# Square root of the number of lines in a block that is cut along lines.
+# Square root of the number of vertical lines along which a block is sampled.
 LINES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings(LabelDefaults):
-    """Settings of a labelling; None means the value of the domains.
+    """Settings of a labelling; for None, the setting of the domains is used.
 
     Raises
     ------
@@ -60,8 +61,8 @@ class LabelSettings(LabelDefaults):
         "Label for rows without coordinates.",
         hashed=True,
         metavar="LABEL",
-        note="Also for blocks outside the footprint of a surface. By default the setting of "
-        "`domains`.",
+        note="Blocks outside the footprint of a surface get this label, too. By default the "
+        "setting of `domains`.",
     )
     leaky: str | None = setting(
         None,
@@ -75,8 +76,8 @@ class LabelSettings(LabelDefaults):
     flags: bool = setting(
         False,
         FLAG,
-        "For each domain, add a column in_<name>: 1 inside the domain, 0 outside, whatever the "
-        "priority of domains.",
+        "For each domain, add a column in_<name>: 1 inside the domain, 0 outside. These columns do "
+        "not depend on the order of the domains.",
         hashed=True,
     )
     uncertain: bool = setting(
@@ -93,9 +94,7 @@ class LabelSettings(LabelDefaults):
         "number is not 0 (winding).",
         hashed=True,
     )
-    allow_open: bool = setting(
-        False, FLAG, "Also label with meshes that are not closed.", hashed=True
-    )
+    allow_open: bool = setting(False, FLAG, "Label even if meshes are not closed.", hashed=True)
     # The job's hash covers the welded meshes.
     weld: float | None = setting(
         None,
@@ -126,7 +125,7 @@ class LabelSettings(LabelDefaults):
     backend: BackendName = setting(
         "auto",
         one_of(get_args(BackendName), toml_only=True),
-        "Where to compute; all backends give the same labels.",
+        "Where to compute; all backends give the same results.",
         hashed=False,
     )
     threads: int | None = setting(
@@ -138,7 +137,7 @@ class LabelSettings(LabelDefaults):
     )
 
     def __post_init__(self) -> None:
-        """Refuse invalid values, and settings that contradict each other."""
+        """Raise ValueError for invalid values, and for settings that contradict each other."""
         try:
             require_values(self)
         except DomainError as error:
@@ -164,15 +163,15 @@ class LabelSettings(LabelDefaults):
             raise ValueError(message)
 
     def over(self, domains: Domains) -> LabelSettings:
-        """Return the settings, completed by the settings of the domains.
+        """Return a copy in which settings that are None come from the domains or the defaults.
 
         Samples have no proportions, even if the domains set them.
 
         Raises
         ------
         DomainError
-            If percent is set without proportions, or lines although nothing is measured, or the
-            domains contradict the caller.
+            If percent is set without proportions, or lines although no proportions are computed, or
+            the domains contradict the caller.
         """
         asked = LabelDefaults() if self.samples else domains
         own = {}
@@ -185,7 +184,7 @@ class LabelSettings(LabelDefaults):
             raise DomainError(str(error)) from None
         message = ""
         if self.percent and found.proportions is None:
-            message = "percent= needs proportions=: it writes their columns from 0 to 100"
+            message = "percent= needs proportions=, because it writes proportions from 0 to 100"
         elif self.lines is not None and not found.measures:
             message = (
                 "lines= only has an effect with proportions= or by='majority': add one of them"
@@ -195,12 +194,10 @@ class LabelSettings(LabelDefaults):
         return found
 
     def refuse_unused(self, domains: Domains) -> None:
-        """Refuse domains that set how proportions are written or measured if none are.
+        """Raise DomainError if the domains set `percent` or `lines` although neither has an effect.
 
-        Raises
-        ------
-        DomainError
-            If percent is set without proportions, or lines although nothing is measured.
+        `percent` has an effect only if proportions are written, and `lines` only if they are
+        computed.
         """
         message = ""
         if self.samples:
@@ -221,22 +218,26 @@ class LabelSettings(LabelDefaults):
 
     @property
     def by_order(self) -> bool:
-        """Whether proportions by domain order are needed."""
+        """Whether proportions by the order of the domains are computed."""
         return self.proportions == "priority" or self.by == "majority"
 
     @property
     def measures(self) -> bool:
-        """Whether any proportions are needed."""
+        """Whether any proportions are computed."""
         return self.proportions is not None or self.by_order
 
     @property
     def line_count(self) -> int:
-        """Square root of the number of lines in a block that is cut along lines."""
+        """Square root of the number of lines along which a block is sampled."""
         return self.lines or LINES
 
     @property
     def rest(self) -> tuple[str, str, str, str]:
-        """Labels of blocks in no domain, without coordinates, at a hole, beyond a surface."""
+        """Labels of blocks outside all domains, in the order of the codes.
+
+        They are: in no domain, without coordinates, above or below a gap in an open mesh, outside
+        the footprint of a surface.
+        """
         lost = self.unassigned or ""
         return self.background or "", lost, lost if self.leaky is None else self.leaky, lost
 
@@ -249,7 +250,7 @@ class LabelSettings(LabelDefaults):
 
 
 class PointKeywords(TypedDict, total=False):
-    """The settings of every function that labels; all are optional."""
+    """The keywords of every function that labels; all are optional."""
 
     background: str | None
     unassigned: str | None
@@ -260,7 +261,7 @@ class PointKeywords(TypedDict, total=False):
 
 
 class WriteKeywords(PointKeywords, total=False):
-    """Settings of functions that write a column of labels."""
+    """Keywords of functions that write a column of labels."""
 
     column: str
     weld: float | None
@@ -274,7 +275,7 @@ class SubblockKeywords(WriteKeywords, TableKeywords, total=False):
 
 
 class LabelKeywords(WriteKeywords, total=False):
-    """Settings of labelling any block-model file."""
+    """Keywords of functions that label a file of blocks."""
 
     replace: bool
     codes: bool
@@ -285,11 +286,11 @@ class LabelKeywords(WriteKeywords, total=False):
 
 
 class ArrayKeywords(PointKeywords, NumberKeywords, total=False):
-    """Keywords of `label_points` and similar functions, and of reading columns."""
+    """Keywords of `label_points` and similar functions, and those for reading numbers."""
 
 
 class DatasetKeywords(LabelKeywords, TableKeywords, total=False):
-    """Keywords of `label_dataset`, including how its files are read."""
+    """Keywords of `label_dataset`, and keywords for reading the files."""
 
 
 class FileKeywords(DatasetKeywords, total=False):

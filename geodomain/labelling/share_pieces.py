@@ -22,14 +22,14 @@ _SQUARE, _UPRIGHT = 1e-9, 1e-12
 
 
 class ModelFrame(NamedTuple):
-    """Local frame of a model: directions of the block edges, and the world position of its origin.
+    """Local frame of a model, in which blocks are aligned with the axes.
 
     Attributes
     ----------
     axes : (3, 3) float64
-        Directions in rows.
+        Directions of the block edges, one in each row.
     origin : (3,) float64
-        World origin of the frame, near the meshes to keep rounding small.
+        Origin of the frame in world coordinates. It is near the meshes, to keep rounding small.
     """
 
     axes: Floats
@@ -65,7 +65,7 @@ def model_frame(axes: Floats, origin: Floats, *, has_surfaces: bool, name: str) 
     ------
     TableError
         If blocks are not boxes; or if there are surfaces and the blocks are tilted, because
-        "above" is then not along their edges.
+        "above" is then not along a block edge.
     """
     if not np.abs(axes @ axes.T - np.eye(3)).max() <= _SQUARE:
         message = (
@@ -99,10 +99,11 @@ class Body:
     source : Shell or TiledSurface
         Mesh or surface used by the domain rules.
     shares : Shares
-        Volumes of blocks inside or below it.
+        Computes the volumes of blocks inside or below the body.
     box : (2, 3) float64
         Box in the frame of the blocks; unbounded along z for a surface.
     name : str
+        Name of the mesh, or of the first tile of a surface.
     extended : bool
         Whether a domain extends the surface beyond its footprint, at the height of the rim.
     """
@@ -114,7 +115,7 @@ class Body:
     extended: bool = False
 
     def states_at(self, points: Floats) -> States:
-        """Return the states of world positions."""
+        """Return the states, (n, 2), of points in world coordinates."""
         if isinstance(self.source, TiledSurface):
             return sum(
                 (locator.count_sides(points) for locator in self.source.locators),
@@ -124,13 +125,16 @@ class Body:
         return _solid(inside)
 
     def states_along(self, above: NDArray[np.int32], signs: States, below: States) -> States:
-        """Return the states of positions from crossings above, their signs and crossings below."""
+        """Return the states of points, given their numbers of crossings above and below.
+
+        `signs` are the sums of the signs of the crossings above.
+        """
         if isinstance(self.source, TiledSurface):
             return np.stack([above, below], axis=1).astype(np.int32)
         return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
 
     def within(self, states: States) -> Bools:
-        """Return the mask of states that are inside, or below."""
+        """Return the mask of states that are inside a solid, or below a surface."""
         if isinstance(self.source, TiledSurface):
             return np.asarray(sides_of(states) == BELOW)
         return np.asarray(states[:, 0] != 0)
@@ -151,19 +155,19 @@ class BlockPieces:
     Attributes
     ----------
     block : (m,) intp
-        Block of each piece.
+        Number of the block of each piece.
     share : (m,) float64
         Fraction of the block, 0 to 1.
     points : (m, 3) float64
-        World position of a point in each piece.
+        A point in each piece, in world coordinates.
     states : sequence of (Body, States)
-        States for all nearby wireframes.
+        States of the pieces for all nearby wireframes.
     box : (2, 3) float64
-        World box around all the blocks.
+        Box around all the blocks, in world coordinates.
     extended : dict of int to (m,) int8
         By id of a surface: sides of the pieces beyond its footprint, if known.
     sample : (m,) intp, optional
-        For pieces of lines: the sample of the line, from 0.
+        For pieces of lines: number of the sample to which the line belongs, from 0.
     """
 
     block: Places
@@ -179,11 +183,11 @@ class BlockPieces:
         return AnsweredChunk(self)
 
     def of(self, body: Body) -> States:
-        """Return the states for a nearby wireframe."""
+        """Return the states of the pieces for a nearby wireframe."""
         return next(states for one, states in self.states if one is body)
 
     def taken(self, rows: Places) -> BlockPieces:
-        """Return copies of some pieces."""
+        """Return copies of the pieces with these numbers."""
         return BlockPieces(
             self.block[rows],
             self.share[rows],
@@ -196,7 +200,7 @@ class BlockPieces:
 
 
 class AnsweredChunk(BlockChunk):
-    """A chunk of positions with known answers."""
+    """A chunk of points whose positions relative to nearby wireframes are known."""
 
     doubles = False
 
@@ -227,7 +231,7 @@ def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs
     frame : ModelFrame
         Frame of the blocks; not tilted.
     lows, highs : (n, 3) float64
-        Corners of the blocks in their frame.
+        Lowest and highest corners of the blocks in their frame.
     """
     extension = surface.extension
     plans, which = _plans(lows, highs)
@@ -255,7 +259,7 @@ def heights_along(
     Returns
     -------
     (n * lines * lines,) float64
-        NaN for the other lines.
+        NaN for lines that are not `wanted`.
     """
     found = np.full((len(lows), lines * lines), np.nan)
     rows = np.flatnonzero(wanted.reshape(found.shape).any(axis=1))
@@ -270,31 +274,34 @@ def heights_along(
 
 
 def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
-    """Return the sides of positions, as heights over the same floors; below if unknown."""
+    """Return above or below for points on lines; below where the surface's height is NaN.
+
+    Heights of surface and points are measured from the same floors.
+    """
     return np.where(places >= heights, ABOVE, BELOW).astype(np.int8)
 
 
 def _plans(lows: Floats, highs: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the distinct plans of blocks, low and high x, y, and the plan of each block."""
+    """Return the distinct plans of blocks as low and high x, y, and the plan of each block."""
     corners = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)
     plans, which = np.unique(corners, axis=0, return_inverse=True)
     return plans, which.reshape(-1)
 
 
 def _around(plans: Floats) -> tuple[Floats, Floats]:
-    """Return the centres of plans, and a radius that covers them."""
+    """Return the centre of each plan, and the radius of a circle around it that covers the plan."""
     side = plans[:, 2:] - plans[:, :2]
     return plans[:, :2] + side / 2, np.sqrt((side * side).sum(axis=1)) * (0.5 * (1 + 1e-9))
 
 
 def _in_world(frame: ModelFrame, places: Floats) -> Floats:
-    """Convert plan positions, (n, 2), to world coordinates."""
+    """Convert plan positions, (n, 2), from the frame to world coordinates."""
     level = np.concatenate([places, np.zeros((len(places), 1))], axis=1)
     return np.ascontiguousarray(frame.world(level)[:, :2])
 
 
 def _base(frame: ModelFrame) -> float:
-    """Return the world height of local z = 0, for a frame that is not tilted."""
+    """Return the height of local z = 0 in world coordinates, for a frame that is not tilted."""
     return 0.0 if frame.is_world else float(frame.origin[2])
 
 
@@ -306,14 +313,14 @@ _SWEEPS, _ENOUGH = 200, 1e-13
 
 
 class Fitted(NamedTuple):
-    """Fitted pieces: the original ones, and copies on the other side of wireframes.
+    """Pieces with fitted weights: the original pieces, and copies on the other side of wireframes.
 
     Attributes
     ----------
     piece : (m,) intp
-        Original piece of each.
+        Number of the original piece.
     flipped : (m,) intp
-        Bits of the wireframes for which a copy is on the other side.
+        Bits of the wireframes for which a copy is on the other side; 0 for original pieces.
     weight : (m,) float64
     """
 
@@ -323,12 +330,12 @@ class Fitted(NamedTuple):
 
 
 def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitted:
-    """Weigh pieces so that each wireframe has its share in each group.
+    """Weigh pieces so that each wireframe has its exact share in each group.
 
     Parameters
     ----------
     group : (m,) intp
-        The block of each piece.
+        The group of each piece: a block, or the lines of one sample in a block.
     weight : (m,) float64
         Weights, which add up to 1 in each group.
     pattern : (m,) intp
@@ -357,13 +364,16 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
 
 
 def _halves(table: Floats, slot: int) -> tuple[Floats, Floats]:
-    """Return views of the cells outside and inside a wireframe."""
+    """Return views of the table's entries outside a wireframe, and of those inside it."""
     parted = table.reshape(len(table), -1, 2, 1 << slot)
     return parted[:, :, 0], parted[:, :, 1]
 
 
 def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
-    """Return the cells, copied for wireframes with all lines on one side, and the bits."""
+    """Spread weights to both sides of each wireframe that has all lines on one side.
+
+    Return the new table, and for each group the bits of these wireframes.
+    """
     table, missed = counted.copy(), np.zeros(len(counted), np.intp)
     for slot in range(shares.shape[1]):
         share = shares[:, slot]
@@ -377,10 +387,10 @@ def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
 
 
 def rake(table: Floats, shares: Floats) -> None:
-    """Scale the cells of each group, (g, 2**s), until each wireframe has its share.
+    """Scale the weights of each group, (g, 2**s), until each wireframe has its share.
 
-    The first wireframe is scaled last. A wireframe without a cell inside, or without one outside,
-    is skipped.
+    A weight belongs to one combination of inside and outside of the s wireframes. The first
+    wireframe is scaled last. A wireframe without weight on one of its sides is skipped.
     """
     for _ in range(_SWEEPS):
         worst = 0.0
@@ -405,7 +415,11 @@ SAMPLES = 6
 
 
 class _Cuts(NamedTuple):
-    """Crossings of the lines with one body: counts (lines, 4), and crossings in order."""
+    """Crossings of lines with one body.
+
+    `counts` (lines, 4) holds the crossings above the block, their signs, and the crossings within
+    and below the block. Crossings within the blocks follow line by line, from the top.
+    """
 
     counts: States
     line: Places
@@ -414,7 +428,7 @@ class _Cuts(NamedTuple):
 
     @property
     def is_off(self) -> Bools:
-        """The lines that cross nothing in, over or under the blocks."""
+        """The mask of lines that cross the body neither in, nor above, nor below their block."""
         above, _, within, below = self.counts.T
         return np.asarray((above | within | below) == 0)
 
@@ -422,7 +436,7 @@ class _Cuts(NamedTuple):
 def pieces_along_lines(
     bodies: Sequence[Body], frame: ModelFrame, lows: Floats, highs: Floats, lines: int, box: Floats
 ) -> BlockPieces:
-    """Cut blocks along lines x lines vertical lines each, placed by `line_places`.
+    """Cut blocks into pieces along ``lines * lines`` vertical lines each; see `line_places`.
 
     Parameters
     ----------
@@ -431,11 +445,11 @@ def pieces_along_lines(
     frame : ModelFrame
         Frame of the blocks.
     lows, highs : (n, 3) float64
-        Corners of the blocks in their frame.
+        Lowest and highest corners of the blocks in their frame.
     lines : int
         Square root of the number of lines in a block.
     box : (2, 3) float64
-        World box around the blocks.
+        Box around the blocks, in world coordinates.
 
     Returns
     -------
@@ -491,7 +505,7 @@ def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
 
 
 def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
-    """Return where lines meet an extended surface inside their blocks."""
+    """Return the crossings of lines with an extended surface inside their blocks."""
     roof = np.repeat(roofs, len(heights) // len(roofs)) if len(roofs) else roofs
     line = np.flatnonzero((heights > 0) & (heights < roof))
     return _Cuts(np.empty((0, 4), np.int32), line, heights[line], np.zeros(len(line), np.int8))
@@ -500,7 +514,7 @@ def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
 def _states(
     body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
 ) -> States:
-    """Return the states of all pieces, from the cuts above each piece."""
+    """Return the states of all pieces, from the number of cuts above each piece."""
     steps, signs = np.zeros((2, len(of_line)), np.int32)
     steps[under], signs[under] = 1, sign
     first = np.flatnonzero(np.diff(of_line, prepend=-1))
@@ -510,7 +524,7 @@ def _states(
 
 
 def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray[np.int32]:
-    """Return cumulative sums along each line, starting at 0 for its first piece."""
+    """Return cumulative sums along each line, from 0 at the first piece of the line."""
     total = np.cumsum(values, dtype=np.int64)
     found: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
     return found

@@ -41,12 +41,12 @@ EQUAL = 1e-9
 
 
 class MeasuredBlocks(NamedTuple):
-    """Results for some blocks.
+    """Proportions and labels of some blocks.
 
     Attributes
     ----------
     shares : (k, n) float64, or (0, n)
-        Proportion in each domain; NaN if unknown.
+        Proportion in each domain, NaN if unknown; (0, n) if only labels are needed.
     codes : (n,) int32
         Labels as in `Verdict`.
     """
@@ -74,8 +74,8 @@ class Sharer:
 
     Raises
     ------
-    MeshError
-        If wireframes allow no proportions: see `BodyShelf`.
+    DomainError, MeshError
+        If proportions cannot be computed for a domain or a mesh: see `BodyShelf`.
     """
 
     def __init__(self, labeller: Labeller, frame: ModelFrame, settings: LabelSettings) -> None:
@@ -96,7 +96,7 @@ class Sharer:
         allowed: Sequence[Bools | None] | None = None,
         labelled: Bools | None = None,
     ) -> MeasuredBlocks:
-        """Measure blocks that are labelled by centroids; arguments as in `Labeller.judge`.
+        """Measure blocks labelled by their centroids; masks are as in `Labeller.judge`.
 
         A block without a size or centroid has no proportions and keeps its label.
         """
@@ -114,7 +114,7 @@ class Sharer:
         return MeasuredBlocks(shares, codes)
 
     def _measure(self, asked: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
-        """Write shares and labels of some blocks."""
+        """Write the shares and labels of a batch of blocks into `shares` and `codes`."""
         blocks, tally = asked.blocks, self.tally
         entries = {id(body): entry_of(body, blocks, self._frame) for body in self._bodies}
         touched, along = np.zeros((2, len(codes)), np.bool_)
@@ -146,7 +146,7 @@ class Sharer:
     def _parting(
         self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
     ) -> Parting:
-        """Part blocks; the body of the domain with the highest priority comes first."""
+        """Prepare blocks for division; the body of the domain with highest priority is first."""
         unique = list(dict.fromkeys(bodies))
         if self._labeller.domains.order == "last":
             unique.reverse()
@@ -156,7 +156,7 @@ class Sharer:
     def _measure_unit(
         self, asked: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
     ) -> None:
-        """Write the shares of a domain on its own, or of the layers of a stack."""
+        """Write the shares of one domain on its own, or of the layers of one stack."""
         evaluation = self._labeller.evaluations[unit]
         targets, width = self._targets_of(unit), evaluation.width
         met = None if asked.allowed is None else asked.allowed[unit]
@@ -181,7 +181,7 @@ class Sharer:
         self._add(asked, found, known, targets)
 
     def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Floats:
-        """Return the share of every label, by code."""
+        """Return the share of each block in every label, (n, k + 5), by domain order."""
         codes, usable = self._count + REST, asked.blocks.usable
         found = np.zeros((len(usable), codes))
         whole = np.flatnonzero(parting.untouched)
@@ -205,7 +205,7 @@ class Sharer:
         *,
         adds: bool = True,
     ) -> None:
-        """Record the error of shares along lines, and add it to the error of volumes."""
+        """Record the error of shares along lines; if `adds`, add it to the error of volumes."""
         if some.off is None or some.unseen is None:
             return
         here = known[some.rows]
@@ -216,7 +216,7 @@ class Sharer:
             self.tally.add_off(targets, off, unseen, volumes)
 
     def _add(self, asked: LabelledBlocks, found: Floats, known: Bools, targets: range) -> None:
-        """Add volumes."""
+        """Add the volumes of blocks, by their shares, to the volumes of domains."""
         volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
         shares = found[:, : len(targets)]
         self.tally.volumes[targets.start : targets.stop] += (shares * volume[:, None]).sum(axis=0)
@@ -227,7 +227,7 @@ class Sharer:
         return range(first, first + self._labeller.evaluations[unit].width)
 
     def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
-        """Label blocks by the largest share; among equal shares, the first in rank wins."""
+        """Label blocks by their largest share; among equal shares, the highest rank wins."""
         ranked = shares[rows][:, self._rank]
         best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
         self.tally.moved += int((best != codes[rows]).sum())
@@ -244,7 +244,7 @@ def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
 
 
 def _ranked(labeller: Labeller) -> NDArray[np.int32]:
-    """Return the codes of all labels in rank order: domains first, then labels of other blocks."""
+    """Return the codes of all labels in rank order: domains, then labels outside all domains."""
     domains, count = labeller.domains, len(labeller.targets)
     layers = range(len(domains), count)
     if domains.order == "first":
@@ -259,7 +259,7 @@ def _ranked(labeller: Labeller) -> NDArray[np.int32]:
 
 # --- Proportions and labels of blocks in memory.
 
-# Blocks at a time.
+# Number of blocks measured at a time.
 _PART = 1 << 18
 
 
@@ -275,18 +275,20 @@ def measure_blocks(
     name: str,
     index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """Return proportions in each domain, (k, n), and labels as codes, computed in parts.
+    """Return proportions in each domain, (k, n), and labels as codes, computed in batches.
 
     Parameters
     ----------
     points, sizes : (n, 3) float64
-        Centroids in the world, and sizes along the axes.
+        Centroids in world coordinates, and sizes along the axes.
     axes : (3, 3) float64
-        The directions of the blocks' edges, a row each.
-    domains, settings, labelled
-        As for `Sharer`.
+        The directions of the block edges, one in each row.
+    domains, settings
+        Domains and settings of the labelling.
     column : callable
-        Returns the columns of conditions.
+        Returns a column that conditions use, by name.
+    labelled : (n,) bool, optional
+        Blocks that already have a label; see `Labeller.judge`.
     name : str
         Name of the blocks in messages.
     index : Labeller, optional

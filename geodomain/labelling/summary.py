@@ -35,7 +35,7 @@ class Part:
     name : str
         Name of the domain, or background, unassigned, leaking, beyond, kept.
     label : str
-        Label of its blocks.
+        Label of the blocks.
     blocks : int
         Number of blocks with this label, after priority.
     share : float
@@ -48,10 +48,11 @@ class Part:
         Volume of the solid's meshes, if it can be compared with `own_volume`.
     code : int, optional
         Code of the domain.
-    proportion_volume, proportion_error : float, optional
-        Volume from block proportions, if computed, of the domain on its own or by domain order.
-        Its estimated error: the sampling error of blocks cut along lines, plus 1e-9 of the volume
-        of all blocks that wireframes enter, for rounding.
+    proportion_volume : float, optional
+        Volume from block proportions, if computed: of the domain on its own, or by domain order.
+    proportion_error : float, optional
+        Estimated error of `proportion_volume`: the sampling error of blocks sampled along lines,
+        plus 1e-9 of the volume of all blocks that wireframes enter, for rounding.
     """
 
     name: str
@@ -76,7 +77,7 @@ class SharedBlocks(TypedDict):
 
 
 class Folded(TypedDict):
-    """A surface that vertical lines cross more than once: number of columns and blocks."""
+    """A surface that vertical lines cross more than once: number of these lines, and of blocks."""
 
     surface: str
     columns: int
@@ -92,20 +93,20 @@ class ShareSummary:
     proportions : {"itself", "priority"}, optional
         Proportions that were written; see `label_file`.
     percent : bool
-        Whether they are from 0 to 100.
+        Whether proportions are written from 0 to 100.
     by : {"centroid", "majority"}
         How blocks were labelled.
     lines : int
         Square root of the number of vertical lines in a block.
     entered, by_lines : int
-        Blocks that a wireframe enters, and how many of them were cut along lines.
+        Blocks that a wireframe enters, and how many of these blocks were sampled along lines.
     beyond : int
         Blocks with an unlabelled part outside the footprint of a surface.
     moved : int
         Blocks whose label by majority differs from the label of the centroid.
     estimated_error : float
-        Largest estimated error of a share along lines, 0 to 1: its difference from the share by a
-        sixth of the lines.
+        Largest estimated error of a share along lines, 0 to 1: the difference between the share
+        by all lines and the share by every sixth line.
     """
 
     proportions: str | None
@@ -119,11 +120,11 @@ class ShareSummary:
     estimated_error: float
 
     def __str__(self) -> str:
-        """Return one line of text."""
+        """Return the summary as one line of text."""
         said = f"shares: wireframes enter {counted(self.entered, 'block')}"
         if self.by_lines:
             said += (
-                f", {self.by_lines:,} of them cut along {self.lines} x {self.lines} lines: "
+                f", {self.by_lines:,} of them sampled along {self.lines} x {self.lines} lines: "
                 f"proportions there are wrong by at most {self.estimated_error:.2g} (estimated)"
             )
         if self.by == "majority":
@@ -133,7 +134,7 @@ class ShareSummary:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """The result of a labelling; `str` gives a table, and a notebook shows one.
+    """The result of a labelling; `str` gives a table, and a notebook shows the table.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class Summary:
     seconds, rows_per_second : float
         Run time including reading and writing, and rows per second.
     backend, backend_reason : str
-        Backend that computed the labels, and the reason.
+        Backend that computed the labels, and the reason for this backend.
     columns : tuple of str
         New columns.
     output : str, optional
@@ -166,7 +167,8 @@ class Summary:
     warnings : tuple of str
         All warnings.
     notes : tuple of str
-        Remarks that are not warnings: domains without a block, solids that leave the model.
+        Remarks that are not warnings, such as domains without a block, and solids that extend
+        beyond the model.
     shares : ShareSummary, optional
         How block proportions were computed, if they were.
     """
@@ -198,7 +200,7 @@ class Summary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the parts of the printed table as rows, with all that is known of them."""
+        """Return the rows of the printed table as a DataFrame, with all fields of `Part`."""
         return records_frame(Part, _shown(self))
 
     def __str__(self) -> str:
@@ -223,13 +225,13 @@ def as_table(summary: Summary) -> str:
 
 
 def _shown(summary: Summary) -> list[Part]:
-    """Return the parts to show: empty optional parts are left out."""
+    """Return the rows to show; leaking, beyond and kept are left out if they have no blocks."""
     parts = [*summary.domains, summary.background, summary.unassigned]
     return parts + [p for p in (summary.leaking, summary.beyond, summary.kept) if p.blocks]
 
 
 def _rows(summary: Summary) -> list[list[str]]:
-    """Return the cells of the table, headings first."""
+    """Return the cells of the printed table, headings first."""
     parts = _shown(summary)
     sized = any(part.volume is not None for part in parts)
     shown = _volumes(summary) if sized else {}
@@ -238,7 +240,7 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 
 def _volumes(summary: Summary) -> dict[str, str]:
-    """Return the volume columns, and the attribute of a part that each shows."""
+    """Return the headings of the volume columns, and the attribute of `Part` that each shows."""
     first, own = {"volume": "volume"}, {"before priority": "own_volume"}
     measured = {"by proportion": "proportion_volume", "error": "proportion_error"}
     shares = measured if summary.shares else {}
@@ -278,7 +280,7 @@ def _written(output: str | None) -> list[str]:
 
 
 def _overlaps(pairs: Sequence[SharedBlocks]) -> list[str]:
-    """Return one line per overlapping pair; if there are very many, only the largest overlaps."""
+    """Return a line for each overlapping pair; if there are very many, for the largest overlaps."""
     if len(pairs) <= _MOST_PAIRS:
         return [_overlap(pair) for pair in pairs]
     largest = sorted(pairs, key=lambda pair: -pair["blocks"])[:_MOST_PAIRS]
@@ -294,7 +296,7 @@ def _overlap(pair: SharedBlocks) -> str:
 
 
 def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:
-    """Format one row of the table, with some of its volumes."""
+    """Format one row of the printed table; `volumes` are the attributes of the volume columns."""
     name = part.name if solid else f"({part.name})"
     # The label is shown only if it differs from the name, as for background.
     shown = f"{name} {part.label}" if part.label and not solid else name
@@ -303,7 +305,7 @@ def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:
 
 
 def _volume(volume: float | None) -> str:
-    """Format a volume with at least six digits; empty for None."""
+    """Format a volume, to at least six digits; return "" for None."""
     if volume is None:
         return ""
     return f"{volume:,.0f}" if volume >= 1e5 else f"{volume:,.6g}"
@@ -313,7 +315,7 @@ def _volume(volume: float | None) -> str:
 
 
 class _Own(TypedDict, total=False):
-    """Fields of `Part` for a solid on its own."""
+    """The fields of `Part` that only domains have."""
 
     own_blocks: int
     own_volume: float | None
@@ -355,7 +357,7 @@ def summarise(
     Returns
     -------
     Summary
-        Its warnings are `warnings`, followed by the warnings that follow from the counts.
+        Its warnings are `warnings`, then the warnings that follow from the counts.
     """
     solids = labeller.targets
     *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, settings)
@@ -397,7 +399,7 @@ def summarise(
 
 
 def _share_summary(settings: LabelSettings, tally: ShareTally) -> ShareSummary:
-    """Return the summary of shares."""
+    """Return the summary of proportions from their counts."""
     return ShareSummary(
         settings.proportions,
         bool(settings.percent),
@@ -412,11 +414,11 @@ def _share_summary(settings: LabelSettings, tally: ShareTally) -> ShareSummary:
 
 
 def _share_notes(tally: ShareTally) -> Iterator[str]:
-    """Yield remarks that are not warnings."""
+    """Yield remarks on proportions that are not warnings."""
     if tally.turned:
         yield (
-            "for proportions the wireframes were rotated to the frame of the blocks in float64, "
-            "which rounds their coordinates"
+            "to compute proportions, the wireframes were rotated to the frame of the blocks in "
+            "float64, which rounds the coordinates of the wireframes"
         )
 
 
@@ -436,7 +438,7 @@ def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSetti
 
 
 def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
-    """Return blocks and volume of a solid on its own, and its wireframe's volume if comparable."""
+    """Return the fields of `Part` for a domain on its own; None for an unknown volume."""
     sized = tally.sized and tally.rows > 0
     frames = solid.wireframes
     whole = sized and not tally.doubled[index] and tally.encloses(solid)
@@ -462,7 +464,7 @@ def _by_shares(index: int, shares: ShareTally | None) -> _Own:
 def mesh_volume(mesh: Mesh) -> float:
     """Return the volume enclosed by a closed mesh, in cubed units of its coordinates.
 
-    It is the sum of signed tetrahedra from the centre of the box; at mine coordinates a sum from
+    It is the sum of signed tetrahedra from the centre of the box. At mine coordinates, a sum from
     the origin would lose the volume in rounding.
     """
     corners = (mesh.vertices - mesh.bounds.mean(axis=0))[mesh.triangles]
@@ -471,7 +473,7 @@ def mesh_volume(mesh: Mesh) -> float:
 
 
 def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[SharedBlocks, ...]:
-    """Return the pairs of solids that share blocks, with the number of blocks and their volume."""
+    """Return the pairs of solids that share blocks, with the number and volume of these blocks."""
     found = tally.overlaps
     return tuple(
         {
@@ -486,7 +488,7 @@ def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[Shared
 
 
 def folded_surfaces(tally: Tally) -> tuple[Folded, ...]:
-    """Return the surfaces that vertical lines cross more than once, with the number of columns."""
+    """Return the surfaces that vertical lines cross more than once, with the number of lines."""
     return tuple(
         {"surface": name, "columns": len(folds.columns), "blocks": folds.blocks}
         for name, folds in sorted(tally.folds.items())

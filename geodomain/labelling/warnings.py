@@ -1,4 +1,4 @@
-"""Warnings and notes about domains and a block model, from positions and counts."""
+"""Warnings and notes about domains and a block model, from their boxes and the counts of blocks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
 
 
 def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
-    """Yield a warning for surfaces that probably by mistake have all blocks on one side."""
+    """Yield a warning for each surface that has all blocks on one side, probably by mistake."""
     tiles = [(one.name, one.meshes) for one in domains.domains if one.is_surface]
     tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
     for title, meshes in tiles:
@@ -83,11 +83,11 @@ def exchanged_axes(
     sample: Floats,
     count_inside: Callable[[Floats], Sequence[int]],
 ) -> Iterator[str]:
-    """Yield a warning if the solids leave the model but would fit better with axes exchanged.
+    """Yield a warning if solids extend beyond the model but would fit it with axes exchanged.
 
-    With axes exchanged, every box must fit at least as well, and the solids must contain far more
-    blocks; this is tested by labelling a sample at exchanged coordinates. Samples are not tested,
-    because they may lie anywhere.
+    With axes exchanged, every box must fit at least as well as before, and the solids must contain
+    far more blocks. This is tested by labelling a sample of the blocks at exchanged coordinates.
+    Drillhole samples are not tested, because they may lie anywhere.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def exchanged_axes(
     sample : (n, 3) float64
         Sample of the centroids.
     count_inside : callable
-        Returns the number of given points in each solid, in order.
+        Takes points, and returns the number of points in each solid, in order.
     """
     boxes = [d.bounds for d in domains if d.is_solid]
     if not boxes or np.isnan(bounds).any() or not all(meet(box, bounds) for box in boxes):
@@ -125,7 +125,7 @@ def exchanged_axes(
 def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[str]:
     """Yield remarks that are not warnings.
 
-    Samples have no remark about solids that leave their box.
+    If the rows are drillhole samples, solids that extend beyond their box are not mentioned.
     """
     rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
     if not rows:
@@ -150,8 +150,8 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         )
     if tally.turned_apart and not samples:
         yield (
-            "the parts of the model have different rotations, or some are too small to show their "
-            "rotation: the volumes of solids outside the model are measured by the model's box "
+            "the parts of the model have different rotations, or some parts are too small to show "
+            "a rotation, so volumes of solids outside the model are measured from the model's box "
             "along the world axes"
         )
     for domain in () if samples else domains:
@@ -163,25 +163,25 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
 def _many_empty(
     targets: Sequence[DomainOrLayer], tally: Tally, empty: Sequence[int]
 ) -> Iterator[str]:
-    """Report together that many domains label no block, naming the first few."""
+    """Yield one sentence for many domains that label no block, with the first few names."""
     without = [targets[index].name for index in empty if not tally.own_blocks[index]]
     taken = [targets[index].name for index in empty if tally.own_blocks[index]]
     if without:
         yield f"{_named(without)} {'has' if len(without) == 1 else 'have'} no block"
     if taken:
-        which = ("it has", "labels") if len(taken) == 1 else ("they have", "label")
-        yield f"{_named(taken)} {which[1]} no block: other domains take all that {which[0]}"
+        which = ("it", "labels") if len(taken) == 1 else ("them", "label")
+        yield f"{_named(taken)} {which[1]} no block: other domains label all blocks in {which[0]}"
 
 
 def _named(names: Sequence[str]) -> str:
-    """Name a few of many domains, with their number."""
+    """Return the names of domains; of many domains, their number and the first few names."""
     if len(names) <= _NAMED:
         return _listed(names)
     return f"{len(names):,} domains ({', '.join(names[:_NAMED])}, ...)"
 
 
 def _empty(target: Domain | Layer, own: int) -> str:
-    """Report that a domain labels no block, and the number of blocks inside it."""
+    """Return the note that a domain labels no block, with the number of blocks inside it."""
     what = (
         f"layer {target.name} of {target.stack.title}"
         if isinstance(target, Layer)
@@ -189,11 +189,11 @@ def _empty(target: Domain | Layer, own: int) -> str:
     )
     if not own:
         return f"{what} has no block"
-    return f"{what} labels no block: other domains take all {own:,} blocks inside it"
+    return f"{what} labels no block: other domains label all {own:,} blocks inside it"
 
 
 def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
-    """Report how much of a closed solid lies beyond each side of the model."""
+    """Yield a note on the volume of a closed solid beyond each side of the model."""
     if not (mesh.is_closed and mesh.is_balanced):
         return
     own, model = tally.along(mesh), tally.box
@@ -217,7 +217,10 @@ def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
 
 
 def _side(tally: Tally, axis: int, end: int) -> str:
-    """Name a side of the model; a side of a rotated model by the direction that it faces."""
+    """Return the name of a side of the model, such as "west side" or "top".
+
+    A vertical side of a rotated model is named by the azimuth that it faces.
+    """
     if not tally.is_turned:
         return _SIDES[axis][end]
     east, north, up = tally.axes[axis] if end else -tally.axes[axis]
@@ -233,7 +236,7 @@ def _six_digits(volume: float) -> str:
 
 
 def _listed(said: Sequence[str]) -> str:
-    """Join phrases with commas and a last "and"."""
+    """Join phrases with commas, and the last one with "and"."""
     *most, last = said
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -249,15 +252,15 @@ class Volumes(Protocol):
 
     @property
     def own_volume(self) -> float | None:
-        """The volume of its blocks."""
+        """The volume of the domain's blocks."""
 
     @property
     def proportion_volume(self) -> float | None:
-        """Its volume from block proportions."""
+        """The domain's volume from block proportions."""
 
     @property
     def wireframe_volume(self) -> float | None:
-        """The volume of its solids."""
+        """The volume of the domain's solids."""
 
 
 def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:
@@ -287,17 +290,18 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
 
 
 def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
-    """Report the blocks without a usable size."""
+    """Return the warning about blocks without a usable size."""
     said = " x ".join(f"{size:.10g}" for size in sizes)
     return (
         f"{counted(count, 'block')} {'has' if count == 1 else 'have'} no usable size (above 0); "
         f"block {number:,} of the table is the first, with {said}. "
-        "No volumes were computed: correct the sizes, or name others with dx=, dy= and dz="
+        "No volumes were computed: correct the sizes, or name other size columns with dx=, dy= and "
+        "dz="
     )
 
 
 def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
-    """Yield warnings of blocks that a domain leaves undecided or uncertain."""
+    """Yield warnings about blocks for which a domain is undecided or uncertain."""
     if tally.leaking[index]:
         x, y, z = tally.first_leak[index]
         yield (
@@ -306,20 +310,20 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
         )
     if tally.uncertain[index]:
         yield (
-            f"{name} is open, and rounding may have decided for "
-            f"{counted(tally.uncertain[index], 'block')} whose winding number is close to 1/2"
+            f"{name} is open, and rounding may have decided the label of "
+            f"{counted(tally.uncertain[index], 'block')} with a winding number close to 1/2"
         )
 
 
 _EXTENDED = {
-    "unassigned": "unassigned there; 'extend' can change this",
+    "unassigned": "unassigned, unless 'extend' is set",
     "background": "not in this domain (extend = 'background')",
     "nearest": "labelled as at the nearest point of the rim (extend = 'nearest')",
 }
 
 
 def _off_footprint(source: Domain | Stack, blocks: int) -> str:
-    """Report how blocks outside a surface's footprint were labelled."""
+    """Return the warning about blocks outside a surface's footprint, and how they were labelled."""
     title = source.title if isinstance(source, Stack) else source.name
     return (
         f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'} outside the footprint of a "
@@ -328,12 +332,13 @@ def _off_footprint(source: Domain | Stack, blocks: int) -> str:
 
 
 def _crossed(stack: Stack, blocks: int) -> str:
-    """Report the blocks where surfaces of a stack cross."""
+    """Return the warning about blocks at which surfaces of a stack cross."""
     kept = "above the upper" if stack.rule == "erode" else "below the lower"
+    lie, they = ("lies", "it is") if blocks == 1 else ("lie", "they are")
     return (
-        f"{counted(blocks, 'block')} {'lies' if blocks == 1 else 'lie'} where surfaces of "
-        f"{stack.title} cross, in the layer {kept} one by rule = '{stack.rule}'; if these are most "
-        "blocks, check that the surfaces are listed from top to bottom"
+        f"{counted(blocks, 'block')} {lie} where surfaces of {stack.title} cross; by rule = "
+        f"'{stack.rule}', {they} in the layer {kept} surface. If most blocks lie where surfaces "
+        "cross, check that the surfaces are listed from top to bottom"
     )
 
 
@@ -347,7 +352,7 @@ def _off(name: str, part: float) -> Iterator[str]:
 
 
 def _folded(name: str, folds: Folds) -> str:
-    """Report where a surface is not single-valued."""
+    """Return the warning about a surface that vertical lines cross more than once."""
     x, y = folds.first
     more = "" if len(folds.columns) < MOST_COLUMNS else " or more"
     return (
@@ -357,13 +362,13 @@ def _folded(name: str, folds: Folds) -> str:
 
 
 def _doubled(solid: DomainOrLayer, blocks: int) -> str:
-    """Report the blocks that are in more than one shell of a solid."""
+    """Return the warning about blocks that are in more than one shell of a solid."""
     said = f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
     if isinstance(solid, Domain) and len(solid.meshes) > 1:
-        return f"{said} in more than one shell of {solid.name}, whose parts overlap"
+        return f"{said} in more than one shell of {solid.name}, whose meshes overlap"
     return (
-        f"{said} in overlapping shells of {solid.name}, or in a void that faces "
-        "outward: outside by parity, inside by winding"
+        f"{said} in overlapping shells of {solid.name}, or in a void that faces outward, and so "
+        "outside by rule = 'parity' but inside by rule = 'winding'"
     )
 
 
@@ -387,8 +392,8 @@ def share_warnings(
     if tally.beyond:
         yield (
             f"{counted(tally.beyond, 'block')} {'lies' if tally.beyond == 1 else 'lie'} partly or "
-            "wholly outside the footprint of a surface: the part outside is unassigned and in no "
-            "proportion"
+            "wholly outside the footprint of a surface: the part outside is unassigned and belongs "
+            "to no proportion"
         )
 
 
@@ -410,17 +415,19 @@ def warn_of_blocks(
     Parameters
     ----------
     points, sizes : (n, 3) float64
-        Centroids and sizes of the blocks; without sizes they may be samples, which lie anywhere.
+        Centroids and sizes of the blocks. Without sizes, the points may be drillhole samples, which
+        lie anywhere, so exchanged axes are not tested.
     domains : Domains
         Domains of the labelling.
-    whole : bool
-        Whether these are all blocks; then at least one domain should meet them.
     settings : LabelSettings
         As for `Labeller`; the test of exchanged axes runs on the CPU.
+    whole : bool
+        Whether the points are all blocks of the model. If not, nothing is tested, because a part of
+        a model may lie outside all domains.
     reach : bool
         Whether a domain also meets blocks that it enters, without containing their centroids.
     axes : (3, 3) float64, optional
-        Directions of the block edges in rows, if they differ from the world axes.
+        Directions of the block edges, one in each row, if they differ from the world axes.
     """
     bounds = _bounds(points)
     if reach and sizes is not None:
@@ -448,7 +455,7 @@ def warn_of_blocks(
 
 
 def _bounds(points: Floats) -> Floats:
-    """Return the box of the finite points, (2, 3), NaN if there are none."""
+    """Return the box of the finite points, (2, 3), or NaN without finite points."""
     bounds = np.array([points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)])
     if not np.isfinite(bounds).all():
         points = points[np.isfinite(points).all(axis=1)]

@@ -1,4 +1,4 @@
-"""Labels and counts of a whole lattice of cells, computed from bits of closed solids.
+"""Label and count all cells of a lattice at once, from bits of closed solids.
 
 The three axes describe all cells, so the coordinates of single blocks are never computed.
 """
@@ -25,7 +25,7 @@ from geodomain.query.lattice import Axes, label_bits
 
 Codes = NDArray[np.uint8]
 
-# Layers in a word of bits; bytes of bools held at a time.
+# Number of layers in a word of bits; largest number of bytes of masks at a time.
 _WORD, _HELD = 64, 1 << 25
 _MOST_CODES = 255
 
@@ -46,6 +46,7 @@ def label_whole(
     Parameters
     ----------
     cells : LatticeCells
+        The lattice.
     labeller : Labeller
         The domains.
     tally : Tally
@@ -59,7 +60,7 @@ def label_whole(
     -------
     list of (n,) uint8
         Arrays in cell order: the codes as in `Verdict`; then, if `flags`, an array of 0 and 1 for
-        each domain. None if cells must be labelled one by one; then nothing was counted.
+        each domain. None, and nothing is counted, if cells must be labelled one by one.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
     if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
@@ -96,7 +97,7 @@ def label_whole(
 
 
 def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
-    """Return the solids of each domain; None if bits do not determine all answers."""
+    """Return the meshes of each domain; None if a domain needs more than bits of closed solids."""
     if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
     found = []
@@ -112,13 +113,14 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
 
 
 class Inside(NamedTuple):
-    """A range of cells in a slab, with a mask of the cells inside.
+    """A range of cells in a slab of layers, with a mask of the cells inside a mesh or domain.
 
     Attributes
     ----------
     z, y, x : Span
-        Ranges of cells; z is relative to the slab's first layer.
+        Ranges of cells; z is counted from the first layer of the slab.
     cells : (z, y, x) bool
+        Whether each cell of the ranges is inside.
     """
 
     z: Span
@@ -132,7 +134,7 @@ class Inside(NamedTuple):
         return slice(*self.z), slice(*self.y), slice(*self.x)
 
     def shared(self, other: Inside) -> int:
-        """Count the cells that are inside both ranges."""
+        """Return the number of cells that are inside in both masks."""
         z, y, x = (
             Span(max(one.first, two.first), min(one.end, two.end))
             for one, two in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
@@ -151,16 +153,16 @@ class Inside(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The cells in the box of a mesh, with their bits.
+    """The cells in the box of a mesh, with a bit for each cell.
 
     Attributes
     ----------
     x, y, z : Span
         Ranges of cells; z starts at the first layer of a word.
     bits : (nx, ny, words) uint64
-        Bits along z, 1 inside.
+        Bits along z, 1 inside the mesh.
     threads : int
-        Threads that expand the bits.
+        Threads that expand the bits to bytes.
     """
 
     x: Span
@@ -170,7 +172,7 @@ class _Part(NamedTuple):
     threads: int
 
     def inside(self, slab: Span) -> Inside | None:
-        """Return the cells of some layers that lie in one word."""
+        """Return the cells of a slab; all its layers must be in one word of bits."""
         low, high = max(slab.first, self.z.first), min(slab.end, self.z.end)
         if low >= high or not self.bits.size:
             return None
@@ -185,7 +187,10 @@ class _Part(NamedTuple):
 def _parts(
     lattice: EvenLattice, shells: Sequence[Shell], threads: int | None
 ) -> Mapping[int, _Part] | None:
-    """Return the cells near each mesh, by the id of its locator; None if that does not pay off."""
+    """Return the cells near each mesh, by the id of its locator.
+
+    Return None if this takes more memory or time than labelling cells one by one.
+    """
     given, parts, left = thread_count(threads), dict[int, _Part](), float(MOST_CELLS)
     for shell in shells:
         if id(shell.locator) in parts:
@@ -208,7 +213,7 @@ def _parts(
 
 
 def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
-    """Return the cells inside any mesh of a domain, and the number of cells in several."""
+    """Return the cells inside any mesh of a domain, and the number of cells in several meshes."""
     if not invert and len(asked) < 2:
         return (asked[0] if asked else None), 0
     inside, doubled = np.zeros((2, *slab.shape), np.bool_)
@@ -223,7 +228,7 @@ def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Insid
 
 
 class _Counts:
-    """Numbers of cells of each code, in each domain, and in each pair of domains."""
+    """Numbers of cells with each code, in each domain, and in each pair of solid domains."""
 
     def __init__(self, solid: Sequence[bool]) -> None:
         domains, self._solid = len(solid), solid
@@ -232,7 +237,7 @@ class _Counts:
         self.overlaps = np.zeros((domains, domains), np.int64)
 
     def add(self, codes: Codes, found: Mapping[int, Inside]) -> None:
-        """Count the cells of a slab."""
+        """Add the cells of a slab, with their codes and the answers of the domains."""
         rest, several = codes.size, len(found) > 1
         for index, one in found.items():
             own = labelled = int(np.count_nonzero(one.cells))
@@ -248,7 +253,7 @@ class _Counts:
                 self.overlaps[first, second] += solids[first].shared(solids[second])
 
     def give(self, tally: Tally, lattice: EvenLattice) -> None:
-        """Add the counts to the counts of a labelling."""
+        """Add the counts, and volumes from them, to the counts of a labelling."""
         volume = lattice.volume
         tally.blocks += self.blocks
         tally.own_blocks += self.own

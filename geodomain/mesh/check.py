@@ -60,7 +60,8 @@ _WORDS = (
         "undetermined_shells",
         "a pair of shells whose relationship could not be determined",
         "{} pairs of shells whose relationship could not be determined",
-        "they meet in triangles without area, in triangles that face opposite ways, or in too many",
+        "they meet in triangles without area, in triangles that face opposite ways, or in too many "
+        "triangles",
     ),
     (
         "voids",
@@ -106,13 +107,13 @@ def mesh_warnings(
     name : str
         Name of the mesh.
     counts, places
-        Counts and their places, keyed by the attributes of MeshReport; a missing key means
-        that the fault was not checked.
+        The number of faults of each kind and their locations, keyed by the attributes of
+        MeshReport. A missing key means that the mesh was not checked for this fault.
 
     Returns
     -------
     list of str
-        Empty for a clean mesh.
+        Empty for a mesh without faults.
     """
     counts = {**counts, "voids": counts.get("nested_shells", 0) - counts.get("nested_alike", 0)}
     # Every open edge is mis-oriented too; it is reported as open only.
@@ -133,7 +134,7 @@ def mesh_warnings(
 
 
 def _first(kind: str, where: NDArray[np.generic] | None) -> str:
-    """Describe the place of the first fault, if it has one."""
+    """Describe where the first fault of a kind is; empty if no edge or box is known for it."""
     if where is None or not len(where) or where.ndim != 3:
         return ""
     return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
@@ -144,8 +145,8 @@ def _first(kind: str, where: NDArray[np.generic] | None) -> str:
 PLACES = 100
 # The message of `check`, and of every function that takes a solid, if the faces cancel.
 NOTHING_INSIDE = (
-    "each face of {}, however it is cut into triangles, is there twice, or an even number of "
-    "times: they cancel, and nothing is inside; remove the copies."
+    "each face of {}, however it is cut into triangles, occurs twice, or another even number of "
+    "times: the copies cancel, and nothing is inside; remove the copies."
 )
 # Faults that make a closed mesh enclose some space twice, so that by parity this space is outside.
 _DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
@@ -176,40 +177,48 @@ class MeshReport:
         if triangles turn counter-clockwise seen from outside. Shells that are open or mis-oriented
         enclose nothing: their volume is measured from the mean of all vertices.
     resolution : float
-        The spacing of floats at the largest coordinate: of float32 if all coordinates are
-        float32 numbers, otherwise of float64.
+        The spacing of floats at the largest coordinate: the spacing of float32 if all coordinates
+        are float32 numbers, otherwise that of float64.
     boundary_edges, nonmanifold_edges, unbalanced_edges : int
         Edges of one triangle, edges of more than two triangles, and edges used more often in one
         direction than in the other.
     degenerate, zero_area : int
-        Triangles with two equal vertices; triangles without area, which include the former.
+        Triangles with two equal vertices, and triangles without area. Triangles with two equal
+        vertices are counted in both.
     dup_faces : int
         Triangles minus distinct triples of vertices.
-    shells, euler : int
-        Vertex-connected parts; vertices - edges + triangles that are not degenerate.
+    shells : int
+        Vertex-connected parts of the mesh.
+    euler : int
+        The number of vertices, minus edges, plus triangles that are not degenerate.
     t_junctions : int
         Open edges that other open edges on the same line cover.
     smallest_gap : float or None
         The smallest distance between two vertices of open edges.
     closed, balanced : bool
-        Whether every edge has an even number of triangles, and is used equally in both directions.
+        Whether every edge has an even number of triangles, and whether every edge is used equally
+        often in both directions.
     duplicate_shells : int
-        Closed shells that occur an even number of times, with the same triangles or others:
-        nothing is inside them.
+        Closed shells that occur an even number of times, cut into the same triangles or into
+        different ones: nothing is inside them.
     inward, inside_out : int
         Closed shells of negative volume, such as voids, and how many of these are not voids,
         because they lie in no other shell's box.
     components : int
-        Edge-connected parts. Where more than two triangles meet at an edge, two triangles are
-        connected if they bound the same wedge of solid: shells that touch, or occur
-        twice, are separate components. The counts below are about components; they are exact,
-        and 0 for a mesh that is not closed.
+        Edge-connected parts of the mesh. Where more than two triangles meet at an edge, two
+        triangles are connected if they bound the same wedge of solid: shells that touch, or occur
+        twice, are separate components. The counts from `nested_shells` to
+        `undetermined_shells` are about components. They are exact, and 0 for a mesh that is not
+        closed.
     nested_shells, nested_alike : int
         Components inside another component, whose walls they may touch, and how many of these
         face the same way as the component around them: voids by parity, solid by winding number.
-    touching_shells, overlapping_shells, equal_shells : int
-        Pairs of components that share points of their surfaces but no volume; that share
-        part of their volumes; that enclose the same space.
+    touching_shells : int
+        Pairs of components that share points of their surfaces but no volume.
+    overlapping_shells : int
+        Pairs of components that share part of their volumes.
+    equal_shells : int
+        Pairs of components that enclose the same space.
     undetermined_shells : int
         Pairs of components whose relation could not be determined, because they meet in
         mis-oriented or zero-area triangles, or the comparison would take too long.
@@ -219,9 +228,10 @@ class MeshReport:
         Whether every face occurs an even number of times, however it is cut into triangles, as
         in a file that holds a surface twice: by parity nothing is inside.
     places : mapping of str to array
-        Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
-        the names of their counts, triangles as (n,) indices of the mesh, components and the
-        overlap of pairs as (n, 2, 3) corners of boxes.
+        Where the faults are, at most 100 of each kind, under the name of the count: edges
+        as (n, 2, 3) coordinates, triangles as (n,) indices into the mesh, components as
+        (n, 2, 3) corners of their boxes, pairs of components as (n, 2, 3) corners of the
+        intersection of both boxes.
     open_edges : str
         Message about the open edges of the mesh; empty for a closed mesh.
     """
@@ -261,7 +271,7 @@ class MeshReport:
     open_edges: str
 
     def __repr__(self) -> str:
-        """Show the verdict and the main counts."""
+        """Return the verdict and the main counts as text."""
         counts = ((self.triangles, "triangle"), (self.shells, "shell"))
         parts = [counted(count, what) for count, what in counts]
         warned = len(self.warnings())
@@ -269,7 +279,7 @@ class MeshReport:
         return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """Return a table for a notebook; `report_table` lays out more."""
+        """Return a short table for a notebook; `report_table` returns a longer one."""
         rows = [
             ("can be used for labelling", "yes" if self.fit else "no"),
             ("triangles", f"{self.triangles:,} on {counted(self.vertices, 'vertex', 'vertices')}"),
@@ -302,7 +312,9 @@ class MeshReport:
         if self.cancelled:
             return [NOTHING_INSIDE.format(self.name)]
         if kind == "surface":
-            message = f"{self.name} is closed: as a surface its inside counts as below it."
+            message = (
+                f"{self.name} is closed: used as a surface, its inside would count as below it."
+            )
             return [message] if self.closed else []
         if self.sheet:
             message = f"{self.name} is an open surface, not a solid"
@@ -326,7 +338,7 @@ class MeshReport:
         return plain | {"fit": self.fit, "faults": self.faults(), "warnings": self.warnings()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with those of other meshes."""
+        """Return the report as one row, so that the rows of several meshes can be joined."""
         return records_frame(MeshReport, [self], {"fit": np.array([self.fit])})
 
 
@@ -341,7 +353,7 @@ def check(mesh: Mesh) -> MeshReport:
 
 
 def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
-    """Return the report on a mesh, from the relations of its components."""
+    """Return the report on a mesh, given the relations of its components."""
     table = edge_table(mesh)
     whole = table.triangles[~table.degenerate]
     solidity = measure_shells(table, whole)
@@ -393,7 +405,7 @@ def _places(
     triangles: Mapping[str, Ints],
     boxes: Mapping[str, Floats],
 ) -> dict[str, NDArray[np.generic]]:
-    """Return the places of the first faults of each kind that occurs."""
+    """Return the locations of the first faults of each kind, without kinds that do not occur."""
     segments: dict[str, NDArray[np.generic]]
     segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
     located = segments | {name: which[:PLACES] for name, which in triangles.items()}
@@ -419,7 +431,7 @@ def _bounds(vertices: Floats) -> Floats:
 
 
 def _resolution(vertices: Floats) -> float:
-    """Return the spacing of numbers at the largest coordinate."""
+    """Return the spacing of floats at the largest coordinate; see `MeshReport.resolution`."""
     if not len(vertices):
         return 0.0
     largest = np.abs(vertices).max()
@@ -440,7 +452,7 @@ class Duplicates(NamedTuple):
     Attributes
     ----------
     faces : (n,) int64
-        Triangles with the same three corners as an earlier one, in any order; ascending.
+        Triangles with the same three corners, in any order, as an earlier triangle; ascending.
     shells : int
         Number of closed shells whose faces each occur an even number of times, not counting walls
         shared with other solids. Such shells cancel: by parity, nothing is inside.
@@ -475,11 +487,12 @@ def find_duplicates(triangles: Ints, vertex_count: int) -> Duplicates:
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
-    """Count the shells without odd edges that have a face with an even number of copies.
+    """Count the closed shells of repeated faces that have a face with an even number of copies.
 
-    Only repeated faces are passed, so that other triangles that touch a shell do not hide it. A
-    solid that shares a wall with two copies of another makes three copies of that wall, so one
-    face with an even number is enough.
+    A shell is closed here if it has no edge with an odd number of triangles. Only repeated faces
+    are passed, so that other triangles that touch a shell do not hide it. If a solid occurs twice
+    and a neighbour shares a wall with it, that wall has three copies; so one face with
+    an even number is enough.
     """
     label, count = shells(faces, vertex_count)
     ends, uses, _ = count_edges(faces, vertex_count)
@@ -498,10 +511,11 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
     """Return whether the faces of a closed mesh cancel, so that nothing can be inside.
 
     Faces are compared as sets of points, however they are cut into triangles. A point of a plane
-    separates inside from outside if an odd number of faces covers it, or, by winding
-    number, if the faces there do not face both ways equally often. The faces in a plane
-    cancel if their boundary edges cancel, and edges cancel, line by line, if their ends do.
-    So each vertex is tested alone, and the first vertex where something remains decides.
+    separates inside from outside if an odd number of faces covers the point. By winding number it
+    does so if more of these faces face one way than the other. The faces in a plane
+    cancel if their boundary edges cancel, and the edges on a line cancel if their ends cancel.
+    So each vertex can be tested alone, and the search stops at the first vertex where the edges do
+    not cancel.
 
     Parameters
     ----------
@@ -544,7 +558,7 @@ def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
 
 
 def whole_places(vertices: Floats) -> list[Vector]:
-    """Return coordinates as integers in a unit small enough to be exact."""
+    """Return coordinates as integers: exact multiples of a common power of two."""
     fraction, power = np.frexp(vertices)
     digits = np.ldexp(fraction, 53).astype(np.int64)
     power[digits == 0] = power.max(initial=0)
@@ -561,7 +575,7 @@ def star_cancels(places: Mapping[int, Vector], centre: int, star: Ints, *, windi
     places : mapping of int to three int
         The coordinates of the vertices of the star, from `whole_places`.
     centre : int
-        The vertex.
+        The index of the vertex.
     star : (t, 3) int64
         The triangles of which exactly one corner is the vertex.
     winding : bool
@@ -635,7 +649,7 @@ def as_table(
     report : MeshReport
         The report that `check` returned.
     welds : mapping of float to str, optional
-        Tolerances and what welding at each does, for an open mesh.
+        For an open mesh, a text for each weld tolerance that says what a weld would do.
     kind : {"solid", "surface"}
         The intended use of the mesh.
 
@@ -655,7 +669,7 @@ def as_table(
 
 
 def _size(report: MeshReport) -> list[tuple[str, str]]:
-    """Return the rows about the size of the mesh."""
+    """Return the table rows (label, text) about the size of the mesh."""
     low, high = report.bounds.tolist()
     box = [f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
     return [
@@ -668,7 +682,7 @@ def _size(report: MeshReport) -> list[tuple[str, str]]:
 
 
 def _counts(report: MeshReport) -> list[tuple[str, str]]:
-    """Return the rows of counts."""
+    """Return the table rows (label, text) with the counts of shells and faults."""
     shown = [*_ALWAYS, *(name for name in _FAULTS if getattr(report, name))]
     if report.components != report.shells:  # parts by vertices and by edges
         shown.insert(1, "components")
@@ -679,5 +693,5 @@ def _counts(report: MeshReport) -> list[tuple[str, str]]:
 
 
 def _welds(welds: Mapping[float, str]) -> list[tuple[str, str]]:
-    """Return the rows about welds."""
+    """Return one table row (label, text) for each weld tolerance."""
     return [(f"weld at {tolerance:g}", does) for tolerance, does in welds.items()]

@@ -52,7 +52,7 @@ def connected_components(first: Ints, second: Ints, count: int) -> Ints:
 
 
 def _flattened(root: Ints) -> Ints:
-    """Point every node at the end of its path."""
+    """Return the root of each node's tree, given each node's parent (a root is its own parent)."""
     while True:
         further = root[root]
         if np.array_equal(further, root):
@@ -63,8 +63,8 @@ def _flattened(root: Ints) -> Ints:
 def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
     """Label triangles by the shell they belong to.
 
-    Triangles that share a vertex belong to the same shell, so two bodies that touch in a
-    point, and a body that occurs twice, are one shell.
+    Triangles that share a vertex belong to the same shell. So two bodies that touch in a
+    point are one shell, and so are two copies of one body.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ComponentTriangles:
     """
 
     def __init__(self, mesh: Mesh, places: NDArray[np.int32], components: Components) -> None:
-        """Group the triangles; equal vertices have equal `places`."""
+        """Group the triangles; vertices with equal coordinates have equal numbers in `places`."""
         self.mesh = mesh
         self._places = places
         self.component = components.component
@@ -114,12 +114,15 @@ class ComponentTriangles:
         return self.mesh.triangles[self.order[self.starts[component] : self.starts[component + 1]]]
 
     def first_vertices(self, components: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return a vertex of each component."""
+        """Return one vertex of each component: the first corner of its first triangle."""
         first: NDArray[np.int32] = self.mesh.triangles[self.order[self.starts[components]], 0]
         return first
 
     def folded(self, components: Ints) -> Bools:
-        """Return a mask of the given components that are folded flat, every face on another."""
+        """Return a mask of all components, true for those of `components` that are folded flat.
+
+        A component is folded flat if each of its faces lies on another face with the same corners.
+        """
         folded = np.zeros(self.count, np.bool_)
         for component in components.tolist():
             corners = np.sort(self._places[self.triangles(component)], axis=1)
@@ -129,7 +132,7 @@ class ComponentTriangles:
 
 
 def find_components(mesh: Mesh) -> tuple[Components, ComponentTriangles]:
-    """Find the components of a mesh, merging equal vertices, and their triangles."""
+    """Merge equal vertices and find the edge-connected components and their triangles."""
     places = merge_equal(mesh.vertices)
     linked = Components(mesh.vertices, np.ascontiguousarray(places[mesh.triangles]))
     return linked, ComponentTriangles(mesh, places, linked)
@@ -155,14 +158,14 @@ def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _lone_sign(mesh: Mesh, fans: VertexFans) -> int:
-    """Return 1 or -1, as a mesh of obviously one component faces, or 0 if that is not sure."""
+    """Return 1 if a mesh of one component faces outwards, -1 if inwards, 0 if not certain."""
     if not (fans.are_rings and mesh.bodies.count == 1 and are_distinct(mesh.vertices)):
         return 0
     return volume_sign(mesh.vertices, mesh.triangles)
 
 
 def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:
-    """Return the exact sign of each component's signed volume; 0 if it is mis-oriented."""
+    """Return the exact sign of each component's signed volume; 0 if mis-oriented."""
     count, mesh = parts.count, parts.mesh
     whole = parts.component >= 0
     owner = parts.component[whole]
@@ -203,7 +206,7 @@ def _unbalanced(parts: ComponentTriangles) -> Ints:
 
 
 def _determinants(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the determinant of each row of three vectors, and the sum of its terms' magnitudes."""
+    """Return the determinant of each triple of vectors, and the sum of its terms' magnitudes."""
     total, size = np.zeros(len(a)), np.zeros(len(a))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         left, right = b[:, j] * c[:, k], b[:, k] * c[:, j]
@@ -218,7 +221,7 @@ _BOX_TESTS = 20_000_000
 
 
 class Solidity(NamedTuple):
-    """Volumes and shells; see MeshReport."""
+    """The number of shells, their area and volume; the fields are those of MeshReport."""
 
     shells: int
     area: float
@@ -259,7 +262,10 @@ def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
 def _volumes(
     vertices: Floats, triangles: Ints, crosses: Floats, label: Ints, sound: Bools
 ) -> Floats:
-    """Return the signed volumes of the sound shells, then that of all other shells together."""
+    """Return the signed volume of each sound shell, then the total volume of the faulty shells.
+
+    The volumes of shells that are not sound are 0 in the first part of the array.
+    """
     # A sound shell is measured from one of its corners: at mine coordinates, terms measured from 0
     # would cancel. A shell that is not sound has no volume of its own; all share one origin.
     count = len(sound)
@@ -283,7 +289,7 @@ def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools
 def _inside_out(corners: Floats, label: Ints, inward: Bools, outward: Bools) -> int:
     """Count the inward shells whose boxes are not strictly inside any outward shell's box.
 
-    If there are very many shells, only the first thousands are tried.
+    At most 20 million pairs of boxes are compared: further inward shells are not counted.
     """
     if not inward.any():
         return 0

@@ -1,7 +1,7 @@
-"""Find the edges of a mesh by the coordinates of their ends, and count the uses of each.
+"""Find the edges of a mesh by the coordinates of their ends, and count the triangles at each.
 
-Also the exact collinearity test, the rim of an open mesh and the folds of a surface. Edges are
-found by sorting and equality alone, without a tolerance.
+The module also tests points for collinearity exactly, and finds the rim of an open mesh and the
+folds of a surface. Edges are found by sorting and equality alone, without a tolerance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from geodomain.mesh.mesh import Mesh
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """The distinct vertices, the triangles on them, and the distinct edges.
+    """The distinct vertices of a mesh, its triangles as indices of these, and its distinct edges.
 
     Attributes
     ----------
@@ -33,7 +33,8 @@ class EdgeTable:
     uses : (e,) int64
         How many triangles have the edge; triangles with two equal vertices do not count.
     balance : (e,) int64
-        Uses along the edge minus uses against it; 0 where the neighbours face alike.
+        How many triangles use the edge from its first end to its second, minus how many use it
+        the other way; 0 where neighbours face the same way.
     """
 
     vertices: Floats
@@ -49,17 +50,17 @@ class EdgeTable:
 
     @property
     def odd(self) -> Ints:
-        """Return the edges of an odd number of triangles: none if the mesh is closed."""
+        """Return the edges with an odd number of triangles; a closed mesh has none."""
         return np.flatnonzero(self.uses & 1)
 
     @property
     def open(self) -> Ints:
-        """Return the edges of a single triangle."""
+        """Return the edges that belong to a single triangle."""
         return np.flatnonzero(self.uses == 1)
 
     @property
     def nonmanifold(self) -> Ints:
-        """Return the edges of more than two triangles."""
+        """Return the edges that belong to more than two triangles."""
         return np.flatnonzero(self.uses > 2)
 
     @property
@@ -70,8 +71,8 @@ class EdgeTable:
     def segments(self, edges: Ints, most: int | None = None) -> Floats:
         """Return the ends of edges, (n, 2, 3), sorted by coordinates.
 
-        With `most`, return only the first `most` edges. The result does not depend on the order
-        of triangles or vertices.
+        If `most` is given, return only the first `most` edges. The result does not depend on the
+        order of triangles or vertices.
         """
         x = self.vertices[:, 0][self.ends[edges]].min(axis=1)
         if most is not None and most < len(edges):
@@ -92,7 +93,7 @@ def has_equal_corners(triangles: Ints) -> Bools:
 
 
 def _comes_before(left: Floats, right: Floats) -> Bools:
-    """Return which points come before their counterparts: by x, then y, then z."""
+    """Return whether each point of `left` comes before that of `right`: by x, then y, then z."""
     lower, equal = left < right, left == right
     before: Bools = lower[:, 0] | (equal[:, 0] & (lower[:, 1] | (equal[:, 1] & lower[:, 2])))
     return before
@@ -109,7 +110,7 @@ def edge_table(mesh: Mesh) -> EdgeTable:
     Returns
     -------
     EdgeTable
-        Vertices with equal coordinates are one vertex.
+        Vertices with equal coordinates are merged.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def distinct_vertices(mesh: Mesh) -> tuple[Floats, Ints]:
 
 
 def count_edges(triangles: Ints, vertex_count: int) -> tuple[Ints, Ints, Ints]:
-    """Return ends, uses and balance of the edges; see EdgeTable."""
+    """Return the arrays `ends`, `uses` and `balance` of an EdgeTable."""
     start, end = triangles, triangles[:, [1, 2, 0]]
     low, high = np.minimum(start, end), np.maximum(start, end)
     # One word holds an edge and its direction, so that a plain sort of values is enough.
@@ -164,7 +165,7 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
     Parameters
     ----------
     a, b, c : (n, 3) float64
-        Magnitudes in the range of a Mesh; a triple with two equal points is collinear.
+        Points with magnitudes in the range of a Mesh. A triple with two equal points is collinear.
 
     Returns
     -------
@@ -183,7 +184,10 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
 
 
 def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Decide the triples that the filter left open, without rounding if differences are exact."""
+    """Decide the triples that the floating-point filter left open.
+
+    Where the differences of coordinates are exact, float64 pairs suffice; otherwise use fractions.
+    """
     exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
     result: Bools = exact & _no_minor(b - a, c - a)
     for row in np.flatnonzero(~exact):
@@ -199,7 +203,7 @@ def _tail(x: Floats, y: Floats) -> Floats:
 
 
 def _no_minor(p: Floats, q: Floats) -> Bools:
-    """Return whether all three minors of each pair of vectors are exactly 0."""
+    """Return for each pair of vectors whether all three 2 x 2 minors are exactly 0."""
     result = np.ones(len(p), np.bool_)
     for i, j in ((0, 1), (1, 2), (2, 0)):
         left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])
@@ -216,14 +220,14 @@ def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _halves(x: Floats) -> tuple[Floats, Floats]:
-    """Split numbers into two halves of 26 bits (Veltkamp)."""
+    """Split each number into a high and a low half of 26 bits (Veltkamp)."""
     wide = _SPLIT * x
     high = wide - (wide - x)
     return high, x - high
 
 
 def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
-    """Decide one triple in rational arithmetic."""
+    """Return whether one triple of points is collinear, in rational arithmetic."""
     p = [Fraction(float(x)) - Fraction(float(y)) for x, y in zip(b, a, strict=True)]
     q = [Fraction(float(x)) - Fraction(float(y)) for x, y in zip(c, a, strict=True)]
     return all(p[i] * q[j] == p[j] * q[i] for i, j in ((0, 1), (1, 2), (2, 0)))
@@ -233,7 +237,7 @@ def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
 
 
 def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
-    """Return the edges used more often in one direction, and the difference.
+    """Return the edges used more often in one direction than the other, and the difference.
 
     Returns
     -------
@@ -241,7 +245,7 @@ def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
         Coordinates, the lower end first and the edges in ascending order, so that a sum
         over them does not depend on the order of vertices or triangles.
     weights : ndarray of int32, shape (m,)
-        Uses in this direction minus uses against it.
+        How many triangles use the edge in this direction, minus how many use it the other way.
 
     Examples
     --------
@@ -256,7 +260,7 @@ def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
 
 
 def rim(mesh: Mesh) -> Floats:
-    """Return the edges of an odd number of triangles, (m, 2, 3), ordered as `signed_rim`'s."""
+    """Return the edges with an odd number of triangles, (m, 2, 3), in the order of `signed_rim`."""
     table = edge_table(mesh)
     return table.segments(table.odd)
 
@@ -300,7 +304,7 @@ def _key(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def _ordered(ends: Floats, weights: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
-    """Turn the edges so that the lower end comes first, and sort them."""
+    """Turn the edges so that the lower end comes first, sort them, and adapt the weights."""
     keys = np.lexsort(ends.reshape(-1, 2, 3).transpose(2, 0, 1)[::-1], axis=-1)
     swap = keys[:, 0] == 1
     ends = np.where(swap[:, None, None], ends[:, ::-1], ends)

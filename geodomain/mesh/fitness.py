@@ -1,4 +1,4 @@
-"""Check before labelling that a mesh is fit: closed, with an inside, and balanced for winding."""
+"""Check that a mesh is fit for labelling: closed, not empty inside, and consistently oriented."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def require_fit(
     instead: str | None = None,
     rule: Literal["parity", "winding"] | None = "parity",
 ) -> None:
-    """Refuse a solid that is open, unless `allow_open`, or that encloses nothing.
+    """Refuse a solid that encloses nothing, or that is open and `allow_open` is false.
 
     Parameters
     ----------
     mesh : Mesh
         The solid.
     allow_open : bool
-        Whether it may be open.
+        Whether the solid may be open.
     instead : str, optional
-        The alternative to closing the mesh; see `open_edges_sentence`.
+        The alternative to closing the mesh, for the message; see `open_edges_sentence`.
     rule : {"parity", "winding"}, optional
-        The rule that decides what is inside; None accepts a mesh that has an inside by either
-        rule.
+        The rule that decides which points are inside. None accepts a mesh that has an inside by
+        at least one of the rules.
 
     Raises
     ------
@@ -70,12 +70,12 @@ def require_fit(
 
 
 def require_inside(mesh: Mesh, rule: Literal["parity", "winding"]) -> None:
-    """Refuse a closed mesh that encloses nothing: its faces cancel, or lie in one plane.
+    """Refuse a closed mesh that encloses nothing, because its faces cancel or lie in one plane.
 
     Raises
     ------
     MeshError
-        With the reason, and how to mend it.
+        If nothing is inside; the message gives the reason and a remedy.
     """
     reasons: dict[str, str] = mesh.__dict__.setdefault("_encloses_nothing", {})
     if rule not in reasons:
@@ -85,7 +85,7 @@ def require_inside(mesh: Mesh, rule: Literal["parity", "winding"]) -> None:
 
 
 def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
-    """Return why a closed mesh encloses nothing; empty if it encloses something."""
+    """Return the reason why a closed mesh encloses nothing; empty if it encloses something."""
     bodies = mesh.bodies
     if not mesh.is_closed or not bodies.triangles:
         return ""
@@ -112,10 +112,10 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
 
 
 def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
-    """Return whether faces cancel at a vertex that lies farthest out in some direction.
+    """Return whether the faces cancel at a vertex that is extreme along an axis.
 
     No flat face surrounds such a vertex, so faces cancel there only if copies of them coincide.
-    Cheaper than `encloses_nothing`, which sorts all triangles first.
+    This test is cheaper than `encloses_nothing`, which sorts all triangles first.
     """
     best: tuple[int, Ints] | None = None
     for axis, direction in itertools.product(range(3), (1.0, -1.0)):
@@ -134,7 +134,7 @@ def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
 
 
 def _farthest(vertices: Floats, axis: int, direction: float) -> int:
-    """Return the vertex that is farthest along an axis; ties are decided by the other axes."""
+    """Return the index of the vertex that is farthest along an axis; the other axes break ties."""
     rows = np.arange(len(vertices))
     for each in (axis, (axis + 1) % 3, (axis + 2) % 3):
         values = direction * vertices[rows, each]
@@ -145,9 +145,9 @@ def _farthest(vertices: Floats, axis: int, direction: float) -> int:
 def warn_once(mesh: Mesh) -> None:
     """Warn about the faults of a closed mesh, on the first call only.
 
-    Most meshes are one body without a handle whose triangles face alike, and that costs almost
-    nothing to find out. Only other meshes are checked, as by `list_warnings` but with a time
-    limit. An open mesh is not checked: edges at a hole are always mis-oriented.
+    Most meshes are one body without a handle whose triangles all face outwards, or all inwards.
+    A quick test recognises these. Other meshes are checked as by `list_warnings`, but with a time
+    limit. An open mesh is not checked, because edges at a hole are always mis-oriented.
 
     Warns
     -----
@@ -164,7 +164,7 @@ def warn_once(mesh: Mesh) -> None:
 
 
 def mark_warned(mesh: Mesh) -> None:
-    """Record that the user has been warned about a mesh; `warn_once` then stays silent."""
+    """Record that the user has been warned about a mesh, so that `warn_once` stays silent."""
     mesh.__dict__["_warned"] = True
 
 
@@ -183,7 +183,7 @@ def require_closed(mesh: Mesh, instead: str | None = None) -> None:
 
 
 def require_balanced(mesh: Mesh) -> None:
-    """Refuse a mesh that is mis-oriented at an edge, and so has no winding number.
+    """Refuse a mesh with a mis-oriented edge, because such a mesh has no winding number.
 
     Raises
     ------
@@ -196,9 +196,10 @@ def require_balanced(mesh: Mesh) -> None:
     table = edge_table(mesh)
     count = len(table.unbalanced)
     message = (
-        f"{mesh.name} has no winding number: at {counted(count, 'edge')} the directed "
-        f"uses do not cancel, the first {place(table.segments(table.unbalanced, 1)[0])}; orient "
-        "the triangles alike, or label by rule 'parity', which needs no orientation"
+        f"{mesh.name} has no winding number, because {counted(count, 'edge')} "
+        f"{'is' if count == 1 else 'are'} mis-oriented, the first "
+        f"{place(table.segments(table.unbalanced, 1)[0])}; orient all triangles the same way, or "
+        "label by rule 'parity', which needs no orientation"
     )
     raise MeshError(message)
 
@@ -206,9 +207,10 @@ def require_balanced(mesh: Mesh) -> None:
 def list_warnings(mesh: Mesh, *, total: int | None = None) -> list[str]:
     """List warnings about a mesh that can be used for labelling.
 
-    A mesh of one component whose edges each join two triangles that face alike gets no warning, and
-    this check takes milliseconds. For several such components, their relations are computed; only
-    other meshes are examined in full. ``total`` limits the time, as for `relate`.
+    If the mesh is one component, and each edge joins two triangles that face the same way, there is
+    no warning, and the check takes milliseconds. If the mesh has several such components, their
+    relations are computed. All other meshes are checked in full. ``total`` limits the time, as in
+    `relate`.
 
     Returns
     -------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def normals(vertices: Floats, triangles: NDArray[np.integer]) -> Floats:
-    """Return the cross products of two sides of each triangle, (t, 3) float64."""
+    """Return the cross product of two sides of each triangle, (t, 3) float64."""
     a, b, c = vertices[triangles.T]
     p, q = b - a, c - a
     out: Floats = np.empty_like(p)
@@ -39,9 +39,10 @@ def area(crosses: Floats) -> float:
 
 
 def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
-    """Return six times the signed volume between an origin and each triangle, (t,).
+    """Return six times the signed volume of a tetrahedron over each triangle, (t,).
 
-    The arms lead from the origin to a corner of each triangle.
+    The arms lead from the apex of the tetrahedron to a corner of the triangle; the crosses are
+    from `normals`.
     """
     volumes: Floats = np.einsum("ij,ij->i", arms, crosses)
     return volumes
@@ -50,8 +51,8 @@ def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
 def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Floats) -> float:
     """Return the absolute volume of a closed mesh.
 
-    It is measured from the middle of the mesh's box: from the origin, the terms would cancel at
-    mine coordinates.
+    Coordinates are taken relative to the middle of the mesh's box. Relative to the origin, large
+    terms would cancel at mine coordinates and lose digits.
     """
     if not len(triangles):
         return 0.0
@@ -75,10 +76,11 @@ def volume_beyond(
 
 
 def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
-    """Return the mean, over a triangle, of the positive part of a linear function.
+    """Return the mean over each triangle of max(f, 0) for a linear function f.
 
-    The arguments are the function's values at the corners, in ascending order. If one corner
-    differs in sign, the part around it is a triangle whose sides are cut in simple ratios.
+    The arguments are the values of f at the corners, in ascending order. If the value at one corner
+    differs in sign, the part of the triangle near that corner is a smaller triangle, whose sides
+    are fractions of the full sides.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         top = high**3 / (3 * (high - middle) * (high - low))
@@ -103,7 +105,7 @@ class Mesh:
     ----------
     vertices : array_like of shape (v, 3)
         Coordinates x, y, z in the unit of the project. Floats and integers of any width
-        are converted to float64, or refused if that would round them.
+        are converted to float64; values that float64 would round are refused.
     triangles : array_like of shape (t, 3)
         Indices of vertices, counter-clockwise by convention if seen from outside.
     name : str
@@ -123,7 +125,7 @@ class Mesh:
     ------
     MeshError
         If a coordinate is not finite, or is not 0 and has a magnitude outside
-        [2^-306, 2^339], or if an index has no vertex.
+        [2^-306, 2^339], or if a triangle has an index for which there is no vertex.
     TypeError
         For arrays that are not numbers.
 
@@ -162,7 +164,7 @@ class Mesh:
             object.__setattr__(self, field, value)
 
     def __repr__(self) -> str:
-        """Return the name and the counts; the arrays are too long to show."""
+        """Return the name and the numbers of vertices and triangles."""
         counts = f"{len(self.vertices)} vertices, {len(self.triangles)} triangles"
         return f"Mesh({self.name!r}, {counts})"
 
@@ -186,7 +188,7 @@ class Mesh:
 
     @cached_property
     def _by_value(self) -> tuple[bool, bool]:
-        """Whether the mesh is closed and is balanced; equal vertices count as one."""
+        """Whether the mesh is closed, and whether it is balanced, if equal vertices are merged."""
         return meshes.closed_by_value(self.vertices, self.triangles)
 
     @cached_property
@@ -198,32 +200,34 @@ class Mesh:
     def volume(self) -> float:
         """Volume that a closed mesh encloses, in cubes of the unit, positive.
 
-        The magnitude of the signed volume, with an error of about 1e-15 of the volume of
-        the mesh's box. Shells that face inwards (voids) are subtracted. Shells that face outwards
-        are added even where they overlap or lie inside others; `geodomain.check` locates these.
+        The volume is the magnitude of the signed volume, with an error of about 1e-15 of the
+        volume of the mesh's box. Shells that face inwards (voids) are subtracted. Shells that face
+        outwards are added even where they overlap or lie inside others; `geodomain.check` locates
+        these.
 
         Raises
         ------
         MeshError
-            For a mesh that is not closed, or whose triangles do not face alike.
+            For a mesh that is not closed, or of which some triangles face inwards and others
+            outwards.
         """
         if not self.is_closed:
             message = (
-                f"{self.name} is not closed, so it encloses no volume: see geodomain.check for "
-                "where it is open, and geodomain.weld"
+                f"{self.name} is not closed, so it encloses no volume: geodomain.check "
+                "shows where it is open, and geodomain.weld can close gaps"
             )
             raise MeshError(message)
         if not self.is_balanced:
             message = (
                 f"{self.name} has no volume: some of its triangles face inwards and others "
-                "outwards; orient them alike"
+                "outwards; orient all of them the same way"
             )
             raise MeshError(message)
         return enclosed_volume(self.vertices, self.triangles, self.bounds)
 
     @property
     def is_closed(self) -> bool:
-        """Whether every edge, by the coordinates of its ends, has an even number of triangles."""
+        """Whether every edge has an even number of triangles; equal edges count as one."""
         # Equal indices mean equal coordinates, so a mesh that is closed by index is closed.
         return bool(self.__dict__["_by_index"][0]) or self._by_value[0]
 
@@ -234,7 +238,7 @@ class Mesh:
 
     @cached_property
     def bodies(self) -> meshes.Bodies:
-        """Vertex-connected components; equal vertices are merged unless indices already close."""
+        """Vertex-connected components, with equal vertices merged where closing needs that."""
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 
@@ -250,22 +254,22 @@ class Mesh:
         Parameters
         ----------
         dataset : pyvista.PolyData
-            Triangles, polygons or triangle strips; an UnstructuredGrid of such
-            cells will do. Polygons are cut into triangles in a way that does not
-            depend on where they start or which way they run; float32 points are
-            widened exactly.
+            Triangles, polygons or triangle strips. An UnstructuredGrid of triangles and polygons is
+            also accepted. Polygons are cut into triangles in a way that does not depend on the
+            corner where they start or the direction in which they run. float32 points are
+            converted to float64 exactly.
         name : str
             Name of the mesh in messages.
 
         Raises
         ------
         MeshError
-            For cells of another kind, which the message names, and as `Mesh`.
+            For cells of another kind, which the message names, and as for `Mesh`.
         """
         return cls.from_faces(datasets.from_dataset(dataset, name), name=name)
 
     def to_pyvista(self) -> pyvista.PolyData:
-        """Return a PyVista copy of the mesh, its points in float64."""
+        """Return a copy of the mesh as a PyVista surface with float64 points."""
         surface: pyvista.PolyData = datasets.to_dataset(self.vertices, self.triangles)
         return surface
 
@@ -303,11 +307,13 @@ def _refuse_vertex(name: str, vertices: Floats, row: int) -> None:
         return
     place = tuple(float(value) for value in vertices[row])
     if not np.isfinite(vertices[row]).all():
-        message = f"{name}: vertex {row} is {place}, which is not finite; correct or remove it"
+        message = (
+            f"{name}: vertex {row} is {place}, which is not finite; correct or remove the vertex"
+        )
     else:
         message = (
-            f"{name}: vertex {row} is {place}; a coordinate that is not 0 must have a magnitude "
-            "between 2^-306 and 2^339 to be exact: rescale the mesh, or write 0"
+            f"{name}: vertex {row} is {place}; for exact results, a coordinate must be 0 or have a "
+            "magnitude between 2^-306 and 2^339: rescale the mesh, or write tiny coordinates as 0"
         )
     raise MeshError(message)
 
@@ -320,6 +326,6 @@ def _refuse_triangle(
     corners = tuple(int(value) for value in triangles[row])
     message = (
         f"{name}: triangle {row} is {corners}, but there are {vertex_count} vertices, counted from "
-        "0: correct it, or export the wireframe again"
+        "0: correct the triangle, or export the wireframe again"
     )
     raise MeshError(message)

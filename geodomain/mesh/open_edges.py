@@ -1,4 +1,4 @@
-"""Describe the open edges of a mesh: T-junctions, the width of gaps, and how to close them."""
+"""Describe the open edges of a mesh: T-junctions, the widths of gaps, and remedies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEIGHBOURS = 64
 
 
 def t_junctions(table: EdgeTable) -> Ints:
-    """Find the odd edges that other odd edges on the same line cover, at T-junctions.
+    """Find the T-junctions: odd edges that are covered by other odd edges on the same line.
 
     Along such edges the mesh is closed as a set of points, but its triangles do not meet
     edge to edge: one triangle has a long edge where its neighbours have two short ones.
@@ -54,7 +54,7 @@ def t_junctions(table: EdgeTable) -> Ints:
 def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
     """Return the smallest distance between two vertices of open edges, None for a closed mesh.
 
-    T-junctions, as `t_junctions` returns them, count only if there are no other open edges.
+    The edges `junctions`, from `t_junctions`, count only if there are no other open edges.
     """
     odd = table.odd
     others = np.setdiff1d(odd, junctions, assume_unique=True)
@@ -63,7 +63,7 @@ def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
 
 
 def _ranks(vertices: Floats, ends: Ints) -> Ints:
-    """Rank the ends of edges by x, then y, then z: an order along any line."""
+    """Return the rank of each edge end by x, then y, then z, which orders the points on a line."""
     used, place = np.unique(ends, return_inverse=True)
     order = np.lexsort(vertices[used].T[::-1])
     rank = np.empty(len(used), np.int64)
@@ -72,7 +72,7 @@ def _ranks(vertices: Floats, ends: Ints) -> Ints:
 
 
 def _lines(table: EdgeTable, edges: Ints) -> Ints:
-    """Label edges that are connected along a line."""
+    """Label edges by line: edges that are connected and collinear get the same label."""
     ends = table.ends[edges]
     here, there = ends.ravel(), ends[:, ::-1].ravel()
     owner = np.repeat(np.arange(len(edges)), 2)
@@ -97,7 +97,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
-    """Return whether every part of each edge is covered an even number of times on its line."""
+    """Return for each edge whether an even number of edges covers every point of it on its line."""
     lines, places = np.r_[line, line], np.r_[low, high]
     order = np.lexsort((places, lines))
     new = np.ones(len(order), np.bool_)
@@ -120,7 +120,7 @@ def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
 # Welds are tried at these multiples of the smallest gap, because other gaps are wider.
 _WIDER = (1, 10, 100)
 _AS_IT_IS = "with allow_open=True"
-_REPAIR = "repair it in the program that made it"
+_REPAIR = "repair the mesh in the program that made it"
 
 
 def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
@@ -131,7 +131,8 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
     mesh : Mesh
         An open mesh.
     instead : str, optional
-        The alternative to closing the mesh; empty for none. [default: label it]
+        The alternative to closing the mesh; empty for none. By default the message suggests
+        labelling with ``allow_open=True``.
 
     Returns
     -------
@@ -153,15 +154,18 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
 def say_open(
     mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None, instead: str | None = None
 ) -> str:
-    """Return the message of `open_edges_sentence` from its precomputed parts."""
+    """Return the message of `open_edges_sentence` from the edges, T-junctions and smallest gap."""
     opening = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
     parts = [opening, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
         # Open edges cover every line an even number of times, so parity is right although no two
         # edges match.
-        mend = f"They leave no gap, so labels {_AS_IT_IS} are still right"
+        mend = f"The open edges leave no gap, so labels {_AS_IT_IS} are still right"
         if instead is not None:
-            mend = f"They leave no gap, and edges that do not match: {_REPAIR}{_or(instead)}"
+            mend = (
+                "The open edges leave no gap, but they do not match each other: "
+                f"{_REPAIR}{_or(instead)}"
+            )
         return f"{'; '.join(parts)}. {mend}."
     mend = _mend(mesh, table, gap) + _or(f"label {_AS_IT_IS}" if instead is None else instead)
     return f"{'; '.join([*parts, f'the smallest gap is {gap:.3g}'])}. {mend}."
@@ -179,7 +183,7 @@ def _counted(table: EdgeTable) -> str:
 
 
 def _first(table: EdgeTable) -> str:
-    """Return the place of the first open edge as text."""
+    """Return the ends of the first open edge as text."""
     return f"the first {place(table.segments(table.odd, 1)[0])}"
 
 
@@ -192,7 +196,7 @@ def _junctions(count: int, edges: int) -> list[str]:
 
 
 def place(segment: Floats) -> str:
-    """Return the ends of an edge as text, with no more digits than needed."""
+    """Return the ends of an edge as text, with only as many digits as needed."""
     start, end = (_point(row, is_single(segment)) for row in segment)
     return f"from {start} to {end}"
 
@@ -204,13 +208,13 @@ def is_single(vertices: Floats) -> bool:
 
 
 def _point(row: Floats, single: bool) -> str:
-    """Format a point with the fewest digits that tell its coordinates from other floats."""
+    """Format a point with the fewest digits that distinguish its coordinates from other floats."""
     shown = [float(str(np.float32(v))) if single else float(v) for v in row]
     return f"({', '.join(map(repr, shown))})"
 
 
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
-    """Describe how to close the mesh, by a weld that was tried."""
+    """Return the advice on how to close the mesh; welds are tried before they are advised."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
     likely = [t for t in wider if is_gentle(mesh, t) and could_close(table, t)]
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
@@ -225,14 +229,14 @@ def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
         result = collapsing_weld(mesh, tolerance)
         if result is not None:
             return (
-                f"Welding closes it only by {collapse_text(result)}: {_REPAIR}, or take that with "
-                f"{_weld_call(mesh.name, tolerance)}"
+                f"Welding closes it only by {collapse_text(result)}: {_REPAIR}, or accept that "
+                f"with {_weld_call(mesh.name, tolerance)}"
             )
     return f"Welding does not close it: {_REPAIR}"
 
 
 def collapse_text(result: WeldResult) -> str:
-    """Describe what a weld does besides closing gaps: collapsed triangles and the largest move."""
+    """Describe the side effects of a weld: collapsed triangles, and a vertex's largest move."""
     return (
         f"collapsing {counted(result.dropped, 'triangle')} (largest move of a vertex "
         f"{result.largest_move:.3g})"
@@ -240,7 +244,7 @@ def collapse_text(result: WeldResult) -> str:
 
 
 def _weld_call(name: str, tolerance: float) -> str:
-    """Return the call that welds the mesh, or its file if the mesh is named after one."""
+    """Return the Python call that welds the mesh, or its file if the mesh is named after a file."""
     mesh = repr(name) if Path(name).suffix else "mesh"
     return f"geodomain.weld({mesh}, {tolerance:g})"
 

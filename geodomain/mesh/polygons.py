@@ -1,4 +1,4 @@
-"""Triangulate polygons, independently of their first corner and direction."""
+"""Cut polygons into triangles, independently of their first corner and direction."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from geodomain.errors import MeshError, counted, warn
 def triangulate(
     vertices: Floats, corners: Ints, sizes: Ints, *, flat: bool = True
 ) -> NDArray[np.int32]:
-    """Cut polygons into triangles that do not depend on first corner and direction.
+    """Cut polygons into triangles; first corner and direction of a polygon do not matter.
 
     Two solids that share a polygon, seen from opposite sides, get the same
     triangles: each ring is first put into a canonical order, from its lexicographically smallest
-    corner towards the smaller of that corner's two neighbours. A quadrilateral
-    is cut from its smallest corner, and so is a larger polygon that is visible from
-    there; a polygon that would fold is cut by clipping ears.
+    corner towards the smaller of that corner's two neighbours. A quadrilateral is cut
+    from its smallest corner. So is a larger polygon, if all of it is visible from that
+    corner; otherwise it is cut by clipping ears, because triangles would fold over each other.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def triangulate(
     sizes : ndarray of shape (p,), int
         The number of corners of each polygon, 3 or more; they sum to c.
     flat : bool
-        Whether a polygon is cut from its smallest corner even if a triangle then has no area;
-        if False, such a polygon is cut by clipping ears, which avoids flat triangles if possible.
+        Whether a polygon is cut from its smallest corner even if a triangle then has no area.
+        If False, such a polygon is cut by clipping ears, which avoids flat triangles if possible.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def triangulate(
 
 
 def _cut(vertices: Floats, rings: Ints, flat: bool) -> Ints:
-    """Return the triangles (p, n - 2, 3) of rings (p, n) of equal size n > 3."""
+    """Return the triangles (p, n - 2, 3) of p rings, (p, n), that all have n > 3 corners."""
     canonical, turned = _canonical(vertices, rings)
     points = _at_unit_scale(vertices[canonical])
     points -= points[:, :1]
@@ -92,7 +92,7 @@ def _at_unit_scale(rings: Floats) -> Floats:
 
 
 def _canonical(vertices: Floats, rings: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return rings in canonical order, see `triangulate`, and which were reversed."""
+    """Return rings in the canonical order of `triangulate`, and a mask of the reversed ones."""
     count, size = rings.shape
     ranks = _ranks(vertices, rings)
     best, best_ranks = rings, ranks
@@ -114,7 +114,7 @@ def _canonical(vertices: Floats, rings: Ints) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 def _ranks(vertices: Floats, rings: Ints) -> Ints:
-    """Return the lexicographic rank of each corner's coordinates; equal corners rank alike."""
+    """Return the rank of each corner by x, then y, then z; equal points have the same rank."""
     used, inverse = np.unique(rings, return_inverse=True)
     points = vertices[used]
     order = np.lexsort((points[:, 2], points[:, 1], points[:, 0]))
@@ -126,14 +126,14 @@ def _ranks(vertices: Floats, rings: Ints) -> Ints:
 
 
 def _fans(size: int, count: int) -> Ints:
-    """Return the fan from corner 0, shape (count, size - 2, 3)."""
+    """Return, for each of `count` rings, a fan of triangles from corner 0, (count, size - 2, 3)."""
     second = np.arange(1, size - 1)
     fan = np.stack([np.zeros_like(second), second, second + 1], axis=1)
     return np.repeat(fan[None], count, axis=0)
 
 
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
-    """Return whether each ring's fan has a triangle that faces the other way or has no area."""
+    """Return which rings fold as fans: a triangle faces backwards or, if not `flat`, is flat."""
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
     facing = (areas * normal).sum(axis=2)
@@ -141,7 +141,7 @@ def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
 
 
 def _clip_ears(points: Floats) -> Indices:
-    """Return triangles of a ring (n, 3), cutting off the first ear in ring order each time."""
+    """Return the triangles of a ring (n, 3); each step cuts off the first ear in ring order."""
     normal = np.cross(points[1:-1], points[2:]).sum(axis=0)
     return clip_ears(np.ascontiguousarray(points), normal)
 
@@ -159,7 +159,7 @@ class Faces(NamedTuple):
     vertices : ndarray of shape (v, 3), float64
         Coordinates, exactly as in the file.
     corners : ndarray of shape (c,), int64
-        Vertex numbers from 0, face after face.
+        Vertex numbers, counted from 0, of one face after the other.
     sizes : ndarray of shape (f,), int64
         The number of corners of each face.
     single : bool
@@ -173,13 +173,13 @@ class Faces(NamedTuple):
 
 
 def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
-    """Return the triangles of faces, cutting polygons, after checking them.
+    """Check faces and return their triangles; polygons are cut.
 
     Raises
     ------
     MeshError
         If there is no face, a coordinate is not finite, a face has fewer than three
-        corners, or a corner is not a vertex.
+        corners, or a corner refers to a vertex that does not exist.
 
     Warns
     -----
@@ -218,7 +218,7 @@ def _require_finite(vertices: NDArray[np.float64], name: str) -> None:
     message = (
         f"{name} has coordinates that are not finite in "
         f"{counted(int((~good).sum()), 'vertex', 'vertices')}, first in vertex {first + 1} at "
-        f"({place}): repair or remove it and export the wireframe again"
+        f"({place}): repair or remove the vertex and export the wireframe again"
     )
     raise MeshError(message)
 
@@ -228,28 +228,31 @@ def _require_sizes(faces: Faces, name: str) -> None:
         return
     face = int(np.argmax(faces.sizes < 3))
     message = (
-        f"face {face + 1} of {name} has {faces.sizes[face]} corners, and three is the fewest:"
-        " remove it and export the wireframe again"
+        f"face {face + 1} of {name} has {faces.sizes[face]} corners, but a face needs three:"
+        " remove the face and export the wireframe again"
     )
     raise MeshError(message)
 
 
 def _require_rings(faces: Faces, name: str) -> None:
-    """Refuse large faces that revisit a place many times: cutting them would take hours."""
+    """Refuse large faces with many corners at one point, because cutting them would take hours."""
     for face in np.flatnonzero(faces.sizes > _LARGE).tolist():
         begin = int(faces.sizes[:face].sum())
         ring = faces.vertices[faces.corners[begin : begin + int(faces.sizes[face])]]
         passes = int(np.bincount(merge_equal(np.ascontiguousarray(ring))).max())
         if passes > _PASSES:
             message = (
-                f"face {face + 1} of {name} has {len(ring):,} corners, and comes through one place"
-                f" {passes:,} times: it is no polygon; export the wireframe as triangles"
+                f"face {face + 1} of {name} has {len(ring):,} corners, and {passes:,} of them are"
+                " at one point: this is not a polygon; export the wireframe as triangles"
             )
             raise MeshError(message)
 
 
 def require_indices(faces: Faces, name: str) -> None:
-    """Refuse corners without a vertex, before the vertices of other parts are appended."""
+    """Refuse corners whose vertex does not exist.
+
+    Call this before the vertices of another object in the file are appended.
+    """
     bad = (faces.corners < 0) | (faces.corners >= len(faces.vertices))
     if not bad.any():
         return

@@ -52,7 +52,7 @@ def from_dataset(dataset: object, name: str) -> Faces:
     Raises
     ------
     MeshError
-        If the data set, or one of its cells, is of another kind.
+        If the data set is of another type, or has cells that are not polygons.
     """
     import pyvista
 
@@ -80,7 +80,7 @@ def from_dataset(dataset: object, name: str) -> Faces:
 def _without_ghosts(
     dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
 ) -> pyvista.PolyData | pyvista.UnstructuredGrid:
-    """Return a data set without hidden cells and cells that another piece repeats."""
+    """Return a data set without hidden or refined cells and cells that another piece repeats."""
     left_out = ghosts(dataset)
     if not left_out.any():
         return dataset
@@ -91,14 +91,14 @@ def _without_ghosts(
 
 
 def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
-    """Return which cells are repeated by another piece, refined or hidden, (n,)."""
+    """Return which cells are repeated by another piece of the data set, refined or hidden, (n,)."""
     if GHOSTS not in dataset.cell_data:
         return np.zeros(dataset.n_cells, np.bool_)
     return np.asarray((np.asarray(dataset.cell_data[GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:
-    """Return a PolyData with its triangle strips as triangles, every second one reversed."""
+    """Return a PolyData with triangles instead of triangle strips; every second one is reversed."""
     import pyvista
 
     if surface.n_strips == 0:
@@ -120,19 +120,19 @@ def _require_polygons(kinds: list[int], name: str) -> None:
     ]
     if other:
         message = (
-            f"{name} holds {', '.join(other)}, which are no faces: keep triangles or polygons"
-            " alone (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
+            f"{name} holds {', '.join(other)}, which are not faces: keep only triangles and"
+            " polygons (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
         )
         raise MeshError(message)
 
 
 def _offsets(grid: pyvista.UnstructuredGrid) -> NDArray[np.int64]:
-    """Return where each cell's corners start; releases of PyVista name it differently."""
+    """Return the index at which each cell's corners start, with old and new PyVista."""
     return np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
 
 
 def to_dataset(vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> pyvista.PolyData:
-    """Return a PolyData of triangles, points in double precision."""
+    """Return a PolyData of triangles, with points in double precision."""
     import pyvista
 
     surface: pyvista.PolyData = pyvista.PolyData.from_regular_faces(

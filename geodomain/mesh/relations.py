@@ -56,7 +56,8 @@ class Relations(NamedTuple):
         1 for components that face outwards, -1 inwards, 0 for components that enclose no signed
         volume; all 0 if no two components were compared.
     nested : (n, 2) int64
-        The innermost component around a component, whose walls it may touch, and that component.
+        Pairs of an outer and an inner component. The outer one is the innermost component that is
+        around the inner one; their walls may touch.
     depth, winding : (components,) int64
         The number of components around each component, and the sum of their `outward`.
     near : (n, 2) int64
@@ -97,10 +98,10 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     mesh : Mesh
         For an open mesh, only the components are counted.
     limit : int
-        Most pairs of triangles to compare for one pair of components.
+        The largest number of pairs of triangles to compare for one pair of components.
     total : int, optional
-        Most pairs of triangles to compare altogether. If that leaves fewer than a thousand for
-        each pair of components, none is compared and the pairs are undetermined.
+        The largest number of pairs of triangles to compare altogether. If fewer than a thousand
+        remain for each pair of components, no pair is compared and all are undetermined.
 
     Returns
     -------
@@ -160,12 +161,13 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
 
 
 def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
-    """Return the pairs whose surfaces may meet, and whether they are all pairs whose boxes meet.
+    """Return pairs whose surfaces may meet, and whether these include all pairs whose boxes meet.
 
-    If there are more than ``most`` pairs, only some are returned, but always more than ``most``.
+    If ``most`` is given and more pairs exist, only some are returned, but more than ``most``.
 
-    The boxes of every two nested shells meet. So where boxes of many components meet, boxes of
-    triangles are compared instead, which leaves thousands of pairs rather than millions.
+    The boxes of every two nested shells meet. So where the boxes of many components meet, the
+    boxes of their triangles are compared instead, which leaves thousands of pairs rather than
+    millions.
     """
     if most is not None:  # to compare boxes of triangles may take longer than the limit allows
         return components.near(most), True
@@ -175,7 +177,11 @@ def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
 
 
 def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:
-    """Return the cluster of each component, -1 if it is folded flat, and the number of clusters."""
+    """Return the cluster of each component and the number of clusters.
+
+    Components are in one cluster if pairs in `near` connect them. A component that is folded flat
+    has cluster -1.
+    """
     root = connected_components(
         near[:, 0].astype(np.int64), near[:, 1].astype(np.int64), len(folded)
     )
@@ -191,7 +197,7 @@ _KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 def _classify_pairs(
     components: Components, parts: ComponentTriangles, near: Pairs, seen: Pairs
 ) -> dict[str, Ints]:
-    """Classify each pair by the flags of its components' contacts."""
+    """Sort pairs into the kinds of `Relations`, by the flags of how the two components meet."""
     shared, first_alone, second_alone, wide = (
         (seen & int(bits)) != 0 for bits in (_SHARED, _FIRST_ALONE, _SECOND_ALONE, _WIDE)
     )
@@ -238,7 +244,7 @@ class Nesting(NamedTuple):
     depth : (components,) int64
         How many components are around each component.
     winding : (components,) int64
-        How many of the components around it face outwards, minus how many face inwards.
+        Of the components around each component, how many face outwards minus how many face inwards.
     """
 
     around: Ints
@@ -249,7 +255,9 @@ class Nesting(NamedTuple):
 def _nest(
     components: Components, parts: ComponentTriangles, pairs: Pairs, touch: Bools
 ) -> tuple[Pairs, Pairs, Pairs]:
-    """Classify pairs that meet in points at most, so one is wholly inside the other or outside.
+    """Classify pairs of components that meet in single points or not at all.
+
+    Of such a pair, one component is either entirely inside the other or entirely outside.
 
     Returns
     -------
@@ -292,7 +300,7 @@ def _nesting_tree(
     components : Components
         The components of the mesh.
     outward : (components,) int8
-        How they face; see `Relations`.
+        Whether each component faces outwards or inwards; see `Relations`.
     nested : (n, 2) int64
         Pairs within a cluster; the second component is inside the first.
     cluster : (components,) int32
@@ -354,7 +362,7 @@ def _candidates(
 
 
 def _grouped(group: Integers, values: Integers, count: int) -> list[Integers]:
-    """Return the values of each group, 0 to count - 1."""
+    """Return, for each group from 0 to count - 1, the values that belong to it."""
     order = np.argsort(group, kind="stable")
     return np.split(values[order], np.searchsorted(group[order], np.arange(1, count)))
 
@@ -367,7 +375,7 @@ def _tops(components: Components, cluster: NDArray[np.int32], count: int) -> Flo
 
 
 def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return whether each inner component, which touches the outer one in points, is inside it.
+    """Return whether each inner component is inside the outer one, which it touches in points.
 
     The result is 1, 0 or _UNDETERMINED.
     """
@@ -382,7 +390,7 @@ def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> 
 def _free_point(
     parts: ComponentTriangles, index: PointIndex, threads: int, component: int
 ) -> Floats:
-    """Return a point of a component that is not on the indexed surface, or NaN."""
+    """Return a vertex or edge midpoint of a component that is off the indexed surface, or NaN."""
     corners = parts.mesh.vertices[parts.triangles(component)]
     half, next_half = corners / 2, corners[:, [1, 2, 0]] / 2
     middles = half + next_half
@@ -402,14 +410,14 @@ def _alone(parts: ComponentTriangles, component: int) -> Mesh:
 def _answer(
     query: Callable[[Columns, NDArray[np.bool_], int], int], points: Floats, threads: int
 ) -> Bools:
-    """Return the results of an index's query for points, (n, 3)."""
+    """Run a query of an index, such as `index.contains`, for points (n, 3); return the results."""
     columns, out = as_columns(points), np.empty(len(points), np.bool_)
     refuse_row(columns, query(columns, out, threads))
     return out
 
 
 def _holds(outer: Floats, inner: Floats) -> Bools:
-    """Return, axis by axis, whether each outer box contains the inner box, (n, 3)."""
+    """Return whether each outer box contains its inner box along x, y and z separately, (n, 3)."""
     contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
     return contained
 
@@ -428,10 +436,10 @@ def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats
     Returns
     -------
     counts : dict of str to int
-        By field of MeshReport.
+        Keyed by the fields of MeshReport.
     places : dict of str to (n, 2, 3) float64
-        Boxes (lowest and highest corner) in ascending order: the box of a shell that is inside
-        another, and the intersection of both boxes for a pair.
+        Boxes (lowest and highest corner) in ascending order: for a nested shell its own box,
+        for a pair the intersection of both boxes.
     """
     around, inner = relations.nested.T
     alike = inner[relations.outward[inner] == relations.outward[around]]
@@ -450,7 +458,10 @@ def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats
 
 
 def cancelling(relations: Relations) -> int:
-    """Count the groups of equal shells with an even number of shells: nothing is inside them."""
+    """Count the groups of equal shells that consist of an even number of shells.
+
+    By parity, nothing is inside such a group.
+    """
     if not len(relations.equal):
         return 0
     copies = np.bincount(
@@ -460,7 +471,7 @@ def cancelling(relations: Relations) -> int:
 
 
 def _common(boxes: Floats) -> Floats:
-    """Return the intersection of each pair of boxes, (n, 2, 2, 3)."""
+    """Return the intersection of the two boxes of each pair, (n, 2, 3), from boxes (n, 2, 2, 3)."""
     return np.stack([boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)], axis=1)
 
 

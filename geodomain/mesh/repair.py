@@ -41,7 +41,7 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     Parameters
     ----------
     points : (n, 3) float64
-        Distinct.
+        Distinct points.
     distance : float
         In the unit of the coordinates, compared in float64.
     limit : int
@@ -50,9 +50,10 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     Returns
     -------
     first, second : (k,) int64
-        Each pair once or more, in no order.
+        The indices of the two points of each pair. A pair may occur several times; the order is
+        arbitrary.
     separation : (k,) float64
-        Their distance.
+        The distance between the two points.
     None
         If more pairs than the limit would be examined.
 
@@ -87,7 +88,7 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
 
 
 def separations(points: Floats, first: Ints, second: Ints) -> Floats:
-    """Return the distances of pairs of points; tiny ones do not underflow."""
+    """Return the distances of pairs of points; tiny distances do not underflow to 0."""
     x, y, z = (points[first] - points[second]).T
     return np.asarray(np.hypot(np.hypot(x, y), z))
 
@@ -98,7 +99,7 @@ def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group)
     place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    # The i-th point of a cell is paired with the i before it.
+    # Point i of a cell is paired with the i points before it.
     later = np.flatnonzero(place)
     part = np.cumsum(place[later]) // _PAIRS_AT_ONCE
     for rows in np.split(later, np.flatnonzero(np.diff(part)) + 1):
@@ -114,7 +115,7 @@ def closest_pair(points: Floats) -> float | None:
     Parameters
     ----------
     points : (n, 3) float64
-        Distinct.
+        Distinct points.
 
     Returns
     -------
@@ -130,7 +131,10 @@ def closest_pair(points: Floats) -> float | None:
 
 
 def _closest_in_sweeps(points: Floats) -> float:
-    """Return the smallest distance between neighbours in the order along a few directions."""
+    """Return an upper bound on the smallest distance between two points.
+
+    The points are sorted along three directions, and each is compared with its next 8 neighbours.
+    """
     best = np.inf
     for along in (points @ _DIRECTIONS).T:
         order = np.argsort(along)
@@ -153,7 +157,8 @@ class WeldResult:
     Attributes
     ----------
     mesh : Mesh
-        With one vertex at each place, and without triangles that have two equal vertices.
+        The welded mesh, without vertices of equal coordinates and without triangles that have two
+        equal vertices.
     moved : int
         How many distinct vertices moved.
     largest_move : float
@@ -201,21 +206,24 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
 
 
 def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
-    """Return the vertex that each vertex moves to."""
+    """Return, for each vertex, the index of the vertex that it moves to (itself if it stays)."""
     if not tolerance or len(vertices) < 2:
         return np.arange(len(vertices))
     pairs = near_pairs(vertices, tolerance, limit)
     if pairs is None:
         message = (
-            f"{name}: a tolerance of {tolerance:g} is too wide to weld with, "
-            "whole neighbourhoods of vertices are within it; choose a smaller one"
+            f"{name}: a weld tolerance of {tolerance:g} is too wide: too many pairs of "
+            "vertices are that close to each other; choose a smaller tolerance"
         )
         raise MeshError(message)
     return _first_by_coordinates(vertices, pairs[0], pairs[1])
 
 
 def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
-    """Return, for each vertex, the member of its cluster that is first by x, then y, then z."""
+    """Return, for each vertex, the first vertex of its cluster.
+
+    A cluster is a set of vertices connected by pairs; its vertices are sorted by x, then y, then z.
+    """
     near = np.unique(np.r_[first, second])
     order = near[np.lexsort(vertices[near].T[::-1])]
     rank = np.full(len(vertices), -1)
@@ -227,10 +235,11 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
 
 
 def could_close(table: EdgeTable, tolerance: float) -> bool:
-    """Return, from the open edges alone, whether a weld could cancel them all.
+    """Return whether a weld could cancel all open edges; only these edges are examined.
 
-    Welding is a simplicial map: the odd edges of its result are the image of the odd edges
-    of the mesh. Only chains through other vertices are overlooked.
+    Welding is a simplicial map: the odd edges of its result are the image of the odd edges of
+    the mesh. The test overlooks only clusters that are connected through vertices that are on
+    no open edge.
     """
     ends = table.ends[table.odd]
     used, local = np.unique(ends, return_inverse=True)
@@ -244,14 +253,14 @@ def could_close(table: EdgeTable, tolerance: float) -> bool:
 
 
 def is_gentle(mesh: Mesh, tolerance: float) -> bool:
-    """Return whether a tolerance is at most a hundredth of the size of a mesh."""
+    """Return whether a tolerance is at most a hundredth of the longest side of a mesh's box."""
     return bool(len(mesh.triangles)) and tolerance <= 0.01 * float(
         np.ptp(mesh.bounds, axis=0).max()
     )
 
 
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
-    """Return the weld at a tolerance if it closes the mesh and keeps its shape, or None.
+    """Return the weld with a tolerance, or None if it does not close the mesh or changes its shape.
 
     A very wide weld closes any mesh by collapsing all its triangles. So the tolerance must be at
     most a hundredth of the mesh's size, and no more triangles may collapse than there are open
@@ -264,9 +273,10 @@ def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult |
 
 
 def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
-    """Return the weld at a tolerance if it closes the mesh, even if triangles collapse, or None.
+    """Return the weld with a tolerance, or None if it does not close the mesh.
 
-    Three quarters of the triangles must remain, and the tolerance must be gentle.
+    Triangles may collapse, but three quarters of all triangles must remain, and the tolerance must
+    be at most a hundredth of the mesh's size.
     """
     if not is_gentle(mesh, tolerance):
         return None
@@ -284,22 +294,25 @@ def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
 
 @dataclass(frozen=True)
 class Hole:
-    """A boundary loop, or several that cannot be separated, and how it was filled.
+    """A hole of a mesh, and how it was filled.
+
+    It is one boundary loop, or several loops that cannot be separated.
 
     Attributes
     ----------
     edges : int
-        Open edges.
+        Number of open edges of the hole.
     reason : str
-        Why it was not filled; empty if it was.
+        Why the hole was not filled; empty if it was filled.
     corner : tuple of float
-        The first corner by x, then y, then z.
+        The first corner in the order by x, then y, then z.
     bounds : tuple of two tuples of float
-        The box of its corners, lowest corner first.
+        The box of the hole's corners, lowest corner first.
     area : float
-        The area of the triangles that fill it, in squares of the unit of the coordinates.
+        The area of the triangles that fill the hole, in squares of the unit of the coordinates.
     off_plane : float
-        The largest distance of a corner from the best-fitting plane through their mean.
+        The largest distance of a corner from the loop's mean plane, which passes through the
+        mean of the corners.
     """
 
     edges: int
@@ -315,7 +328,7 @@ class Hole:
         return not self.reason
 
     def __str__(self) -> str:
-        """Describe the result and the place."""
+        """Say whether the hole was filled, where it is, and how large it is."""
         corner = ", ".join(f"{value:.10g}" for value in self.corner)
         if self.reason:
             return f"left open: {counted(self.edges, 'edge')} from ({corner}), {self.reason}"
@@ -344,7 +357,7 @@ class FillResult:
     holes: tuple[Hole, ...]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the holes as rows; ``x``, ``y`` and ``z`` are those of the first corner."""
+        """Return the holes as rows; ``x``, ``y`` and ``z`` are coordinates of the first corner."""
         corners = np.array([hole.corner for hole in self.holes], np.float64).reshape(-1, 3)
         return records_frame(Hole, self.holes, dict(zip("xyz", corners.T, strict=True)))
 
@@ -363,7 +376,7 @@ class FillResult:
 def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
     """Fill the holes of a mesh; see `geodomain.fill_holes`."""
     if max_edges < 3:
-        message = f"max_edges is {max_edges}; a hole has 3 edges at least"
+        message = f"max_edges is {max_edges}; a hole has at least 3 edges"
         raise ValueError(message)
     table = edge_table(mesh)
     filled = sorted(_filled(table, max_edges), key=lambda pair: (pair[0].corner, pair[0].edges))
@@ -375,14 +388,17 @@ def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
 
 
 def _originals(mesh: Mesh, table: EdgeTable) -> Ints:
-    """Return the first vertex of the mesh, in the order of triangles, for each distinct vertex."""
+    """Return, for each distinct vertex, the first vertex of the mesh in the order of triangles."""
     first = np.empty(len(table.vertices), np.int64)
     first[table.triangles.ravel()[::-1]] = mesh.triangles.ravel()[::-1]
     return first
 
 
 def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
-    """Yield each hole with its triangles, as distinct vertices; without any if it stays open."""
+    """Yield each hole with the triangles that fill it, as indices of distinct vertices.
+
+    A hole that stays open is yielded without triangles.
+    """
     edges = table.odd
     used, ends = np.unique(table.ends[edges], return_inverse=True)
     ends = ends.reshape(-1, 2)
@@ -403,7 +419,7 @@ def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
 
 
 def _loops(table: EdgeTable, own: Ints) -> list[Ints]:
-    """Return simple loops that use each edge once.
+    """Split open edges into simple loops that together use each edge once.
 
     Every corner has an even number of edges. A walk that returns to a corner has closed a loop,
     which is removed from the walk.
@@ -435,7 +451,7 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
     """Return whether the edges of connected loops can be split into loops in only one way.
 
     That holds if loops and their shared corners form a tree: no two loops share two
-    corners, and no chain of loops closes.
+    corners, and no chain of loops leads back to its start.
     """
     corners = [np.unique(table.ends[loop]) for loop in loops]
     times = np.unique(np.concatenate(corners), return_counts=True)[1]
@@ -444,7 +460,7 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
 
 
 def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
-    """Return a hole and its triangles, or no triangles if there is a reason to leave it open."""
+    """Return a hole and the triangles that fill it; none if there is a reason to leave it open."""
     places = table.vertices[np.unique(table.ends[own])]
     corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
     bounds = (tuple(places.min(axis=0).tolist()), tuple(places.max(axis=0).tolist()))
@@ -465,10 +481,11 @@ def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
 
 
 def _ring(table: EdgeTable, own: Ints) -> Ints:
-    """Return the corners of a loop in order, so that triangles face as their neighbours do.
+    """Return the corners of a loop in the order in which new triangles face as their neighbours do.
 
-    If neighbours disagree, the majority decides. If they are balanced, the ring goes from its
-    first corner, by coordinates, towards the first of that corner's two neighbours.
+    If the neighbours face different ways, the majority decides. If neither way has a majority, the
+    ring goes from its first corner, by coordinates, towards the first of that corner's two
+    neighbours.
     """
     beside: dict[int, list[int]] = {}
     for low, high in table.ends[own].tolist():
@@ -492,7 +509,7 @@ def _ring(table: EdgeTable, own: Ints) -> Ints:
 
 
 def _local(points: Floats, corner: Floats) -> tuple[Floats, float]:
-    """Return points relative to a corner, and their unit: a power of two that avoids overflow."""
+    """Return points relative to a corner, scaled by a power of two, and that power of two."""
     moved = points - corner
     _, exponent = np.frexp(np.abs(moved).max())
     return np.ldexp(moved, -int(exponent)), float(np.ldexp(1.0, int(exponent)))
@@ -506,7 +523,7 @@ def _is_line(points: Floats) -> bool:
 
 
 def _off_plane(points: Floats, normal: Floats) -> float:
-    """Return the largest distance of points from the plane through their mean with this normal."""
+    """Return the largest distance of points from the plane with this normal through their mean."""
     length = float(np.linalg.norm(normal))
     if not length:
         return 0.0

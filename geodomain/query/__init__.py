@@ -1,1 +1,1 @@
-"""Questions about points and one mesh: inside, above, on the surface, on a lattice."""
+"""Queries of one mesh: which points are inside, above or on it, and where segments cross it."""

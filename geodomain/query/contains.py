@@ -62,10 +62,10 @@ def contains(
 ) -> NDArray[np.bool_]:
     """Return which points lie inside a closed mesh, exactly.
 
-    Each point stands for itself displaced by an infinitesimal, up first, then
-    east, then north: on a roof it is outside, on a floor inside, on a vertical
-    wall it belongs to the solid to the east (to the north where the wall runs
-    east). Solids that share a wall therefore share no point and leave out none.
+    Each point is treated as if it were displaced by an infinitesimal, up first, then
+    east, then north: a point on a roof is outside, a point on a floor inside, and a point on
+    a vertical wall belongs to the solid to the east (to the north where the wall runs
+    east). So every point on a wall between two solids is in exactly one of them.
 
     Parameters
     ----------
@@ -73,19 +73,20 @@ def contains(
         The solid: a `Mesh`, a ``pyvista.PolyData``, the path of a file, and so on; see `as_mesh`.
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z in the mesh's unit, used unchanged; or float64 on a GPU, through
-        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used in place. Also a
-        ``pyvista.PolyData``, for its points; a grid of PyVista, for the centres of its cells in
-        their order; and a table of pandas, polars or Arrow, whose centroid columns are recognised
+        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used in place. A
+        ``pyvista.PolyData`` stands for its points, a PyVista grid for the centres of its cells in
+        their order. In a table of pandas, polars or Arrow, the centroid columns are recognised
         by the names that mining packages use.
     rule : {"parity", "winding"}
-        Inside is an odd number of crossings above the point, or a winding number
-        that is not zero (overlapping shells count once; orientation matters). The winding
-        number of an open mesh, with ``allow_open``, is a rounded fraction, and inside is
-        1/2 or more: see `generalised_winding`.
+        By "parity" a point is inside if the ray up from it crosses the mesh an odd number of
+        times. By "winding" it is inside if its winding number is not zero (overlapping shells
+        count once; orientation matters). For an open mesh, with ``allow_open``, the winding
+        number is a rounded fraction, and a magnitude of 1/2 or more is inside: see
+        `generalised_winding`.
     direction : array_like of shape (3,), optional
-        Count along rays in this direction instead of vertical rays, as segments in a hierarchy
-        of boxes. This is slower, and an independent check: for a closed mesh the answer is the
-        same.
+        Count crossings along rays in this direction instead of vertical rays. This is slower,
+        but an independent check, because it uses the code for segments: for a closed mesh the
+        result is the same.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
@@ -93,13 +94,13 @@ def contains(
     allow_open : bool
         Accept a mesh that is not closed.
     out : array of bool, shape (n,), optional
-        Contiguous array, in memory or on the GPU, that receives the answers and is returned.
+        Contiguous array, in memory or on the GPU, that receives the results and is returned.
 
     Returns
     -------
     numpy.ndarray of bool, shape (n,)
-        True inside. A point with a coordinate that is not finite is never inside. For points on
-        a GPU, a `geodomain.DeviceArray` there, which CuPy and PyTorch use without a copy.
+        True inside. A point with a coordinate that is not finite is never inside. Points on a
+        GPU give a `geodomain.DeviceArray` on that GPU, which CuPy and PyTorch use without a copy.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def contains(
     DeviceError
         If ``backend`` is "cuda" and no GPU can be used; the message says why.
     TypeError
-        For a mesh or points of another type; the message lists the accepted ones.
+        For a mesh or points of an unknown type; the message lists the accepted types.
     TableError
         If the centroid columns of a table are not recognised.
     MeshError
@@ -124,9 +125,9 @@ def contains(
     GeodomainWarning
         Once for a closed mesh with a duplicate shell (nothing is inside it), with shells that
         overlap, touch or lie inside each other, or with triangles that face opposite ways. A
-        quick test passes a single shell without a handle, and also, wrongly, two shells that
-        touch in two vertices and no edge. Meshes that fail it are examined; `geodomain.check`
-        examines every mesh.
+        mesh that passes a quick test is not examined: a single shell without a handle, and,
+        wrongly, two shells that touch in two vertices and no edge. `geodomain.check` examines
+        every mesh.
 
     Examples
     --------
@@ -267,35 +268,35 @@ def contains_lattice(
         The solid.
     x, y, z : array_like of shape (nx,), (ny,), (nz,)
         The centroids' coordinates along each axis, in the mesh's unit, in any order;
-        duplicates are allowed, and the spacing may vary. In their place a grid:
+        duplicates are allowed, and the spacing may vary. Instead of them, x can be a grid:
         ``contains_lattice(mesh, grid)``, with a pyvista.ImageData or RectilinearGrid that is not
-        turned, or an xarray.DataArray or Dataset, as for `label_lattice`.
+        rotated, or an xarray.DataArray or Dataset, as for `label_lattice`.
     rule, backend, threads, allow_open
         As in `contains`.
     packed : bool
         Return bits instead of bools.
     out : array, optional
-        Contiguous array of the type and shape below, in memory or on the GPU, that receives the
-        answers and is returned. On the GPU (`geodomain.DeviceArray`, CuPy, PyTorch) the axes
-        must be strictly increasing and the rule "parity".
+        Contiguous array, of the type and shape given under Returns, in memory or on the GPU. It
+        receives the results and is returned. On the GPU (`geodomain.DeviceArray`, CuPy,
+        PyTorch) the axes must be strictly increasing and the rule "parity".
 
     Returns
     -------
     numpy.ndarray of bool, shape (nx, ny, nz)
-        In the caller's order, z fastest; or, packed, of uint8 and shape
-        (nx, ny, ceil(nz / 8)), the lowest z in the lowest bit.
+        In the caller's order, z fastest. If ``packed``, an array of uint8 and shape
+        (nx, ny, ceil(nz / 8)), with the first z in the lowest bit.
     xarray.DataArray of bool
         For a grid of xarray: an array named ``inside``, with the dimensions in the grid's order.
 
     Raises
     ------
     TypeError
-        For a grid that is no lattice.
+        For a grid that is not a lattice.
     TableError
         For a grid of xarray whose coordinates are not recognised.
     ValueError
-        If ``out`` does not fit, or is on a GPU and the axes, the rule or ``backend`` exclude that;
-        for bits or ``out`` with a grid of xarray.
+        If ``out`` does not fit, or is on a GPU although the axes, the rule or ``backend`` do not
+        allow that; if ``packed`` or ``out`` is given with a grid of xarray.
     MeshError, PointError, DeviceError
         As in `contains`.
 
@@ -331,9 +332,9 @@ def contains_fit(
     threads: int | None,
     out: object = None,
 ) -> NDArray[np.bool_]:
-    """Return which points in memory are inside, by parity, a mesh that has passed the checks.
+    """Return which points are inside a mesh by parity; the mesh has passed `require_fit`.
 
-    ``columns`` are the coordinates of the points, if they have been read.
+    The points are in memory. ``columns`` holds their coordinates, if these have been read already.
     """
     chosen, count, cells = choose(backend), thread_count(threads), lattice_of(points)
     if cells is not None:
@@ -364,8 +365,8 @@ def count_crossings(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        Crossings above each point, displaced as in `contains`: an odd number means inside. 0 if a
-        coordinate is not finite. ``out`` must have this type.
+        Number of crossings; odd means inside. The points are displaced as in `contains`. 0 if
+        a coordinate is not finite. ``out`` must have this type.
 
     Examples
     --------
@@ -392,8 +393,8 @@ def winding_numbers(
 ) -> NDArray[np.int32]:
     """Return the winding number of the mesh about each point, +1 inside an outward solid.
 
-    Parameters and errors are those of `contains`. A mesh whose directed edges do not
-    cancel has no winding number and is refused, even with ``allow_open``.
+    Parameters and errors are those of `contains`. A mesh with mis-oriented edges, as at a
+    hole, has no winding number and is refused, even with ``allow_open``.
 
     Returns
     -------
@@ -435,10 +436,10 @@ def generalised_winding(
     Returns
     -------
     Winding
-        ``number`` and ``bound`` on its error, (n,) float64; ``inside``, true where the number
-        is 1/2 or more in magnitude, and ``uncertain``, true where rounding may have decided
-        that, (n,) bool. The number is 0 for a point that is not finite; the bound is infinite
-        on the rim.
+        ``number`` and a ``bound`` on the error of the number, (n,) float64. ``inside`` is true
+        where the number is 1/2 or more in magnitude, and ``uncertain`` where rounding may have
+        decided ``inside``, (n,) bool. The number is 0 for a point that is not finite. The bound
+        is infinite on the rim.
 
     Raises
     ------
@@ -498,7 +499,7 @@ def on_surface(
 
 
 def _locate_any(mesh: MeshLike, backend: BackendName, threads: int | None) -> PointLocator:
-    """Index a mesh that need not be a solid; warn about its faults once."""
+    """Return an index of a mesh that may be open; warn about the mesh's faults once."""
     surface = as_mesh(mesh)
     warn_once(surface)
     return locate(surface, backend=backend, threads=threads, allow_open=True)
@@ -512,9 +513,11 @@ def _contains_along(
     threads: int | None,
     out: object,
 ) -> NDArray[np.bool_]:
-    """Return which points are inside, from the crossings of segments that end outside the box.
+    """Return which points are inside, by counting crossings along a direction.
 
-    Every segment that ends outside the box gives the same answer, so the direction may be rounded.
+    A point is inside if a segment from it to a point outside the mesh's box crosses the mesh
+    an odd number of times. Where the segment ends does not matter, so the direction may be
+    rounded.
     """
     step = _as_direction(direction)
     columns = as_columns(points)
@@ -541,7 +544,7 @@ def _contains_along(
 
 
 def _as_direction(direction: ArrayLike) -> NDArray[np.float64]:
-    """Return the direction, scaled so that its largest component is 1 or -1."""
+    """Return the direction, scaled so that its component of largest magnitude is 1 or -1."""
     try:
         vector = np.asarray(direction, dtype=np.float64)
     except (TypeError, ValueError):
@@ -573,7 +576,7 @@ def label_codes(
         Coordinates x, y, z, in the unit of the meshes, as in `contains`.
     meshes : sequence of mesh-like or PointLocator, or mapping of str to one of them
         The solids in order of precedence, as for `as_mesh`. A `PointLocator` brings its own
-        index; for a mesh an index is built. The solids of a mapping are counted in its order.
+        index; for a mesh an index is built. In a mapping, the order of its items counts.
     backend, threads, allow_open
         As in `geodomain.contains`.
     out : array of int32, shape (n,), optional
@@ -582,7 +585,7 @@ def label_codes(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        -1 if no solid contains the point, -2 if it is not finite.
+        -1 if no solid contains the point, -2 if the point is not finite.
 
     Raises
     ------
@@ -614,12 +617,12 @@ def label_codes(
 
 
 def _single(solid: MeshLike | PointLocator, name: str) -> Mesh | PointLocator:
-    """Return the solid of a name; refuse several, because codes number the names."""
+    """Return the only solid of a name; raise MeshError if the name has several."""
     solids = as_solids(solid, name)
     if len(solids) != 1:
         message = (
-            f"label_codes counts solids, but {name!r} has {len(solids)}: label_points labels by "
-            "their union"
+            f"label_codes needs one solid for each name, but {name!r} has {len(solids)}: use "
+            "label_points, which labels by their union"
         )
         raise MeshError(message)
     return solids[0]
@@ -634,7 +637,10 @@ def first_codes(
     allow_open: bool = False,
     out: object = None,
 ) -> NDArray[np.int32]:
-    """Return the index of the first solid that contains each point; there may be no solid."""
+    """Return the index of the first solid that contains each point, as `label_codes` does.
+
+    The list of solids may be empty.
+    """
     distinct = list({id(solid): solid for solid in solids}.values())
     for solid in distinct:
         if isinstance(solid, Mesh):
@@ -651,7 +657,9 @@ def first_codes(
     locators = [by_id[id(solid)] for solid in solids]
     chosen = locators[0].backend if locators else choose(backend)
     if any(locator.backend is not chosen for locator in locators):
-        message = "the PointLocators have different backends: make all of them with the same one"
+        message = (
+            "the PointLocators have different backends: make all of them with the same backend"
+        )
         raise ValueError(message)
     query = ask(point_rows(points), np.int32, out, chosen)
     indexes = [locator.index for locator in locators]
@@ -663,7 +671,10 @@ def first_codes(
 def as_solids(
     meshes: MeshesLike | Iterable[MeshLike | PointLocator] | PointLocator, name: str | None = None
 ) -> list[Mesh | PointLocator]:
-    """Return one solid or several as a list; locators stay as they are. See `as_meshes`."""
+    """Return one solid or several as a list of meshes and locators; see `as_meshes`.
+
+    A `PointLocator` is returned as it is.
+    """
     if isinstance(meshes, PointLocator):
         return [meshes]
     single = is_mesh_like(meshes) or is_dataset(meshes, "MultiBlock")
@@ -682,7 +693,7 @@ def _on_lattice(
     threads: int | None,
     out: object,
 ) -> NDArray[np.int32] | None:
-    """Return the codes of a lattice's points if all solids are closed meshes; None otherwise."""
+    """Return the codes of points that form a lattice if all solids are closed meshes; else None."""
     cells = lattice_of(points)
     meshes = [solid for solid in solids if isinstance(solid, Mesh) and solid.is_closed]
     if cells is None or len(meshes) < len(solids) or is_on_device(out):

@@ -1,4 +1,4 @@
-"""Label the blocks of a lattice as bits or bools; its axes may be in any order."""
+"""Label the blocks of a lattice, as bits or bools; the axes may be in any order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from geodomain.mesh.mesh import Mesh
 
 Ranks = NDArray[np.int32] | None
 _TOO_SMALL = (
-    "a coordinate of the lattice is not zero and so small (below 2^-306) that a block's label "
-    "cannot be decided; write it as 0"
+    "a coordinate of the lattice is not 0, but so small (below 2^-306) that a block's label "
+    "cannot be decided; write the coordinate as 0"
 )
 
 
 def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
-    """Return the distinct finite coordinates in order, and each coordinate's rank among them."""
+    """Return the distinct finite coordinates in order, and the index of each coordinate among them.
+
+    The index is None if the coordinates are finite and increasing already.
+    """
     if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
         return np.ascontiguousarray(axis), None
     values, ranks = np.unique(axis[np.isfinite(axis)], return_inverse=True)
@@ -33,7 +36,7 @@ def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
 
 
 class Axes:
-    """The three 1-D axes of a lattice: the caller's, and the sorted ones that kernels take."""
+    """The three axes of a lattice: as the caller gave them, and sorted for the kernels."""
 
     def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> None:
         self.callers = tuple(
@@ -50,7 +53,7 @@ class Axes:
 
     @property
     def packed_shape(self) -> tuple[int, int, int]:
-        """Return the shape of labels as bits along z, eight to a byte."""
+        """Return the shape of labels that are packed along z, eight to a byte."""
         nx, ny, nz = self.shape
         return nx, ny, (nz + 7) // 8
 
@@ -64,9 +67,9 @@ class Axes:
         packed: bool,
         index: PointIndex | None = None,
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
-        """Write labels to ``out``, in memory or on a GPU, or to a new array for None.
+        """Write labels to ``out``, in memory or on a GPU, or to a new array if ``out`` is None.
 
-        An ``index`` of the mesh, which may be on a GPU already, saves building another.
+        If ``index``, an index of the mesh, is given, no other index is built. It may be on a GPU.
         """
         if is_on_device(out):
             form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
@@ -84,8 +87,8 @@ class Axes:
         """Write labels to GPU memory; the axes must be sorted."""
         if any(rank is not None for rank in self.ranks):
             message = (
-                "an out on a GPU needs axes that are finite and strictly increasing: sort x, y and "
-                "z, without duplicates, or give an out in memory"
+                "out= on a GPU needs finite, strictly increasing axes: sort x, y and z and remove "
+                "duplicates, or give an array in memory as out="
             )
             raise ValueError(message)
         if room.size:
@@ -99,7 +102,7 @@ class Axes:
         threads: int,
         index: PointIndex | None,
     ) -> NDArray[np.bool_]:
-        """Write a bool for each block, and return them."""
+        """Write a bool for each block to ``out``, and return ``out``."""
         bits = label_bits(mesh, self, backend, threads, index)
         if out.size:
             self.expand_into(out, bits, threads)
@@ -113,7 +116,7 @@ class Axes:
         threads: int,
         index: PointIndex | None,
     ) -> NDArray[np.uint8]:
-        """Write bits along z, and return their bytes."""
+        """Write the labels to ``out`` as bits along z, and return ``out``."""
         if any(rank is not None for rank in self.ranks):
             bools = np.empty(self.shape, np.bool_)
             labels = self._label_bools(mesh, bools, backend, threads, index)
@@ -125,7 +128,7 @@ class Axes:
         return out
 
     def expand_into(self, out: NDArray[np.bool_], bits: NDArray[np.uint64], threads: int) -> None:
-        """Write labels into ``out`` of shape (nx, ny, nz), whatever its strides."""
+        """Write labels, from bits along z, to ``out`` of shape (nx, ny, nz) and any strides."""
         if min(len(axis) for axis in self.distinct) == 0:
             out[...] = False
             return
@@ -139,7 +142,7 @@ class Axes:
 def label_bits(
     mesh: Mesh, axes: Axes, backend: Backend, threads: int, index: PointIndex | None = None
 ) -> NDArray[np.uint64]:
-    """Return the labels of the distinct coordinates as bits along z, (nx, ny, words)."""
+    """Return the labels for the distinct coordinates as bits along z, (nx, ny, words)."""
     counts = [len(axis) for axis in axes.distinct]
     if min(counts) == 0 or len(mesh.triangles) == 0:
         return np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
@@ -150,7 +153,7 @@ def label_bits(
 
 
 def refuse_undecided(decided: bool) -> None:
-    """Raise PointError if a backend could not decide a block."""
+    """Raise PointError if a backend reports that it could not decide a block."""
     if not decided:
         raise PointError(_TOO_SMALL)
 
@@ -158,7 +161,7 @@ def refuse_undecided(decided: bool) -> None:
 def by_layers(
     axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
 ) -> NDArray[np.bool_]:
-    """Return whether ``answer(points)`` is not zero, computed for a few layers of x at a time."""
+    """Return where ``answer(points)`` is not zero; a few layers of x are computed at a time."""
     out = np.empty(axes.shape, dtype=np.bool_)
     x, y, z = axes.callers
     step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))
@@ -172,7 +175,7 @@ def by_layers(
 def label_cells(
     mesh: Mesh, axes: Axes, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return the labels of all points of the lattice, (n,), x fastest; None if one is undecided."""
+    """Return the labels of all lattice points, (n,), x fastest; None if a point is undecided."""
     try:
         bits = label_bits(mesh, axes, backend, threads)
     except PointError:  # the caller falls back to the index, which decides or names the row
@@ -186,10 +189,10 @@ def label_cells(
 def first_of(
     meshes: Sequence[Mesh], axes: Axes, backend: Backend, threads: int
 ) -> NDArray[np.int32] | None:
-    """Return the number of the first mesh that contains each point, (n,), x fastest.
+    """Return the index of the first mesh that contains each lattice point, (n,), x fastest.
 
-    The number is -1 if no mesh contains the point, -2 if it is not finite. Returns None if a point
-    is undecided. For each mesh only the part of the lattice within its box is labelled.
+    The index is -1 if no mesh contains the point, -2 if the point is not finite. Returns None if a
+    point is undecided. Each mesh labels only the part of the lattice within its box.
     """
     nx, ny, nz = axes.shape
     codes = np.full((nz, ny, nx), -1, np.int32)
@@ -217,8 +220,8 @@ def label_ordered(
 ) -> NDArray[np.bool_] | None:
     """Return the labels of points whose rows run through a lattice; None for other points.
 
-    Every coordinate is compared. A lattice with few blocks in a vertical column also gives
-    None: the index is faster there.
+    Every coordinate is compared. None is also returned for fewer than 4096 points, and for a
+    lattice with fewer than four blocks in each vertical column, because the index is faster there.
     """
     rows = len(columns[0])
     if rows < 4096 or len(mesh.triangles) == 0:

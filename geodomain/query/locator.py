@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check_rule(rule: str) -> None:
-    """Raise ValueError for a rule that does not exist."""
+    """Raise ValueError unless the rule is "parity" or "winding"."""
     if rule not in ("parity", "winding"):
         message = f"rule is {rule!r}; it can be 'parity' or 'winding'"
         raise ValueError(message)
@@ -58,19 +58,19 @@ class Winding(NamedTuple):
     bound: NDArray[np.float64]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row for each point, with `inside` and `uncertain`."""
+        """Return one row for each point, with the columns `inside` and `uncertain` too."""
         return data_frame(
             {name: getattr(self, name) for name in ("number", "bound", "inside", "uncertain")}
         )
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Which points are inside: the number is 1/2 or more, in either orientation."""
+        """Which points are inside: where the number is at least 1/2 or at most -1/2."""
         return np.abs(self.number) >= 0.5
 
     @property
     def uncertain(self) -> NDArray[np.bool_]:
-        """Which points are so close to 1/2 that rounding may have decided."""
+        """For which points the number is so close to 1/2 or -1/2 that rounding may have decided."""
         return np.abs(np.abs(self.number) - 0.5) <= self.bound
 
 
@@ -136,7 +136,7 @@ class PointLocator:
         self.index = self.backend.point_index(mesh, threads=self._threads)
 
     def __repr__(self) -> str:
-        """Name the mesh and the backend."""
+        """Return the name of the mesh and the backend."""
         return f"PointLocator({self.mesh!r}, backend={self._backend_name!r})"
 
     def _repr_html_(self) -> str:
@@ -176,14 +176,14 @@ class PointLocator:
         return query.out
 
     def count_sides(self, points: PointsLike) -> NDArray[np.int32]:
-        """Count the crossings above and below each point, (n, 2) int32; 0 where not finite."""
+        """Count the crossings above and below each point, (n, 2) int32; 0 for non-finite points."""
         columns = as_columns(point_rows(points))
         out = np.empty((len(columns[0]), 2), dtype=np.int32)
         refuse_row(columns, self.index.sides(columns, out, self._threads))
         return out
 
     def generalised_winding(self, points: PointsLike) -> Winding:
-        """Return winding numbers of an open mesh; see `geodomain.generalised_winding`."""
+        """Return winding numbers about each point; see `geodomain.generalised_winding`."""
         columns = as_columns(point_rows(points))
         out = np.empty((len(columns[0]), 2))
         refuse_row(columns, self.index.winding(columns, out, self._threads, rim=self._rim))
@@ -310,7 +310,7 @@ def locate(
 def contains_by(
     locator: PointLocator, rule: Rule, points: PointsLike, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside by a rule, after checking that it suits the mesh."""
+    """Return which points are inside by a rule, after checking that the rule suits the mesh."""
     mesh = locator.mesh
     if rule == "winding" and not mesh.is_closed and not mesh.is_balanced:
         inside = locator.generalised_winding(points).inside
@@ -326,7 +326,7 @@ def contains_by(
 def contains_read(
     locator: PointLocator, rule: Rule, points: Points, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside; points and rule have been checked."""
+    """Return which points are inside by a rule; the rule and the points have been checked."""
     query = ask_read(points, np.bool_, out, locator.backend)
     answer = locator.index.winds if rule == "winding" else locator.index.contains
     refuse_row(query.points, answer(query.points, query.room, locator._threads))
@@ -336,9 +336,9 @@ def contains_read(
 def contains_lattice_winding(
     locator: PointLocator, axes: lattice.Axes, *, packed: bool, out: object
 ) -> NDArray[np.bool_] | NDArray[np.uint8]:
-    """Return which blocks of a lattice are inside by winding number."""
+    """Return which blocks of a lattice are inside by winding number, in memory."""
     if is_on_device(out):
-        message = "rule 'winding' cannot write to an out on a GPU: give an out in memory"
+        message = "rule 'winding' cannot write to an out= on a GPU: give an array in memory"
         raise ValueError(message)
     # Check `out` before the work.
     room: NDArray[np.bool_] | NDArray[np.uint8]
@@ -358,15 +358,17 @@ _NOT_ON_LATTICE = layout.constant("kNotOnLattice")
 
 
 class CellAnswers:
-    """Answers of one mesh for the lattice cells in its box, looked up by coordinates.
+    """Labels of the lattice cells in a mesh's box, which are looked up by coordinates.
 
-    A row takes the answer of the cell that has exactly its three coordinates. Other rows are
-    computed one by one, and for winding numbers also rows on vertical lines that cross the mesh
-    more than twice. (Along a line with two crossings the number is 0, then 1 or -1, then 0.)
+    A point takes the label of the cell that has exactly its three coordinates. A point that
+    is no cell's centre is computed by itself. For winding numbers, so is a point on a vertical
+    line that crosses the mesh more than twice. (Along a line with two crossings the number is 0,
+    then 1 or -1, then 0.)
 
     Parameters
     ----------
     locator : PointLocator
+        The index of the mesh.
     axes : three of (n,) float64
         The lattice's coordinates within the mesh's box, strictly increasing, n > 0.
     threads : int
@@ -375,7 +377,7 @@ class CellAnswers:
     Raises
     ------
     PointError
-        If a cell cannot be decided. All methods raise it too; it names no row.
+        If a cell cannot be decided; the methods raise it too. The message names no row.
     """
 
     def __init__(self, locator: PointLocator, axes: Columns, threads: int) -> None:
@@ -397,10 +399,10 @@ class CellAnswers:
         return inside
 
     def sides(self, points: Floats) -> NDArray[np.int32]:
-        """Return stand-ins for the crossings above and below (n, 3) points, (n, 2).
+        """Return substitutes for the numbers of crossings above and below (n, 3) points, (n, 2).
 
-        They have the parity above of the true counts, and the same total where that is 0 or 1;
-        larger totals are only known to be more than 1.
+        The number above has the true parity. The sum of both numbers is the true one if that is 0
+        or 1, and otherwise any number greater than 1.
         """
         codes = self._look_up(points, lines=True)
         counts = np.empty((len(points), 2), np.int32)
@@ -412,7 +414,10 @@ class CellAnswers:
         return counts
 
     def _look_up(self, points: Floats, *, lines: bool) -> _Bytes:
-        """Return the code of each row from `look_up`; ``lines`` adds the line's crossings."""
+        """Return a code for each point, as `look_up` defines it.
+
+        With ``lines``, the code includes the number of crossings of the vertical line.
+        """
         if lines and self._crossings is None:
             self._crossings = self._count_crossings()
         crossings = self._crossings if lines else None
@@ -420,7 +425,7 @@ class CellAnswers:
         return look_up((x, y, z), self._axes, self._bits, crossings, self._box, self._threads)
 
     def _count_crossings(self) -> _Bytes:
-        """Count the crossings of the vertical lines through cells, coded for `look_up`."""
+        """Count the crossings of each column's vertical line, coded for `look_up`."""
         x, y, z = self._axes
         places = np.empty((len(x), len(y), 3))
         places[:, :, 0], places[:, :, 1], places[:, :, 2] = x[:, None], y, z[0]

@@ -28,17 +28,17 @@ _ROW = {name: 3 * int(code[-1]) for name, code in FLOATS.items()}  # bytes
 
 
 def byte_count(path: Path) -> int:
-    """Return the size of a file; OSError for a folder, a pipe and the like."""
+    """Return the size of a file in bytes; raise OSError if it is not a regular file."""
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "raw arrays are read from a regular file", str(path))
+        raise OSError(errno.EINVAL, "raw arrays can only be read from a regular file", str(path))
     return path.stat().st_size
 
 
 def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0) -> str:
     """Return the type of the coordinates in a file of x, y, z rows.
 
-    The user's choice comes first, then the ending of the name, `_f32` or `_f64`, then the
-    size, if only one type fits.
+    The user's choice decides; without one the ending of the name, `_f32` or `_f64`; without
+    such an ending the size, if only one type fits.
 
     Parameters
     ----------
@@ -47,9 +47,10 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     named : {"float32", "float64"}, optional
         The type that the user named.
     keyword : str
-        The keyword that names it, for messages: ``"ray_type="``.
+        The keyword with which the user names the type, for messages: ``"ray_type="``.
     at_least : int
-        Least number of rows. If no type gives as many, the result is float32, which gives more.
+        The smallest number of rows. If neither type gives so many rows, the result is float32,
+        which gives more rows than float64.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
         if size % _ROW[named]:
             message = (
                 f"{path} has {size:,} bytes, which is not a whole number of rows of three {named} "
-                f"({_ROW[named]} bytes each). Export it again, or correct {keyword}."
+                f"({_ROW[named]} bytes each). Export the file again, or correct {keyword}."
             )
             raise TableError(message)
         return named
@@ -75,13 +76,13 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     if fitting:
         message = (
             f"{path} has {size:,} bytes, which may be {size // 12:,} rows of float32 or "
-            f"{size // 24:,} of float64. Say which with {keyword}, or by a name that ends in "
-            "_f32 or _f64."
+            f"{size // 24:,} of float64. Choose with {keyword}, or rename the file so that its "
+            "name ends in _f32 or _f64."
         )
     else:
         message = (
             f"{path} has {size:,} bytes, which is not a whole number of rows of three float32 or "
-            "float64 (12 or 24 bytes each). Export it again."
+            "float64 (12 or 24 bytes each). Export the file again."
         )
     raise TableError(message)
 
@@ -101,7 +102,7 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     vertices : Path
         x, y, z of each vertex, float32 or float64, little-endian. float32 is widened exactly.
     triangles : Path
-        Three int32 for each triangle, from 0, little-endian.
+        Three vertex numbers for each triangle, int32, counted from 0, little-endian.
     vertex_type : {"float32", "float64"}, optional
         By default the ending of the name decides (`_f32`, `_f64`), or the size, if only one type
         has enough rows for the highest index.
@@ -115,7 +116,7 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     TableError
         If a size is not a whole number of rows, or the type is ambiguous.
     MeshError
-        For an index without a vertex, and as `Mesh`.
+        For an index for which there is no vertex, and for the reasons listed at `Mesh`.
     OSError
         If a file cannot be read.
     """
@@ -124,12 +125,12 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
 
 
 def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
-    """Read both files, and check one against the other."""
+    """Read both files, and check that the indices have vertices."""
     size = byte_count(triangles)
     if size % _TRIANGLE:
         message = (
             f"{triangles} has {size:,} bytes, which is not a whole number of triangles of three "
-            f"int32 ({_TRIANGLE} bytes each). Export it again."
+            f"int32 ({_TRIANGLE} bytes each). Export the file again."
         )
         raise TableError(message)
     corners = np.fromfile(triangles, dtype="<i4").reshape(-1, 3)
@@ -149,7 +150,7 @@ class RawSegments:
     starts, ends : Path
         Files of x, y, z, little-endian.
     kind : {"float32", "float64"}
-        Number type of both.
+        Number type of both files.
     """
 
     starts: Path
@@ -161,9 +162,10 @@ class RawSegments:
         return self.starts.stat().st_size // (3 * np.dtype(FLOATS[self.kind]).itemsize)
 
     def chunks(self, size: int = CHUNK) -> Generator[tuple[Coordinates, Coordinates], None, None]:
-        """Yield starts and ends, shape (at most `size`, 3), of the files' type, in order.
+        """Yield arrays of starts and of ends, (at most `size`, 3), in the files' type and order.
 
-        A chunk is valid until the next one: a thread reads into two buffers by turns.
+        The arrays are valid until the next ones are yielded, because two buffers are used in turn
+        and a thread reads ahead.
 
         Raises
         ------
@@ -183,7 +185,7 @@ class RawSegments:
                 for file, rows in ((starts, starts_read), (ends, ends_read)):
                     buffer = rows.reshape(-1).view(np.uint8).data
                     if fill(file, buffer) < len(buffer):
-                        message = f"{self.starts} or {self.ends} became shorter while it was read."
+                        message = f"{self.starts} or {self.ends} became shorter while being read."
                         raise TableError(message)
                 return starts_read, ends_read
 
@@ -202,12 +204,12 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
     starts, ends : Path
         x, y, z of each segment's start and end, float32 or float64, little-endian.
     ray_type : {"float32", "float64"}, optional
-        By default the endings of the names decide, or the sizes.
+        Number type of both files. By default the endings of the names decide, or the sizes.
 
     Raises
     ------
     TableError
-        If the numbers or types of their rows differ, or the type is ambiguous.
+        If the files differ in the number or the type of their rows, or the type is ambiguous.
     OSError
         If a file cannot be read.
     """
@@ -217,8 +219,8 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
     if len(sides[0]) != len(sides[1]) or sides[0].kind != sides[1].kind:
         sizes = (f"{side.starts} has {len(side):,} rows of {side.kind}" for side in sides)
         message = (
-            f"{' and '.join(sizes)}: each segment needs a start and an end, of one type. Export "
-            "both again."
+            f"{' and '.join(sizes)}: each segment needs a start and an end of the same number "
+            "type. Export both files again."
         )
         raise TableError(message)
     return RawSegments(starts, ends, sides[0].kind)
@@ -242,7 +244,7 @@ class ArrayWriter:
         self._file, self._type = file, np.dtype(code)
 
     def append(self, values: ArrayLike) -> None:
-        """Write the numbers of an array, row by row."""
+        """Append the numbers of an array to the file, row by row."""
         array = np.ascontiguousarray(values, dtype=self._type)
         self._file.write(array.reshape(-1).view(np.uint8).data)
 
@@ -256,7 +258,7 @@ def written_together(
     Parameters
     ----------
     folder : Path
-        Folder of the files; made if it is missing.
+        Folder of the files; created if it is missing.
     codes : mapping of str to str
         File names, and NumPy's name of the type in each.
     overwrite : bool
@@ -265,8 +267,8 @@ def written_together(
     Yields
     ------
     dict of str to ArrayWriter
-        By file name. After an exception in the block, existing files are unchanged and there is
-        no new folder.
+        A writer for each file name. After an exception in the block, existing files are
+        unchanged and there is no new folder.
 
     Raises
     ------
@@ -293,7 +295,7 @@ def written_together(
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders, innermost first, until one is not empty."""
+    """Remove empty folders in the order of the list, and stop at the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()

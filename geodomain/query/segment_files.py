@@ -1,4 +1,4 @@
-"""Find where segments in files cross a surface: table to table, or raw files to raw files."""
+"""Find where the segments of a file cross a surface, for tables and for raw files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class HitTally:
     crossing : int
         Segments that cross the surface.
     crossings : int
-        Crossings: at most one for each segment, except in modes that count them all.
+        Crossings: at most one for each segment, except in modes that count all crossings.
     missing : int
         Segments with a missing coordinate; they cross nothing.
     """
@@ -84,7 +84,7 @@ class HitTally:
         Raises
         ------
         PointError
-            For an end that is infinite or out of range, with its row in the whole stream.
+            For an end that is infinite or out of range; the row is counted in the whole stream.
         """
         try:
             with Segments(
@@ -107,7 +107,7 @@ class HitTally:
         return answer
 
     def as_dict(self) -> dict[str, int]:
-        """Return the counts for JSON."""
+        """Return the four counts, keyed by attribute, for JSON."""
         return asdict(self)
 
 
@@ -118,16 +118,17 @@ class IntersectionSummary:
     Attributes
     ----------
     mode : str
-        The mode, as files name it.
+        The mode, by its name in files.
     triangles : int
         Triangles of the surface.
     outputs : tuple of str
         The files that were written; none for stdout.
     segments, crossing, crossings, missing : int
-        All segments; those that cross the surface; crossings, at most one for each segment except
-        in modes that count them all; and segments with a missing coordinate, which cross nothing.
+        The numbers of segments, of segments that cross the surface, of crossings (at most one for
+        each segment except in modes that count all), and of segments with a missing coordinate,
+        which cross nothing.
     backend, backend_reason : str
-        Where it was computed, and the reason.
+        Where the crossings were computed, and the reason.
     seconds : float
         Time taken, including reading and writing.
     """
@@ -144,11 +145,11 @@ class IntersectionSummary:
     seconds: float
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON."""
+        """Return the attributes as numbers, strings and lists, ready for JSON."""
         return asdict(self) | {"outputs": list(self.outputs)}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with those of other files."""
+        """Return the summary as one row, so that the rows of several files can be joined."""
         return records_frame(IntersectionSummary, [self])
 
     def __str__(self) -> str:
@@ -234,7 +235,7 @@ def read_segment_layout(
     name: str = "table",
     whole: bool = True,
 ) -> TableLayout:
-    r"""Find the columns of a table of segments from its head.
+    r"""Find the columns of a table of segments, from the first bytes of the file.
 
     Parameters
     ----------
@@ -243,11 +244,12 @@ def read_segment_layout(
     options : TableOptions
         Delimiter, decimal mark, missing values and encoding.
     start, end : tuple of 3 str, optional
-        Names of the columns, both or neither; recognised by their names otherwise.
+        Names of the columns of starts and of ends: give both or neither. By default known names
+        are recognised.
     name : str
         Name of the file in error messages.
     whole : bool
-        Whether `head` is the whole file.
+        Whether `head` holds the whole file.
 
     Returns
     -------
@@ -284,7 +286,7 @@ def read_segments(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StreamSummary:
-    """Read a table of segments and call `visit` with each chunk of rows.
+    """Read a table of segments and call `visit` with each batch of rows.
 
     Parameters
     ----------
@@ -297,7 +299,7 @@ def read_segments(
     threads : int, optional
         Number of reading threads.
     progress : callable, optional
-        Called with bytes done and the total, or None if that is unknown.
+        Called with the bytes done and the total, which is None if unknown.
 
     Returns
     -------
@@ -321,7 +323,7 @@ def read_segments(
 def _find(
     head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
 ) -> tuple[Names, Names]:
-    """Return the family of column names that has all six in one row."""
+    """Return the names of the six columns, from the first row that has a complete known set."""
     header: tuple[str, ...] = ()
     for names in _rows_of_names(head, delimiter, encoding, whole=whole):
         plain = {plain_name(name) for name in names}
@@ -337,8 +339,8 @@ def _find(
             return families[0]
         header = max(header, names, key=len)
     message = (
-        f"{table} has no six columns for the starts and ends of segments, such as x1, y1, z1, x2, "
-        f"y2, z2; {listed(header)} Name them with start=('X', 'Y', 'Z') and end=('X', 'Y', 'Z')."
+        f"{table} lacks the six columns of segment starts and ends, such as x1, y1, z1, x2, y2, "
+        f"z2; {listed(header)} Name them with start=('X', 'Y', 'Z') and end=('X', 'Y', 'Z')."
     )
     raise TableError(message)
 
@@ -346,7 +348,7 @@ def _find(
 def _rows_of_names(
     head: bytes, delimiter: bytes | None, encoding: str, *, whole: bool
 ) -> list[tuple[str, ...]]:
-    """Return the cells of the first rows, split by each delimiter."""
+    """Return the cells of the first rows as text, split by each delimiter in turn."""
     begin = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     return [
         tuple(cell_text(cell, encoding) for cell in row.cells)
@@ -356,11 +358,11 @@ def _rows_of_names(
 
 
 def _require_six(names: Sequence[str], table: str) -> None:
-    """Refuse a repeated column; even vertical segments need both x columns."""
+    """Refuse a column that is named twice, even for vertical segments."""
     plain = [plain_name(name) for name in names]
     for name in names:
         if plain.count(plain_name(name)) > 1:
-            message = f"{table}: start= and end= name {name!r} twice; each needs its own column."
+            message = f"{table}: start= and end= name {name!r} twice; name six different columns."
             raise TableError(message)
 
 
@@ -395,20 +397,20 @@ def intersect_table(
     intersector : SegmentIntersector
         The surface.
     source, target : binary file
-        The table from its first byte, and the output, which takes the table's delimiter and
-        decimal mark. Numbers have the fewest digits that read back to the same value.
+        The table from its first byte, and the output, which has the same delimiter and decimal
+        mark. Numbers are written with the fewest digits that read back to the same value.
     layout : TableLayout
         Result of `read_segment_layout`.
     mode : {"barycentric", "all", "boolean", "intercept_count"}
-        "barycentric" writes a row for the first crossing of each segment that has one,
-        "all" for every crossing; the others write a row for each segment. Rows and triangles
-        are counted from 0.
+        "barycentric" writes a row for the first crossing of each segment that crosses the
+        surface, "all" a row for every crossing. "boolean" and "intercept_count" write a row for
+        each segment. Rows and triangles are counted from 0.
     name : str
         Name of the table in error messages.
     threads : int, optional
         Number of threads for reading and writing.
     progress : callable, optional
-        Called with bytes done and the total, or None if that is unknown.
+        Called with the bytes done and the total, which is None if unknown.
 
     Returns
     -------
@@ -435,7 +437,7 @@ def intersect_table(
 
 
 def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
-    """Return the output columns, in the order of `COLUMNS`."""
+    """Return the output columns, in the order of `COLUMNS`; `first` is the first row's number."""
     if not isinstance(answer, Hits):
         return np.arange(first, first + len(answer)), answer.astype(np.int64)
     return (
@@ -487,15 +489,15 @@ def intersect_files(
     folder : Path
         Folder of the `OUTPUTS`, which appear together or not at all.
     mode : {"boolean", "barycentric", "intercept_count"}
-        "boolean" writes 1 for each segment that crosses the surface and 0 for the others;
-        "intercept_count" its number of crossings; "barycentric" the triangle of the
-        first crossing, -1 for none, and t, u, v as float32: `MISS_T`, 0 and 0 for none.
+        For each segment, "boolean" writes 1 if it crosses the surface and 0 if not,
+        "intercept_count" the number of crossings, and "barycentric" the triangle of the first
+        crossing and t, u, v as float32; without a crossing -1 and `MISS_T`, 0, 0.
     overwrite : bool
         Whether existing files may be replaced.
     chunk : int
-        Segments in a chunk; the output does not depend on it.
+        Number of segments in a chunk; the output does not depend on it.
     progress : callable, optional
-        Called with the segments done and their total.
+        Called with the number of segments done and the number of all segments.
 
     Returns
     -------
@@ -523,7 +525,7 @@ def intersect_files(
 
 
 def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
-    """Append the result of each segment."""
+    """Append the results for a chunk of segments to the files."""
     if not isinstance(answer, Hits):
         files["results_i32"].append(answer)
         return
@@ -565,28 +567,27 @@ def intersect_file(
     threads: int | None = None,
     progress: Progress | bool = False,
 ) -> IntersectionSummary:
-    r"""Find where the segments of a file cross a surface, and write it to another.
+    r"""Find where the segments of a file cross a surface, and write the crossings to a file.
 
-    A table of segments gives a table of hits; a pair of raw files, of starts and of ends, gives
-    raw files. All outputs appear whole or not at all.
+    A table of segments gives a table of hits. A pair of raw files, of starts and of ends, gives
+    raw files. If an error occurs, no output is written.
 
     Parameters
     ----------
     surface : mesh-like, or pair of paths
-        Open or closed, as for `as_mesh`, a path included; a pair of paths is raw little-endian
-        vertices (float32 or float64) and triangles (int32, from 0).
+        Open or closed, as for `as_mesh`, which also takes a path. A pair of paths means raw
+        little-endian files of vertices (float32 or float64) and triangles (int32, from 0).
     segments : path or pair of paths
-        A table of text with six columns for the ends ("-" is stdin), or raw starts and ends.
+        A text table with six columns for the ends ("-" is stdin), or raw files of starts and ends.
     output : path
         The table of hits ("-" is stdout), or for raw files the folder of the results.
     mode : {"boolean", "nearest", "count", "all"}, optional
-        As for `intersect`. "barycentric" and "intercept_count", the names in files for "nearest"
-        and "count", are accepted too. The default is "nearest" for a table and "boolean" for
-        raw files, which have no "all".
+        As for `intersect`. "barycentric" and "intercept_count" mean "nearest" and "count". The
+        default is "nearest" for a table and "boolean" for raw files, which have no "all".
     overwrite : bool
         Whether existing outputs may be replaced.
     start, end : tuple of 3 str, optional
-        Columns of a table; recognised by their names otherwise.
+        Columns of starts and ends of a table. By default known names are recognised.
     delimiter, decimal, missing, encoding : optional
         Format of a table; as for `label_file`.
     vertex_type, ray_type : {"float32", "float64"}, optional
@@ -666,7 +667,7 @@ def intersect_file(
 
 
 def _file_mode(mode: str | None, *, raw: bool) -> str:
-    """Return the name of a mode in files."""
+    """Return the name that the output uses for a mode; refuse a mode that it does not have."""
     modes = OUTPUTS if raw else COLUMNS
     name = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
     if name not in modes:
@@ -683,11 +684,11 @@ def _require_outputs(
     *,
     overwrite: bool,
 ) -> list[Path]:
-    """Return the output files; refuse outputs that cannot be written."""
+    """Return the output paths; refuse outputs that cannot be written."""
     inputs = [*_paths_of(surface), *_paths_of(segments)]
     if isinstance(segments, tuple):
         if output == STANDARD:
-            message = "raw files go to a folder: give its path, not -"
+            message = "the results of raw files go to a folder: give the path of a folder, not -"
             raise ValueError(message)
         outputs = [Path(output) / name for name in OUTPUTS[mode]]
         refuse_inputs(outputs, inputs)
@@ -696,7 +697,7 @@ def _require_outputs(
     outputs = [] if output == STANDARD else [Path(output)]
     for table in (segments, *outputs):  # `formats.blocks` would read other types as blocks
         if kind_of(os.fspath(table)) != "text":
-            message = f"{os.fspath(table)}: segments and hits are tables of text; give it as .csv"
+            message = f"{os.fspath(table)}: segments and hits must be text tables: give a .csv file"
             raise TableError(message)
     refuse_inputs(outputs, inputs)
     for path in outputs:
@@ -706,7 +707,7 @@ def _require_outputs(
 
 
 def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh:
-    """Return the surface, reading it if it is in files."""
+    """Return the surface as a mesh, reading it if it is given as a file or a pair of files."""
     files = _paths_of(surface)
     if len(files) == 2:
         return read_raw_mesh(*files, vertex_type=vertex_type)
@@ -714,6 +715,6 @@ def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh
 
 
 def _paths_of(data: MeshLike | PathGiven | PathPair) -> list[Path]:
-    """Return the paths of an input: none for a mesh in memory, one of a file, two of raw files."""
+    """Return the paths of an input: none for a mesh in memory, one for a file, two for a pair."""
     parts = data if isinstance(data, tuple) else (data,)
     return [Path(part) for part in parts if isinstance(part, str | os.PathLike)]

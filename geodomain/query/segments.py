@@ -1,4 +1,4 @@
-"""Find where line segments cross a surface: segments, surfaces, and the hits between them."""
+"""Find where line segments cross a surface."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SHOWN = 10  # rows in a notebook
 class Hits:
     """Crossings of segments with a surface; each row of the arrays is one crossing.
 
-    Ordered by segment, then by ``t``, then by triangle.
+    Crossings are ordered by segment, then by ``t``, then by triangle.
 
     Attributes
     ----------
     segment : numpy.ndarray of int64, shape (k,)
-        Which segment: a row of the caller's starts and ends.
+        The segment of the crossing, as a row of the caller's starts and ends.
     triangle : numpy.ndarray of int32, shape (k,)
-        Which triangle of the mesh it crosses.
+        The triangle of the mesh that the segment crosses.
     t : numpy.ndarray of float64, shape (k,)
         Position along the segment, 0 at its start and 1 at its end.
     u, v : numpy.ndarray of float64, shape (k,)
@@ -57,8 +57,9 @@ class Hits:
     Notes
     -----
     Which triangles are crossed is exact. ``t``, ``u``, ``v`` and ``distance`` have a relative
-    error of at most 2^-46; that of a point, along each axis, is at most that fraction of the
-    segment's extent plus a last bit. All are the same on every machine.
+    error of at most 2^-46. The error of a point along each axis is at most 2^-46 of the segment's
+    extent along this axis, plus one unit in the last place. All values are the same on every
+    machine.
     """
 
     segment: NDArray[np.int64]
@@ -75,7 +76,7 @@ class Hits:
         return len(self.segment)
 
     def __repr__(self) -> str:
-        """Show the counts only."""
+        """Return the number of crossings and of segments, without the arrays."""
         return f"Hits(crossings={len(self)}, segment_count={self.segment_count})"
 
     def _repr_html_(self) -> str:
@@ -92,7 +93,7 @@ class Hits:
         return html_table(title, rows, headings=headings, notes=notes)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the crossings as rows; ``x``, ``y`` and ``z`` are those of the point."""
+        """Return the crossings as rows; ``x``, ``y`` and ``z`` are coordinates of the crossing."""
         return data_frame(
             {
                 "segment": self.segment,
@@ -104,13 +105,16 @@ class Hits:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where rows begin, (n + 1,) int64: segment i has offsets[i]:offsets[i + 1]."""
+        """Where each segment's crossings begin, (n + 1,) int64.
+
+        The crossings of segment i are the rows offsets[i]:offsets[i + 1].
+        """
         counts = np.bincount(self.segment, minlength=self.segment_count)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def joined(parts: list[Hits]) -> Hits:
-    """Join the hits of consecutive pieces of the segments."""
+    """Join the hits of consecutive parts of a list of segments."""
     firsts = np.cumsum([0, *(part.segment_count for part in parts)])
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -132,9 +136,9 @@ Answer = NDArray[np.bool_] | NDArray[np.int32] | Hits
 
 
 def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinates]:
-    """Return starts and ends of one shape (n, 3) and one type, float32 or float64.
+    """Return starts and ends with the same shape (n, 3) and type, float32 or float64.
 
-    Arrays that comply are not copied.
+    Arrays that have such a shape and type already are not copied.
     """
     pair = []
     for values, name in ((starts, "starts"), (ends, "ends")):
@@ -161,9 +165,9 @@ def sort_rays(
 ) -> NDArray[np.int64]:
     """Return an order in which neighbouring segments are near each other.
 
-    Sorted by the Morton codes of their midpoints, segments visit the same part of a surface one
-    after the other, which is faster on a GPU. The order depends on the segments alone, so it
-    serves any number of surfaces.
+    Segments are sorted by the Morton codes of their midpoints. Then those near the same part of a
+    surface follow each other, which is faster on a GPU. The order depends on the segments alone,
+    so it can be used for any number of surfaces.
 
     Parameters
     ----------
@@ -175,8 +179,8 @@ def sort_rays(
     Returns
     -------
     numpy.ndarray of int64, shape (n,)
-        A permutation of the rows: ``starts[order]`` is sorted. ``restored[order] = answer``
-        puts an answer back in the caller's order.
+        A permutation of the rows: ``starts[order]`` is sorted. ``restored[order] = result``
+        puts a result back in the original order.
 
     Examples
     --------
@@ -195,18 +199,18 @@ class Segments:
     Parameters
     ----------
     starts, ends : array_like of shape (n, 3)
-        The coordinates of each segment's ends, in the unit of the surfaces. Distances, and
-        which hit is nearest, are measured from the start.
+        The coordinates of each segment's ends, in the unit of the surfaces. Distances are
+        measured from the start, so the nearest hit is the one nearest to the start.
     sort : bool
         Store the segments in the order of `sort_rays`, which makes a GPU faster.
-        Answers still come in the caller's order.
+        Results are still in the caller's order.
     threads : int, optional
         Number of threads for the preparation. [default: all cores that the process may use]
     first_row : int
-        Row number of the first segment, for error messages, if a list is given in parts.
+        Row number of the first segment, for error messages, if these are part of a longer list.
     out : numpy.ndarray of float64, shape (n, 6), optional
-        Memory for the copy, which saves time in a stream of parts. The segments become invalid
-        when the memory is used again.
+        Memory for the copy of the segments; using it again for each part of a long list saves
+        time. The segments become invalid when the memory is used again.
 
     Attributes
     ----------
@@ -225,10 +229,10 @@ class Segments:
     Notes
     -----
     Exact arithmetic needs coordinates that are 0 or have a magnitude from 2^-306 to 2^339. A
-    segment out of this range is accepted if its box does not meet the surface's box, and
-    otherwise refused with its row (PointError).
+    segment out of this range is accepted if its box does not meet the surface's box. Otherwise
+    the query raises PointError, which names the row.
 
-    Segments are a context manager, which frees the device's copy at its end.
+    Segments are a context manager, which frees the copy on the GPU at its end.
 
     Examples
     --------
@@ -274,7 +278,7 @@ class Segments:
         return len(self.packed)
 
     def __repr__(self) -> str:
-        """Show the number of segments only."""
+        """Return the number of segments as text."""
         return f"Segments({len(self)})"
 
     def __enter__(self) -> Segments:
@@ -282,30 +286,30 @@ class Segments:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Free the device's copy."""
+        """Free the copy of the segments on the GPU."""
         self.close()
 
     def close(self) -> None:
-        """Free the device's copy once no thread uses it; a later query makes another."""
+        """Free the copy on the GPU once no thread uses it; a later query makes a new copy."""
         self.device.clear()
 
     def refuse_extreme(self, bounds: Floats) -> None:
-        """Refuse the first out-of-range segment whose box meets the bounds, (2, 3)."""
+        """Refuse the first segment with out-of-range ends whose box meets `bounds`, (2, 3)."""
         rows, starts, ends = self._extreme
         low, high = np.minimum(starts, ends), np.maximum(starts, ends)
         meeting = np.flatnonzero(((low <= bounds[1]) & (bounds[0] <= high)).all(axis=1))
         if len(meeting):
             first = meeting[0]
             message = (
-                f"{_path(rows[first], starts[first], ends[first])}; a coordinate that is not 0 "
-                "must have a magnitude between 2^-306 and 2^339 to be exact: write 0 for a smaller "
-                "coordinate, and for a larger one end the segment nearer to the surface"
+                f"{_path(rows[first], starts[first], ends[first])}; for exact results, a "
+                "coordinate must be 0 or have a magnitude between 2^-306 and 2^339: write 0 for a "
+                "smaller coordinate, and for a larger one end the segment nearer to the surface"
             )
             raise PointError(message)
 
 
 def _path(row: int, start: Floats, end: Floats) -> str:
-    """Describe a segment by its row and its ends."""
+    """Return a text that names the row and the ends of a segment."""
     places = (tuple(map(float, point)) for point in (start, end))
     return "segment {} goes from {} to {}".format(row, *places)
 
@@ -323,16 +327,16 @@ class SegmentIntersector:
     mesh : mesh-like
         The surface, open or closed, as for `as_mesh`. A `Mesh` is not copied.
     backend : {"auto", "cpu", "cuda"}
-        Where to compute; answers are the same everywhere, bit for bit. "auto" takes a GPU
+        Where to compute; results are the same everywhere, bit for bit. "auto" takes a GPU
         when there is enough work to repay its start.
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     strategy : {"bvh", "brute"}
-        How to search; answers are the same. "bvh" traverses a hierarchy of boxes; "brute" tests
+        How to search; results are the same. "bvh" traverses a hierarchy of boxes; "brute" tests
         the box of every triangle, for comparison.
     grid : int, optional
-        Number of thread blocks on a GPU, 1 and 16 in the paper; by default as many as the
-        segments need. The CPU ignores it.
+        Number of thread blocks on a GPU; Leung's paper (see Notes) uses 1 and 16. By default as
+        many as the segments need. The CPU ignores it.
 
     Attributes
     ----------
@@ -390,7 +394,7 @@ class SegmentIntersector:
         )
 
     def __repr__(self) -> str:
-        """Name the mesh and the backend."""
+        """Return the name of the mesh and the backend."""
         return f"SegmentIntersector({self.mesh!r}, backend={self.backend!r})"
 
     def __reduce__(self) -> tuple[partial[SegmentIntersector], tuple[Mesh]]:
@@ -399,7 +403,7 @@ class SegmentIntersector:
 
     @property
     def surface(self) -> SegmentIndex:
-        """The backend's index of the surface; ValueError after `close`."""
+        """The backend's index of the surface. Reading this after `close` raises ValueError."""
         if self._surface is None:
             message = "the intersector is closed: make another SegmentIntersector"
             raise ValueError(message)
@@ -407,12 +411,12 @@ class SegmentIntersector:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds for "boxes", "codes", "sort" and "tree"; for "brute" only "boxes"."""
+        """Seconds for the steps "boxes", "codes", "sort" and "tree"; "brute" has only "boxes"."""
         return self.surface.build_times
 
     @property
     def machine(self) -> tuple[str, str]:
-        """Where most segments so far were computed, "cpu" or "cuda", and the reason."""
+        """The backend of most segments so far, "cpu" or "cuda", and the reason for it."""
         return machine_used(self.backend, [self.surface])
 
     @overload
@@ -426,9 +430,9 @@ class SegmentIntersector:
     @overload
     def intersect(self, segments: Segments | Pair, *, mode: HitMode) -> Hits: ...
     def intersect(self, segments: Segments | Pair, *, mode: Mode = "boolean") -> Answer:
-        """Return where segments cross the surface; a pair is (starts, ends).
+        """Return where segments cross the surface; a pair of arrays means (starts, ends).
 
-        Modes, rules and errors are those of `geodomain.intersect`.
+        Modes, results and errors are those of `geodomain.intersect`.
         """
         if mode not in get_args(Mode):
             message = f"mode is {mode!r}; it can be 'boolean', 'nearest', 'count' or 'all'"
@@ -449,18 +453,18 @@ class SegmentIntersector:
         self.close()
 
     def close(self) -> None:
-        """Free the hierarchy, on the device too; the intersector answers no more queries."""
+        """Free the hierarchy, also on the GPU; later queries raise ValueError."""
         if self._surface is not None:
             self._surface.close()
             self._surface = None
 
     def to_pyvista(self, level: int) -> pyvista.PolyData:
-        """Return the boxes of a level of the hierarchy, to draw them.
+        """Return the boxes of a level of the hierarchy as a PyVista surface, for drawing.
 
         Parameters
         ----------
         level : int
-            0 for the boxes in the root node; each level holds the children of the one before.
+            0 for the boxes in the root node; each level holds the children of the level above.
 
         Returns
         -------
@@ -491,7 +495,7 @@ def _is_whole(number: object) -> bool:
 
 
 def _pieces(pair: Pair, threads: int) -> Iterator[Segments]:
-    """Prepare segments in chunks, at least one."""
+    """Prepare segments in chunks; yield at least one chunk, which may be empty."""
     try:
         first, second = pair
     except (TypeError, ValueError):
@@ -548,10 +552,11 @@ def intersect(
 
     Each segment is treated as displaced by an infinitesimal, up first, then east, then north,
     like the points of `contains`. So it meets no edge and no vertex, and does not end on the
-    surface: it crosses one of two triangles at the edge that they share, and none or two at a
-    ridge that it touches. A drillhole collared on the ground crosses it going down and not
-    going up. A segment in a triangle's plane or of zero length crosses nothing. The count for
-    a closed mesh is odd where `contains` puts one end inside and the other outside.
+    surface. Where it meets an edge of two triangles, it crosses one of them; where it touches a
+    ridge, it crosses none or both. A drillhole collared on the ground crosses it going down and
+    not going up. A segment of zero length crosses nothing, and a segment in the plane of a
+    triangle does not cross that triangle. The count for a closed mesh is odd where `contains`
+    puts one end inside and the other outside.
 
     Parameters
     ----------
@@ -563,7 +568,7 @@ def intersect(
         What to return. The modes agree: a segment crosses if its count is not 0, and then it
         has a nearest crossing.
     backend : {"auto", "cpu", "cuda"}
-        Where to compute; answers are the same everywhere, bit for bit.
+        Where to compute; results are the same everywhere, bit for bit.
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
 
@@ -580,7 +585,7 @@ def intersect(
     Raises
     ------
     PointError
-        For an end at infinity, or one so large or small (see `Segments`) that the answer would
+        For an end at infinity, or one so large or small (see `Segments`) that the result would
         not be exact; the message gives the row. A segment with a NaN crosses nothing.
     ValueError
         If there are not as many starts as ends, and for an unknown mode.
@@ -599,13 +604,13 @@ def intersect(
         return intersector.intersect((starts, ends), mode=mode)
 
 
-# Answers of a surface, put in the caller's order.
+# Results of queries, put in the caller's order.
 
 Number = TypeVar("Number", bound=np.generic)
 
 
 def join(parts: list[Answer]) -> Answer:
-    """Join the answers for consecutive pieces of the segments."""
+    """Join the results for consecutive parts of a list of segments."""
     if len(parts) == 1:
         return parts[0]
     hits = [part for part in parts if isinstance(part, Hits)]
@@ -647,7 +652,10 @@ def _hits(
     triangle: NDArray[np.int32],
     threads: int,
 ) -> Hits:
-    """Describe hits, whose stored rows are in increasing order, in the caller's order."""
+    """Return hits in the caller's order, with their t, u, v, distance and point.
+
+    `rows` holds the stored row of each hit, in increasing order.
+    """
     if segments.order is not None:
         places = _places(rows, segments.order, threads)
         rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
@@ -665,7 +673,7 @@ def _hits(
 
 
 def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return the place of each hit, listed by stored row, in the caller's order."""
+    """Return the position, in the caller's order, of each hit of a list ordered by stored row."""
     counts = np.bincount(rows, minlength=len(order))
     callers = scatter(counts, order, threads)
     firsts, stored = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts

@@ -1,4 +1,4 @@
-"""Find which points are above an open surface and which below."""
+"""Find which points are above an open surface and which are below."""
 
 from __future__ import annotations
 
@@ -35,28 +35,30 @@ def sides(
 ) -> NDArray[np.int8]:
     """Return which points are above an open surface and which below, exactly.
 
-    Below is an odd number of crossings of the vertical ray up from the point. Points
-    are displaced as `contains` says, up first: a point on the surface is above it.
+    A point is below the surface if the vertical ray up from it crosses the surface an odd number
+    of times. Points are displaced as in `contains`, up first, so a point on the surface is
+    above it.
 
     Parameters
     ----------
     surface : mesh-like, or several of them
-        Topography, a contact, a fault, as for `as_mesh`; several are tiles of one surface.
+        Topography, a contact or a fault, as for `as_mesh`. Several meshes are tiles of one
+        surface.
     points : array_like of shape (n, 3), or points-like
         As in `contains`; z points up.
     extend : {"unassigned", "nearest"}
         What to do outside the footprint, where the vertical line through the point
-        misses the surface. "nearest" takes the place on the rim that is nearest in plan:
-        a point at its height or higher is above. The distance and the height of that
-        place are rounded to float64; all else is exact.
+        misses the surface. "nearest" takes the point of the rim that is nearest in plan: points
+        at the height of that rim point or higher are above. Its distance and height are
+        rounded to float64; all else is exact.
     backend, threads
         As in `contains`.
 
     Returns
     -------
     numpy.ndarray of int8, shape (n,)
-        1 above, -1 below, 0 outside the footprint or not finite. A vertical line crosses a
-        surface that folds over itself more than once: see `PointLocator.count_sides`.
+        1 above, -1 below, 0 outside the footprint or not finite. Where a surface folds over
+        itself, a vertical line crosses it more than once: see `PointLocator.count_sides`.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def sides(
 
 
 def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return each point's side from its counts of crossings above and below, (n, 2)."""
+    """Return each point's side, given the numbers of crossings above and below it, (n, 2)."""
     above, below = counts[:, 0], counts[:, 1]
     side = np.where(above & 1, BELOW, ABOVE).astype(np.int8)
     side[(above | below) == 0] = OFF
@@ -108,7 +110,7 @@ class Extension:
     Parameters
     ----------
     tiles : sequence of Mesh
-        The surface.
+        The tiles of the surface.
 
     Raises
     ------
@@ -119,7 +121,7 @@ class Extension:
     def __init__(self, tiles: Sequence[Mesh]) -> None:
         edges = np.concatenate([rim(mesh) for mesh in tiles])
         if not len(edges):
-            message = f"{tiles[0].name} is closed: it has no rim to extend it from"
+            message = f"{tiles[0].name} is closed, so it has no rim from which to extend it"
             raise MeshError(message)
         self._start, end = edges[:, 0], edges[:, 1]
         self._end, self._along = end, end - self._start
@@ -134,7 +136,10 @@ class Extension:
         return np.where(points[:, 2] >= height, ABOVE, BELOW).astype(np.int8)
 
     def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
-        """Return bounds, possibly too wide, on the height within a reach of each place, (n, 2)."""
+        """Return lower and upper bounds on the heights within a distance `reach` of plan positions.
+
+        The positions are (n, 2). The bounds may be wider than needed.
+        """
         ends = np.stack([self._start[:, 2], self._end[:, 2]])
         low, high = np.empty((2, len(places)))
         for rows in _steps(len(places), len(self._square)):
@@ -144,7 +149,10 @@ class Extension:
         return low, high
 
     def heights_in(self, middles: Floats, reach: Floats, places: Floats) -> Floats:
-        """Return the heights at places, (n, k, 2): k places within reach of each of n middles."""
+        """Return the heights at plan positions (n, k, 2), as an array (n, k).
+
+        Position [i, j] is within the distance reach[i] of middles[i].
+        """
         heights = np.empty(places.shape[:2])
         for rows in _steps(len(middles), len(self._square)):
             near = self._may_be_nearest(middles[rows], reach[rows])
@@ -153,14 +161,20 @@ class Extension:
         return heights
 
     def _may_be_nearest(self, places: Floats, reach: Floats) -> NDArray[np.bool_]:
-        """Return which edges may be the nearest anywhere within reach of each place, (n, m)."""
+        """Return a mask (n, m) of rim edges that can be nearest to a point within reach.
+
+        `places` are the plan positions (n, 2), `reach` a distance for each.
+        """
         distance, _ = self._distances(places, slice(None))
         far = np.sqrt(distance)
         most = (far.min(axis=1) + 2 * reach) * (1 + 1e-9)
         return np.asarray(far <= most[:, None])
 
     def _heights(self, places: Floats, edges: Edges = slice(None)) -> Floats:
-        """Return the height of the nearest place on the rim, the highest if several are nearest."""
+        """Return the height of the rim at its nearest point to each plan position, (n, 2).
+
+        If several points of the rim are nearest, the highest counts.
+        """
         best = np.empty(len(places))
         for rows in _steps(len(places), len(self._square[edges])):
             distance, height = self._distances(places[rows], edges)
@@ -169,7 +183,7 @@ class Extension:
         return best
 
     def _distances(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
-        """Return squared distances in plan from places to edges, (n, m), and heights there."""
+        """Return squared plan distances from positions to edges, (n, m), and the heights there."""
         start, end, along = self._start[edges], self._end[edges], self._along[edges]
         x, y = (places[:, None, axis] - start[:, axis] for axis in range(2))
         part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square[edges], 0.0, 1.0)
@@ -184,7 +198,7 @@ class Extension:
 
 
 def _steps(count: int, edges: int) -> Iterator[slice]:
-    """Yield ranges of places that are compared with all edges at a time."""
+    """Yield ranges of positions, few enough to compare each range with all edges at a time."""
     step = max(1, _MOST_DISTANCES // edges)
     for begin in range(0, count, step):
         yield slice(begin, begin + step)

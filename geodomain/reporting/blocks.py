@@ -43,7 +43,7 @@ class ShownLabel:
     ground : bool
         Whether the label is background, not a domain.
     hidden : bool
-        Whether the 3D view hides the blocks at first.
+        Whether the 3D view starts with these blocks hidden.
     """
 
     text: str
@@ -61,7 +61,7 @@ _SLACK = 1e-6
 
 
 class ShareColumns:
-    """Collect the columns prop_<name> and pct_<name>, chunk by chunk.
+    """Collect the columns prop_<name> and pct_<name>, one batch of rows after the other.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class ShareColumns:
         self._parts: dict[int, list[Floats]] = {place: [] for place in self._columns}
 
     def add(self, column: Callable[[int], Column]) -> None:
-        """Add a chunk."""
+        """Add the shares of a batch of rows; ``column`` returns a column of the batch."""
         for place, parts in self._parts.items():
             cells = column(place)
             numbers = cells.loose_numbers()
@@ -87,7 +87,7 @@ class ShareColumns:
             parts.append(numbers if np.isnan(numbers).all() else cells.numbers(words=True))
 
     def result(self) -> dict[str, Floats]:
-        """Return shares, 0 to 1, by domain; skip columns with numbers outside that range."""
+        """Return each domain's shares, 0 to 1; skip columns with numbers outside that range."""
         shares = {}
         for place, (name, whole) in self._columns.items():
             numbers = np.concatenate([np.empty(0), *self._parts[place]]) / whole
@@ -110,11 +110,11 @@ class TextColumns:
     Attributes
     ----------
     names : tuple of str
-        Columns in the report, in the order of the file.
+        Names of the columns that the report shows, in the order of the file.
     texts : tuple of list of str
         Distinct texts of each column.
     codes : tuple of (n,) int32
-        For each column and row, the index of its text in `texts`.
+        For each column and row, the index of the row's text in `texts`.
     left_out : tuple of str
         Columns with too many distinct texts.
     """
@@ -125,12 +125,12 @@ class TextColumns:
     left_out: tuple[str, ...] = ()
 
     def cell(self, column: int, row: int) -> str:
-        """Return one cell."""
+        """Return the text of a column in a row; both are counted from 0."""
         return self.texts[column][int(self.codes[column][row])]
 
 
 class TextCollector:
-    """Collect a column chunk by chunk; discard it if it has too many distinct texts."""
+    """Collect a column, batch by batch; discard it if it has too many distinct texts."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -138,7 +138,7 @@ class TextCollector:
         self.is_full = False
 
     def add(self, texts: list[str], codes: NDArray[np.intp]) -> None:
-        """Add the distinct texts of a chunk, and the index of each row's text in them."""
+        """Add the distinct texts of a batch, and for each row the index of its text among them."""
         places = self._places
         renumbered = [places.setdefault(text, len(places)) for text in texts]
         self._codes.append(np.array(renumbered, np.int32)[codes])
@@ -146,7 +146,7 @@ class TextCollector:
             self._places, self._codes, self.is_full = {}, [], True
 
     def result(self) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the distinct texts, and the index of each row's text in them."""
+        """Return the distinct texts, and for each row the index of its text among them."""
         return list(self._places), np.concatenate([np.empty(0, np.int32), *self._codes])
 
 
@@ -160,18 +160,18 @@ _PARTS = 10_000
 
 @dataclass(frozen=True)
 class Geometry:
-    """Blocks with a centroid and a size.
+    """The positions, sizes and labels of the blocks that have a centroid and a size.
 
     Attributes
     ----------
     rows : (n,) int64
-        Row of each block in the file, from 0.
+        Row of each block in the file, counted from 0.
     origin : (3,) float64
-        A world point near the middle of the model.
+        A point near the middle of the model, in world coordinates.
     matrix : (3, 3) float64
         Rotation from block axes to world axes.
     centres : tuple of (k,) float64
-        Distinct centroid coordinates along each block axis, from the origin, ascending.
+        Distinct centroid coordinates along each block axis, relative to the origin, ascending.
     places : tuple of (n,) int32
         For each axis and block, the index of its coordinate in `centres`.
     sizes : (m, 3) float64
@@ -213,7 +213,7 @@ class Geometry:
         return np.stack([low, high]) + self.origin
 
     def local(self, which: NDArray[np.int64] | slice) -> Floats:
-        """Return centroids of the chosen blocks along the block axes, from the origin."""
+        """Return centroids of the chosen blocks along the block axes, relative to the origin."""
         columns = zip(self.centres, self.places, strict=True)
         return np.stack([centres[places[which]] for centres, places in columns], axis=1)
 
@@ -224,7 +224,7 @@ class Geometry:
 
 
 def geometry_of(blocks: Blocks) -> Geometry:
-    """Reduce centroids and sizes to their few distinct values and a code for each block."""
+    """Store the centroids and sizes of blocks as distinct values and an index for each block."""
     usable = np.isfinite(blocks.points[:, 0]) & (blocks.sizes[:, 0] > 0)
     whole = bool(usable.all())
     rows = np.flatnonzero(usable)
@@ -250,7 +250,10 @@ def geometry_of(blocks: Blocks) -> Geometry:
 
 
 def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
-    """Return the distinct values, ascending, and the index of each value in them."""
+    """Return the distinct values, ascending, and for each value its index among them.
+
+    Values that round to the same multiple of `quantum` count as equal.
+    """
     import pandas
 
     codes, steps = pandas.factorize(np.round(values / quantum).astype(np.int64), sort=True)
@@ -260,7 +263,7 @@ def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
 
 
 def _size_codes(sizes: Floats) -> tuple[Codes, Floats]:
-    """Return the index of each block's size in the distinct sizes, and the distinct sizes."""
+    """Return for each block the index of its size among the distinct sizes, and these sizes."""
     import pandas
 
     if (sizes[0] == sizes).all():
@@ -372,7 +375,7 @@ def read_blocks(
 
 
 def _find_label(model: BlockFile, column: str) -> int:
-    """Find the label column, or explain how to make one."""
+    """Return the index of the label column, or raise TableError that says how to get one."""
     if plain_name(column) not in map(plain_name, model.columns):
         message = (
             f"{model.name} has no column {column!r}: label the model with 'geodomain label', or "
@@ -383,7 +386,7 @@ def _find_label(model: BlockFile, column: str) -> int:
 
 
 class _Reading:
-    """One pass over a model."""
+    """Collects the blocks, labels and columns of a model in one pass over its file."""
 
     def __init__(
         self,
@@ -406,7 +409,7 @@ class _Reading:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Add a chunk."""
+        """Add a batch of rows."""
         model = self._model
         require_constants(model.constants, column, model.columns, model.name, self.rows)
         self.rows += len(points)
@@ -436,7 +439,7 @@ class _Reading:
         return []
 
     def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
-        """Join the chunks, check them, and return the blocks."""
+        """Join the batches, check them, and return the blocks."""
         points = _stacked(self._points)
         if not np.isfinite(points).all(axis=1).any():
             message = f"{model.name} has no block with a centroid, so there is nothing to report"
@@ -481,12 +484,12 @@ class _Reading:
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the labels; refuse a column that is empty or holds no labels."""
+        """Return the distinct labels and each row's index; refuse a column that holds no labels."""
         name = model.columns[self._label]
         if self._columns[self._label].is_full:
             message = (
                 f"the column {name!r} of {model.name} does not hold labels: nearly all its values "
-                "differ"
+                "are different; name another column with column="
             )
             raise TableError(message)
         labels, codes = self._columns[self._label].result()
@@ -501,7 +504,7 @@ class _Reading:
         return labels, codes
 
     def _texts(self) -> TextColumns:
-        """Return the columns with few enough distinct texts."""
+        """Return the columns as text, without those that have too many distinct texts."""
         names = self._model.columns
         small = [place for place, column in enumerate(self._columns) if not column.is_full]
         columns = [self._columns[place].result() for place in small]
@@ -516,7 +519,7 @@ class _Reading:
 
 
 def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None:
-    """Warn of blocks without a size: how many there are, and where the first one is."""
+    """Warn about blocks without a size: how many there are, and where the first one is."""
     lacking = np.flatnonzero(~usable)
     if len(lacking):
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
@@ -530,7 +533,7 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
 
 
 def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> None:
-    """Run the checks of `label`: duplicate blocks, and sizes that do not fit the lattice."""
+    """Warn about duplicate blocks, and about sizes that do not fit the lattice, as `label` does."""
     checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
     for start in range(0, len(points), _TOGETHER):
         rows = slice(start, start + _TOGETHER)
@@ -540,7 +543,7 @@ def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> N
 
 
 def _stacked(chunks: list[Floats]) -> Floats:
-    """Concatenate chunks in Fortran order, freeing each as it is copied."""
+    """Concatenate arrays in Fortran order, and free each array as soon as it is copied."""
     out, row = np.empty((sum(map(len, chunks)), 3), order="F"), 0
     chunks.reverse()
     while chunks:

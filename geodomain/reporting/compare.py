@@ -41,7 +41,7 @@ class Move:
     volume : float, optional
         Volume of the blocks with usable sizes, in cubed units of the file; None without sizes.
     unsized : int
-        Number of blocks without a usable size; the volume leaves them out.
+        Number of blocks without a usable size, which are not part of the volume.
     """
 
     old: str
@@ -70,7 +70,7 @@ class Comparison:
     moves: tuple[Move, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON; `unsized` only if it is not 0."""
+        """Return plain values, ready for JSON; the key `unsized` is left out if it is 0."""
         moves = [asdict(move) for move in self.moves]
         for move in moves:
             if not move["unsized"]:
@@ -78,15 +78,15 @@ class Comparison:
         return {"rows": self.rows, "changed": self.changed, "moves": moves}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the moves as rows."""
+        """Return one row for each pair of old and new labels."""
         return records_frame(Move, self.moves)
 
     def __str__(self) -> str:
-        """Return the moves as a text table."""
+        """Return a text table of the blocks by old and new label."""
         return in_lines([*text_table(self.cells(), names=2), self.sentence])
 
     def __repr__(self) -> str:
-        """Return how many blocks changed."""
+        """Return one line with the number of blocks that changed."""
         return f"<Comparison: {self.sentence}>"
 
     def _repr_html_(self) -> str:
@@ -96,12 +96,12 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """How many blocks changed, as a sentence."""
+        """The number of blocks that changed their label, as a sentence."""
         share = f" ({self.changed / self.rows:.2%})" if self.rows else ""
         return f"{self.changed:,} of {counted(self.rows, 'block')}{share} changed their label"
 
     def cells(self) -> list[list[str]]:
-        """Return the cells of the table of moves, headings first."""
+        """Return the cells of the table of labels and counts; the first row holds the headings."""
         sized = any(move.volume is not None for move in self.moves)
         unsized = any(move.unsized for move in self.moves)
         rows = [["old", "new", "blocks", *["volume"] * sized, *["without size"] * unsized]]
@@ -213,7 +213,7 @@ class _Labels:
         spellings: LabelSpellings,
         progress: Progress | None,
     ) -> _Labels:
-        """Read a model in one pass."""
+        """Read the centroids, sizes and labels of a model in one pass."""
         label_codes: dict[str, int] = {}
         codes: list[NDArray[np.int32]] = []
         points: list[Floats] = []

@@ -24,27 +24,27 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class _Part:
-    """A range of rows of a model."""
+    """A range of a model's rows, in the form in which `Tonnage` takes a batch of a file."""
 
     blocks: Blocks
     rows: slice
 
     def numbers(self, name: str) -> Floats:
-        """Return a column as numbers."""
+        """Return the numbers of a column in these rows."""
         return self.blocks.numbers[name][self.rows]
 
     def labels(self, _: list[str]) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct labels, and the index of each row's label in them."""
+        """Return the distinct labels, and for each row the index of its label among them."""
         return self.blocks.labels, self.blocks.codes[self.rows].astype(np.intp)
 
 
 def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
-    """Add up a model as `geodomain.tonnes_file` does, without reading its file again.
+    """Add up tonnes and grades as `geodomain.tonnes_file` does, from blocks in memory.
 
     Parameters
     ----------
     blocks : Blocks
-        The model, with the grades and the density among its numbers.
+        The model; its `numbers` hold the grades and the density.
     wanted : Wanted
         The grades and cut-offs to add up by label.
     """
@@ -74,7 +74,7 @@ class GradesAsked:
     names : tuple of str
         Grade columns.
     density : str or float, optional
-        A column, or one number for all blocks; tonnes need it.
+        A column, or one number for all blocks. Tonnes are shown only if it is given.
     unit : DensityUnit, optional
         Unit of the density.
     """
@@ -93,12 +93,12 @@ class GradesAsked:
 def grades_html(
     blocks: Blocks, grades: GradesAsked, labels: Sequence[ShownLabel], column: str
 ) -> tuple[str, list[str]]:
-    """Return tables and drawings of grades by domain as HTML, and their notes as texts.
+    """Return tables and drawings of grades by domain as HTML, and notes on them as texts.
 
     Parameters
     ----------
     blocks : Blocks
-        The model, with the grades and the density among its numbers.
+        The model; its `numbers` hold the grades and the density.
     grades : GradesAsked
         Grades and density to show.
     labels : sequence of ShownLabel
@@ -140,7 +140,10 @@ def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | Non
 def _sums(
     blocks: Blocks, options: GradesAsked, tops: Mapping[str, float | None], column: str
 ) -> dict[str, Tonnes]:
-    """Return sums above the cut-offs of each grade; the first sums hold all grades."""
+    """Return, by grade, the sums by label above the cut-offs of that grade.
+
+    The first sums hold the means of all grades. Without a density there are no sums.
+    """
     sums: dict[str, Tonnes] = {}
     if options.density is None:
         return sums
@@ -155,7 +158,7 @@ def _sums(
 
 
 def _tonnes(sums: Tonnes, names: Sequence[str], labels: Sequence[ShownLabel]) -> str:
-    """Return volume, tonnes, mean grades and metal by domain."""
+    """Return an HTML table of volume, tonnes, mean grades and metal by domain."""
     headings = ["domain", "blocks", "volume", "tonnes"]
     headings += [word for name in names for word in (f"mean {name}", f"{name} metal")]
     rows = {row.domain: row for row in sums.rows if row.cutoff is None}
@@ -176,7 +179,7 @@ def _tonnes_cells(row: TonnesRow) -> list[str]:
 def _histograms(
     name: str, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
 ) -> str:
-    """Return a histogram of a grade for each domain, by volume."""
+    """Return the HTML of one histogram for each domain: share of volume by grade."""
     values = blocks.numbers[name]
     edges = np.linspace(min(0.0, float(np.nanmin(values))), top, _BARS + 1)
     finite = np.isfinite(values)
@@ -203,7 +206,7 @@ def _histograms(
 
 
 def _curves(name: str, number: int, sums: Tonnes, labels: Sequence[ShownLabel]) -> str:
-    """Return a grade-tonnage curve for each domain, and its numbers as a table."""
+    """Return the HTML of one grade-tonnage curve for each domain, and a table of the values."""
     which = [grade.name for grade in sums.totals[0].grades].index(name)
     by_domain = {
         label: [row for row in sums.rows if row.domain == label.text and row.cutoff is not None]

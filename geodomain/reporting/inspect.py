@@ -71,15 +71,16 @@ class Fit:
     triangles : int
         Number of triangles.
     closed : bool
-        Whether the mesh is a solid.
+        Whether the mesh is closed.
     bounds : list
         Bounding box of the mesh, lowest corner first.
     meets : bool
-        Whether the box touches or overlaps the model's box.
+        Whether the mesh's box touches or overlaps the model's box.
     share : float
-        Share of the mesh's box inside the model's box, both along the lattice axes.
+        Share, 0 to 1, of the mesh's box that is inside the model's box. Both boxes are along the
+        lattice axes.
     blocks : int
-        Number of centroids in the box.
+        Number of block centroids in the mesh's box.
     """
 
     mesh: str
@@ -132,7 +133,7 @@ class Inspection:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row, to be joined with the rows of other models."""
+        """Return the description as one row, so that the rows of several models can be joined."""
         return records_frame(Inspection, [self])
 
     def __str__(self) -> str:
@@ -168,13 +169,13 @@ def inspect_model(
     model : BlockFile
         An open model in any format.
     meshes : sequence of Mesh
-        Meshes to label it with, closed or open; only their boxes are compared.
+        Meshes, closed or open, whose boxes are compared with the model's box.
     domains : Domains, optional
         Domains whose conditions are tested on the blocks.
     threads : int, optional
-        Threads for reading.
+        Number of threads for reading.
     progress : callable, optional
-        Called with the work done and the total, or None if the total is unknown.
+        Called with the work done and the total, which is None if unknown.
 
     Returns
     -------
@@ -263,7 +264,7 @@ def inspect_model(
 
 
 def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
-    """Compare the box of a mesh with that of the model."""
+    """Compare the box of a mesh with the box of the model."""
     has_centroids = survey.rows > survey.missing
     box = survey.box_of(mesh)
     return Fit(
@@ -286,7 +287,7 @@ def _warnings(
     *,
     once: bool,
 ) -> Iterator[str]:
-    """Yield warnings about what to check before labelling."""
+    """Yield warnings about the model and the meshes that a user should check before labelling."""
     if survey.rows == survey.missing:
         yield "no block has a centroid"
         return
@@ -300,7 +301,7 @@ def _warnings(
         if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
         elif meet(mesh.bounds, survey.extent):
-            reason = "it is outside the rotated model, but inside the model's world bounding box"
+            reason = "the mesh is outside the rotated model, but in its world bounding box"
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
             reason = f"it does not meet the block model; {reason or 'is it in another datum?'}"
@@ -355,7 +356,7 @@ def _lines(inspection: Inspection) -> list[tuple[str, str]]:
 
 
 def _rotation(inspection: Inspection) -> str:
-    """Describe the rotation of the model and where it comes from."""
+    """Describe the rotation of the model and the frame of its coordinates."""
     if inspection.rotation:
         return f"{inspection.rotation}; coordinates are converted to world coordinates"
     if inspection.azimuth:
@@ -368,7 +369,7 @@ def _rotation(inspection: Inspection) -> str:
 
 
 def _lattice(lattice: LatticeGuess | None) -> str:
-    """Describe the lattice: its cells, origin and filled share."""
+    """Describe the lattice: number of cells, origin, and the share of cells that are filled."""
     if lattice is None:
         return "none that fits all blocks"
     many = lattice.filled >= _MANY_TIMES
@@ -392,7 +393,7 @@ def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _by(numbers: Sequence[float]) -> str:
-    """Format three numbers as a size."""
+    """Format three numbers as a size, such as 10 x 10 x 5."""
     return " x ".join(shortest(number) for number in numbers)
 
 
@@ -413,13 +414,13 @@ def inspect_file(
     Parameters
     ----------
     model : path
-        As for `label_file`; it is read once.
+        The file, as for `label_file`. It is read once.
     meshes : mesh-like, or several of them
         Closed or open wireframes, as for `as_mesh`, paths included. Their boxes are compared with
         the model's box.
     domains : optional
-        As for `label_file`: their meshes are compared too, and the model must have the columns
-        that their conditions use.
+        As for `label_file`. The meshes of the domains are compared too, and the model must have
+        the columns that the conditions of the domains use.
     threads, progress
         As for `label_file`.
     **table
@@ -442,7 +443,8 @@ def inspect_file(
     Warns
     -----
     GeodomainWarning
-        For each warning of the inspection: axes that seem to be swapped, another datum, and so on.
+        For each warning of the inspection, such as axes that seem to be swapped, or meshes that
+        seem to be in another datum.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The look of sections: colours of domains, axes, title, scale bar and north arrow."""
+"""The style of sections: colours of domains, axes, title, scale bar and north arrow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _USUAL_GROUND = {"waste", "background"}
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """Assign each domain a colour derived from its name.
 
-    If two names lead to the same colour, the one that sorts first gets it.
+    If two names lead to the same colour, the first name in alphabetical order gets it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) ->
 def with_ground(
     names: Iterable[str], ground: Iterable[str], chosen: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Assign colours to domains, and a pale unused colour to background labels.
+    """Assign colours to domains, and to background labels a pale colour that no domain has.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def with_ground(
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
-    """Return the labels, such as waste, that usually mean background and are no domain's name."""
+    """Return the labels that usually mean background, such as waste, and are not domains."""
     return [name for name in labels if name.casefold() in _USUAL_GROUND and name not in domains]
 
 
@@ -106,14 +106,14 @@ def blended(colour: str, towards: int, share: float) -> str:
 
 
 def _candidates(name: str) -> list[str]:
-    """Return thirty colours in the order of preference of a name."""
+    """Return the colours that a name may get, in order of preference."""
     first = zlib.crc32(name.encode()) % len(_COLOURS)
     return [colour for tier in _tiers() for colour in (*tier[first:], *tier[:first])]
 
 
 @cache
 def _tiers() -> list[list[str]]:
-    """Return the colours, the same paler, and the same darker."""
+    """Return three lists of colours: the basic ones, paler ones and darker ones."""
     tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
     return [[blended(colour, towards, share) for colour in _COLOURS] for towards, share in tiers]
 
@@ -132,7 +132,7 @@ class Ramp:
     cmap : str
         A colour map of matplotlib.
     low, high : float
-        Values at the ends of the ramp; higher values have its last colour.
+        Values at the ends of the ramp. Values above `high` get the last colour of the ramp.
     highest : float
         The largest value drawn.
     """
@@ -146,7 +146,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class NearHoles:
-    """Drillholes to draw on sections, the distance within which to draw them, and their samples."""
+    """Drillholes to draw on sections, their samples, and the largest distance from a section."""
 
     holes: Drillholes
     within: float
@@ -186,7 +186,7 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The ramps for the legend: of the blocks, and of samples if it differs."""
+        """The ramps for the legend: that of the blocks, and that of the samples if it differs."""
         ramps = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
@@ -198,9 +198,9 @@ def near_holes(
     grade: str | None,
     below: BelowDetection | None = None,
 ) -> NearHoles | None:
-    """Return the holes to project and their samples, before the model is read.
+    """Return the drillholes to draw on sections, and their samples, or None without holes.
 
-    `below` is the policy for values below detection; it applies if the holes have none.
+    `below` is the policy for values below detection; it applies if the holes have no policy.
     """
     if (samples is None) != (grade is None):
         message = "samples= and sample_grade= need each other: give samples and their grade column"
@@ -217,15 +217,15 @@ def near_holes(
 
 
 def _distance(within: float | None) -> float:
-    """Require a positive distance within which holes are drawn."""
+    """Return the largest distance of holes from a section; refuse one that is not above 0."""
     if within is None or not 0 < within < math.inf:
-        message = f"within is {within}: give the largest distance of holes to draw, above 0"
+        message = f"within is {within}: give the largest distance of the holes to draw, above 0"
         raise ValueError(message)
     return within
 
 
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
-    """Return a ramp from the minimum to the 98th percentile, or None without values.
+    """Return a ramp from the minimum to the 98th percentile of values; None without values.
 
     A ramp up to the maximum would give nearly all blocks one colour when a few grades are high.
     """
@@ -261,19 +261,19 @@ _MOST_NAMES = 8
 
 
 def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
-    """Return the title: plane, viewing direction, exaggeration, and which faces it lies on."""
+    """Return the title: plane, viewing direction, exaggeration, and side of block faces."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if on_faces else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
 
 
 def faces_note(section: Section) -> str:
-    """Return the part of a title that says on which side of block faces blocks are drawn."""
+    """Return the end of a title for a plane on block faces: on which side blocks are drawn."""
     return f", on faces: blocks on the {_SIDES[section.across]} side"
 
 
 def faces_warnings(sections: Sequence[Section]) -> list[str]:
-    """Warn of sections that lie on block faces, in one sentence for each axis."""
+    """Return warnings about sections that lie on block faces, one sentence for each axis."""
     sentences = []
     for across, side in enumerate(_SIDES):
         some = [section for section in sections if section.across == across]
@@ -292,7 +292,7 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
 
 
 def round_length(length: float, *, up: bool = False) -> float:
-    """Round a length down, or up, to 1, 2 or 5 times a power of ten."""
+    """Round a length to 1, 2 or 5 times a power of ten: down or, if `up`, up."""
     power = 10.0 ** math.floor(math.log10(length))
     steps = (1, 2, 5, 10)
     part = length / power
@@ -302,7 +302,7 @@ def round_length(length: float, *, up: bool = False) -> float:
 
 
 def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floats) -> None:
-    """Draw the title and axes of a panel; `inches` is its width and height."""
+    """Draw the title and axes of a panel; `inches` are the panel's width and height."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     right, up = section.along

@@ -32,7 +32,7 @@ _TABLE = "table in memory"
 
 
 class ModelWidget(Protocol):
-    """An anywidget.AnyWidget that shows a page; its class needs the extra `notebook`."""
+    """An anywidget.AnyWidget that shows a page; creating one needs the extra `notebook`."""
 
     page: str
     title: str
@@ -74,9 +74,9 @@ def view(
 ) -> ModelWidget:
     r"""Show a labelled block model in a notebook.
 
-    The widget is the page of `report_file` in a frame: the 3D view with its cutting plane and
-    slider, sections and tables. It needs the extra `notebook`. Where widgets do not work, such as
-    in a notebook on a web site, a section is shown as a picture.
+    The widget shows the page of `report_file` in a frame: the 3D view with a cutting plane,
+    sections and tables. The extra `notebook` must be installed. Where widgets do not work, such
+    as in a notebook on a web site, a section is shown as a picture.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def view(
 def _file_of(
     model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the file of a model, temporary for a table, and what the page calls it."""
+    """Yield a model's path and its name on the page; a table is written to a temporary file."""
     if isinstance(model, str | os.PathLike):
         yield os.fspath(model), os.fspath(model)
         return
@@ -148,7 +148,7 @@ def _file_of(
 
 @cache
 def _widget_type() -> Callable[[MadePage, str, int], ModelWidget]:
-    """Define the class of the widget, once anywidget can be imported."""
+    """Import anywidget, and return a function that makes the widget of a page."""
     try:
         import anywidget
         import traitlets

@@ -46,7 +46,7 @@ _LOOKS = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A section drawing: title, SVG, and its legend as HTML."""
+    """The title, the SVG and the HTML legend of a section drawing."""
 
     title: str
     svg: str
@@ -60,7 +60,7 @@ def html_page(
     scene: Mapping[str, object],
     blocks: Sequence[str],
 ) -> str:
-    """Return a page.
+    """Return the HTML of a page.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def html_page(
     lead : str
         HTML below the title.
     parts : sequence of (name, heading, HTML)
-        The parts in order; the name is the identifier of the part.
+        The parts of the page in order. The name is the part's HTML identifier.
     scene : mapping
-        Plain values for the view.
+        Plain values for the 3D view.
     blocks : sequence of str
-        Arrays of the scene, in base64.
+        Arrays for the 3D view, in base64.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def escaped_json(value: object) -> str:
 def view_html(
     labels: Sequence[ShownLabel], swatches: Sequence[str], wireframes: Sequence[str], holes: int = 0
 ) -> str:
-    """Return the HTML of the view and its controls, for the viewer's code.
+    """Return the HTML of the 3D view and its controls, which the viewer's JavaScript fills.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _row_controls() -> str:
 
 
 def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
-    """Return sections with controls to step through them; without JavaScript, show all.
+    """Return sections with controls to step through them; without JavaScript all are shown.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
     first : int
         Index of the section to show first.
     more : str
-        A further sentence of HTML about what the sections show.
+        A further sentence of HTML about the content of the sections.
     """
     options = "".join(
         f'<option value="{number}">{escape(figure.title)}</option>'
@@ -256,7 +256,7 @@ def _hash(text: str) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """Provenance of a page.
+    """The files, versions and options from which a page was made.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Origin:
     digest : Digest
         Hash of the model.
     others : sequence of (what, path)
-        Other files that were read.
+        Other files that were read, and what each is.
     record : Record, optional
         Record of the labelling.
     folder : Path, optional
@@ -280,7 +280,7 @@ class Origin:
 
     @property
     def lead(self) -> str:
-        """One line for the head of the page: file, hash, dates and version."""
+        """One line for the top of the page: file, hash, dates and version."""
         record = self.record
         labelled = f", labelled {escape(_day(record['started']))}" if record else ""
         return (
@@ -292,7 +292,7 @@ class Origin:
 
     @property
     def html(self) -> str:
-        """Tables of files, of versions and dates, and of options."""
+        """The HTML tables of files, of versions and dates, and of options."""
         record = self.record
         recorded = record["inputs"] if record else []
         files = [("labelled model", _file(self.model, self.digest))]
@@ -322,7 +322,7 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return the name of each file on the page by its path, longest path first.
+        """Return the name on the page of each file, keyed by path, longest path first.
 
         A relative path in the record is kept, because its folder is unknown.
         """
@@ -338,7 +338,7 @@ class Origin:
         return {path: relative(path, self.folder) for path in longest_first}
 
     def _renamed(self, value: object) -> object:
-        """Return a value of the record with the paths of `_names` replaced in all its texts."""
+        """Return a value of the record with the paths in its texts replaced as in `_names`."""
         if isinstance(value, Mapping):
             return {key: self._renamed(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -380,7 +380,7 @@ MOST_SECTIONS = 30
 
 @dataclass(frozen=True)
 class Changes:
-    """The comparison with an earlier labelling, and its file."""
+    """The comparison with an earlier labelling, and the file of that labelling."""
 
     old: Path
     moves: Comparison
@@ -395,7 +395,7 @@ class MadePage:
     html : str
         The page.
     picture : str
-        SVG of the section with most labels.
+        SVG of the section with the most labels.
     drawn : int
         Number of boundary blocks in the view.
     sections : tuple of Section
@@ -432,7 +432,7 @@ class Content:
     folder: Path | None = None
 
     def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
-        """Return the page."""
+        """Return the finished page with these sections, title and note."""
         geometry, pack = geometry_of(self.blocks), Pack()
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
@@ -487,13 +487,13 @@ class Content:
         )
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
-        """Assign a colour to each label and wireframe."""
+        """Return a colour for each label and each domain with a wireframe."""
         ground = [row.name for row in self.rows if row.is_ground]
         names = [*(row.name for row in self.rows), *wireframes]
         return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
-        """Return how each label of the model is shown."""
+        """Return a ShownLabel for each label of the model."""
         rows = {row.label: row for row in self.rows}
         order = {row.label: place for place, row in enumerate(self.rows)}
         above = {domain.name for domain in self.domains if domain.kind == "above"}
@@ -511,7 +511,7 @@ class Content:
         ]
 
     def _summary(self, colours: Mapping[str, str], note: str | None) -> str:
-        """Return the note, and blocks and volumes by domain."""
+        """Return HTML: the user's note, the tables of blocks and volumes, and the overlaps."""
         introduction = f'<p class="note">{escape(note)}</p>' if note else ""
         overlaps = self.record["summary"]["overlaps"] if self.record else ()
         rows = tables.domains_table(self.rows, colours)
@@ -519,7 +519,7 @@ class Content:
         return introduction + both + _explained(self.rows)
 
     def _changes(self) -> list[tuple[str, str, str]]:
-        """Return the part that compares an earlier labelling, if there is one."""
+        """Return the part about the earlier labelling, in a list; empty if there is none."""
         if self.changes is None:
             return []
         headings, *rows = self.changes.moves.cells()
@@ -529,7 +529,7 @@ class Content:
         return [("changes", "Changes", f"<p>{escape(sentence)}</p>{moves}")]
 
     def _drillholes(self) -> list[tuple[str, str, str]]:
-        """Return the part about drillholes: the sign of dips, and the findings."""
+        """Return the part about drillholes, in a list: the sign of dips, and the findings."""
         if self.holes is None:
             return []
         notes = notes_of(self.findings, self.holes.report.dips)
@@ -543,7 +543,7 @@ class Content:
         return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
     def _grades(self, labels: Sequence[ShownLabel]) -> tuple[list[tuple[str, str, str]], list[str]]:
-        """Return the part about tonnes and grades, if the report has any, and its notes."""
+        """Return the part about tonnes and grades, in a list (or none), and notes on it."""
         if self.grades.density is None and not self.grades.names:
             return [], []
         html, notes = grades_html(self.blocks, self.grades, labels, self.column)
@@ -551,14 +551,14 @@ class Content:
 
     @property
     def _near_note(self) -> str:
-        """A sentence about the drillholes on sections, if any."""
+        """A sentence about the drillholes on sections; empty if no holes are drawn."""
         if self.near is None:
             return ""
         samples = " and their samples" if self.near.samples else ""
         return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
-        """Return the warnings and notes of the labelling and this report, without repetitions."""
+        """Return the warnings and notes of the labelling and of this report, each once."""
         return list(dict.fromkeys([*self._recorded, *self.warned, *grade_warnings]))
 
     @property
@@ -568,7 +568,7 @@ class Content:
         return [*labelled["warnings"], *labelled["notes"]] if labelled else []
 
     def _origin(self) -> Origin:
-        """List the files behind the model and the page."""
+        """Return the provenance of the page: the model and the other files that were read."""
         others = [] if self.changes is None else [("compared with", self.changes.old)]
         others += [("drawn", path) for path in self.files]
         holes = self.holes.files if self.holes else ()
@@ -580,7 +580,7 @@ class Content:
 def draw_sections(
     sections: Sequence[Section], geometry: Geometry, style: SectionStyle, name: str
 ) -> list[Figure]:
-    """Return title, drawing and legend of each section; refuse a section that cuts no block."""
+    """Return the title, drawing and legend of each section; refuse one that cuts no block."""
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
@@ -597,7 +597,7 @@ def draw_sections(
 
 
 def _legend(drawn: str, style: SectionStyle) -> str:
-    """Return the legend of a drawing: colours of blocks, then of traces of other domains."""
+    """Return the legend of a drawing as HTML: domains and labels that it shows, then grades."""
     blocks = dict(zip(style.labels, style.colours, strict=True))
     entries = [
         f"{tables.swatch(colour)} {escape(name)}"
@@ -621,13 +621,13 @@ def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
 
 
 def _fullest(figures: Sequence[Figure]) -> int:
-    """Return the index of the section with the most labels; of equal ones, the longest SVG."""
+    """Return the index of the section with the most labels; ties go to the longest SVG."""
     sizes = [(fig.svg.count('shape-rendering="crispEdges"'), len(fig.svg)) for fig in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
 def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
-    """Return the bounding box of the blocks in domains, or of all blocks if none is in one."""
+    """Return the bounding box of the blocks in domains, or of all blocks if no block is in one."""
     is_domain = np.array([not label.ground for label in labels])[geometry.codes]
     if not is_domain.any():
         return geometry.extent
@@ -636,7 +636,7 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
 
 
 def _explained(rows: Sequence[DomainRow]) -> str:
-    """Explain the volume columns."""
+    """Return an explanation, as HTML, of the volume columns that the rows have."""
     sentences = ["Volume is the volume of the blocks with the label, in cubed units of the file."]
     if any(row.own_volume is not None for row in rows):
         sentences.append(
@@ -652,7 +652,7 @@ def _explained(rows: Sequence[DomainRow]) -> str:
 
 
 def _scene_note(scene: Scene) -> str:
-    """Describe the content of the view, and what it leaves out."""
+    """Return a note, as HTML, on the content of the view and what was left out of it."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     sentences = [
         f"Drawn: {counted(scene.drawn, 'block')} of domains at a boundary{thinned}. A cut shows "

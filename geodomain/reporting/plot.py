@@ -87,7 +87,7 @@ class Page:
     size : tuple of float
         Width and height.
     scale : float
-        Inches to a unit of length.
+        Inches on the page for a unit of length in the model.
     panels : list of tuple of float
         Left, bottom, width and height of each drawing area.
     """
@@ -134,14 +134,14 @@ def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
 
 
 def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
-    """Return the scale at which columns fit on a page."""
+    """Return the largest scale at which the columns of panels fit on a page."""
     across = sum(float(lengths[column, 0].max()) for column in columns)
     up = max(float(lengths[column, 1].sum()) for column in columns)
     return min(_WIDTH / across, _HEIGHT / up)
 
 
 def _divisions(count: int) -> Iterator[list[list[int]]]:
-    """Yield the ways to divide panels into columns; for many panels, only equal columns."""
+    """Yield ways to divide panels into columns; many panels are only divided into equal columns."""
     if count > _MOST:
         for each in range(1, count + 1):
             yield [list(range(at, min(at + each, count))) for at in range(0, count, each)]
@@ -185,7 +185,7 @@ class Panel:
 
     @property
     def traced(self) -> set[str]:
-        """The domains with traces in the window."""
+        """The domains whose wireframes cross the window."""
         low, high = self.window
         return {
             name
@@ -195,7 +195,7 @@ class Panel:
 
     @property
     def shown(self) -> set[str]:
-        """The names for the legend: traces, and labels of blocks unless a ramp colours them."""
+        """The names for the legend: domains with traces and, without a ramp, block labels."""
         labels = set() if self.look.ramp else set(self.cut.labels.tolist())
         return self.traced | labels
 
@@ -238,7 +238,7 @@ class Panel:
             axes.add_artist(blocks)
 
     def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield groups of blocks with their colour."""
+        """Yield the indices of the blocks of each colour, and the colour."""
         labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
         if ramp is None or values is None:
             for name, colour in colours.items():
@@ -249,7 +249,7 @@ class Panel:
         yield from _by_colour(ramp, values)
 
     def _edge(self, scale: float) -> float:
-        """Return the width of lines between blocks, in points; 0 for blocks of a few pixels."""
+        """Return the width in points of lines between blocks; 0 if blocks are a few pixels wide."""
         smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
         dots = smallest * scale * DOTS
         return 0.0 if dots < 12 else min(0.6, dots / 40)
@@ -278,7 +278,7 @@ class Panel:
             )
 
     def _sampled(self, axes: Axes) -> bool:
-        """Draw samples as coloured bars along holes; return whether there are any to draw."""
+        """Draw samples as coloured bars along holes; return whether any were drawn."""
         near = self.look.near
         if near is None or near.samples is None or near.ramp is None:
             return False
@@ -290,7 +290,7 @@ class Panel:
 
 
 def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield groups of values, as indices, with their colour of a ramp."""
+    """Yield, for each colour of a ramp that occurs, the indices of its values and the colour."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize, to_hex
 
@@ -381,7 +381,7 @@ def draw(
 
 @contextmanager
 def _missing_glyphs() -> Iterator[None]:
-    """Collect matplotlib's warnings of missing characters, and give one warning for all."""
+    """Collect matplotlib's warnings about missing characters, and give one warning for all."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -427,7 +427,7 @@ def _drawn(
 
 
 def require_kind(path: Path) -> str:
-    """Return the picture format of a path, by its extension.
+    """Return the picture format that the extension of a path stands for.
 
     Raises
     ------
@@ -436,7 +436,7 @@ def require_kind(path: Path) -> str:
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _KINDS:
-        message = f"{path} is not a picture by its extension: use .{', .'.join(_KINDS)}"
+        message = f"the extension of {path} is not that of a picture: use .{', .'.join(_KINDS)}"
         raise TableError(message)
     return kind
 
@@ -458,7 +458,7 @@ class _Book:
         self._cuts = cuts
 
     def share_frames(self) -> None:
-        """Give all sections across one axis the same frame, so that pages align."""
+        """Give all sections across the same axis the same frame, so that their pages align."""
         for cut in self._cuts:
             window = Panel(cut, {}, Look()).window
             low, high = self._windows.get(cut.section.axis, window)
@@ -467,7 +467,7 @@ class _Book:
             )
 
     def figure(self, cuts: Sequence[Cut]) -> Figure:
-        """Draw a page."""
+        """Return a page as a matplotlib figure."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -503,7 +503,7 @@ class _Book:
         return figure
 
     def _others(self, panel: Panel) -> list[Section]:
-        """Return the sections across other axes."""
+        """Return the sections along axes other than this panel's, which are marked on it."""
         return [one for one in self._sections if one.across != panel.cut.section.across]
 
 
@@ -521,7 +521,7 @@ def _colours(
 
 
 def _by_number(label: str) -> list[tuple[int, str]]:
-    """Return a sort key that sorts 2 before 10."""
+    """Return a sort key that compares the numbers in labels by value, so that 2 is before 10."""
     return [
         (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
     ]
@@ -567,7 +567,7 @@ def _legend(
 
 
 def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
-    """Draw the colours of a grade above the legend, down from the height `foot`."""
+    """Draw the ramp of a grade above the legend, just below the height `foot`, in inches."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -612,24 +612,25 @@ def plot_sections(
 ) -> tuple[Section, ...]:
     r"""Draw sections of a labelled block model with the traces of wireframes over them.
 
-    Blocks are drawn at their true sizes, coloured by domain or by grade. All sections have one
-    scale, a scale bar, and marks where the other sections cross. Sections across x look west,
-    sections across y look north.
+    Blocks are drawn at their true sizes, coloured by domain or by grade. All sections have the
+    same scale, a scale bar, and marks where the other sections cross. Sections across x look
+    west, sections across y look north.
 
     Parameters
     ----------
     model : path
-        A block model with a label column, in any format. Without named sections it is read twice.
+        A block model with a label column, in any format. It is read twice if no sections are named.
     output : path
         The picture: .png, .svg or .pdf. After an error there is no partial file.
     sections : str, tuple, Section, or several of them
         Where to cut: "z=310", ("z", 310), or a series "y=7480200,7480300,50" of start, stop and
-        step. A series becomes pages of a PDF, or panels of another picture. [default: across x, y
+        step. A series becomes pages of a PDF, or panels of a .png or .svg. [default: across x, y
         and z, through the middle of the labelled domains] A horizontal section on block faces
-        shows the blocks above it; a vertical one shows the blocks to the north or east.
+        shows the blocks above the section. A vertical section on block faces shows the blocks to
+        the north or east.
     domains : optional
-        As for `label_file`. Their wireframes are drawn, closed or open, in the colours of the
-        domains. Their background is drawn as background.
+        As for `label_file`. The wireframes of the domains are drawn, closed or open, in the
+        colours of the domains. Labels that they give to background are drawn as background.
     column : str
         Label column.
     background : str or several
@@ -642,16 +643,17 @@ def plot_sections(
     unit : str
         Unit of the coordinates, for axes and scale bars.
     colour_by : str, optional
-        A numeric column, such as a grade, that colours the blocks. The ramp runs from its minimum
-        to its 98th percentile in the sections.
+        A numeric column, such as a grade, that colours the blocks. The ramp runs from the minimum
+        to the 98th percentile of the column's values in the sections.
     cmap : str
         A colour map of matplotlib for ``colour_by`` and ``grade``.
     holes : Drillholes, optional
         Drillholes to project onto the sections near them.
     within : float, optional
-        Largest distance of a hole from the section, on either side; needed with ``holes``.
+        Holes are drawn on sections that are at most this far from them, on either side; needed
+        with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
-        Samples (hole, FROM, TO, grades), drawn along the holes in the colours of `cmap`.
+        Samples (hole, FROM, TO, grades), which are drawn along the holes in the colours of `cmap`.
         Samples without a value are not drawn. Negative values follow the policy for values below
         detection of `holes`, with a warning.
     sample_grade : str, optional
@@ -660,8 +662,8 @@ def plot_sections(
     overwrite : bool
         Whether to replace an existing picture.
     progress : callable or bool, optional
-        Called with the work done and the total, for each pass and the pages; True shows one line
-        on stderr.
+        Called with the work done and the total, for each reading of the model and for the pages;
+        True shows one line on stderr.
     **table
         Options for reading the file, as for `label_file`.
 
@@ -675,12 +677,12 @@ def plot_sections(
     FileExistsError
         If the picture exists; see ``overwrite``.
     TableError
-        If the extension of the output is not that of a picture, the label column holds hundreds of
-        numbers, a section cuts no block, a column is missing or has no number, or the model has no
-        sizes and its centroids form no lattice.
+        If the extension of the output is not that of a picture, if the label column holds
+        hundreds of numbers, if a section cuts no block, if a column is missing or has no number,
+        or if the model has no sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid, or if ``holes``, ``within``, ``samples`` or ``grade``
-        lack the others that they need.
+        If a section or colour map is invalid, or if only some of ``holes``, ``within``,
+        ``samples`` and ``sample_grade`` are given that need each other.
     TypeError
         If the model is not a path.
     ImportError
@@ -703,7 +705,7 @@ def plot_sections(
     source = model_path(model, "write the blocks to a file first")
     place = Path(output)
     if source == STANDARD:
-        message = "the model is - (stdin), but it may be read twice: give a file"
+        message = "the model is - (stdin), but it may have to be read twice: give a file"
         raise ValueError(message)
     if not exaggerate > 0:
         message = f"exaggerate is {exaggerate}; it must be above 0"
@@ -759,7 +761,7 @@ def plot_sections(
 
 
 def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
-    """Add the ramp of samples; if blocks have the same grade, they share it."""
+    """Add the ramp of the samples; if blocks show the same grade, both share one ramp."""
     near, ramp = look.near, look.ramp
     if near is None or near.samples is None:
         return look
@@ -775,7 +777,7 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
-    """Replace the codes of domains in sections by their names."""
+    """Replace the codes of domains in sections by the names of the domains."""
     names = {str(each.code): each.name for each in domains.targets if each.code is not None}
     if domains.background and domains.background_code is not None:
         names[str(domains.background_code)] = domains.background
@@ -791,7 +793,7 @@ def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
 
 
 def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
-    """Return the ramp of all sections; raise TableError if the column has no number."""
+    """Return one ramp for all sections; raise TableError if the column has no number in them."""
     ramp = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
     if ramp is None:
         message = f"{model}: column {name!r} has no number in these sections: name a grade column"

@@ -26,7 +26,7 @@ _WORDS: dict[object, str] = {str: "a text", int: "a whole number", float: "a num
 
 
 class FileFacts(TypedDict):
-    """A file, identified by its hash."""
+    """The path, hash and size of a file, as a record holds them."""
 
     path: str
     bytes: int
@@ -45,7 +45,7 @@ class PartFacts(TypedDict):
 
 
 class SummaryFacts(TypedDict):
-    """The parts of a summary that a report uses."""
+    """The keys of a record's summary that a report uses."""
 
     domains: list[PartFacts]
     background: PartFacts
@@ -58,7 +58,7 @@ class SummaryFacts(TypedDict):
 
 
 class Record(TypedDict):
-    """The parts of a record that a report uses."""
+    """The keys of a record that a report uses."""
 
     command: str
     options: dict[str, object]
@@ -75,7 +75,7 @@ def read_record(source: RecordGiven) -> Record:
     Raises
     ------
     TableError
-        If the source is not a record; the message names the first missing or wrong part.
+        If the source is not a record; the message names the first missing or wrong key.
     """
     name = "this mapping" if isinstance(source, Mapping) else os.fspath(source)
     record: object = source
@@ -100,7 +100,7 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 def _wrong(value: object, kind: object, place: str) -> str:
-    """Describe the first part of a value with a wrong type; return "" if all are right."""
+    """Describe the first entry of a value that has a wrong type; empty if all are right."""
     if is_typeddict(kind):
         if not isinstance(value, Mapping):
             return _is_no(place, "an object")
@@ -151,7 +151,7 @@ def require_same_file(record: Record, name: str, digest: Digest) -> None:
         raise TableError(message)
     if output["sha256"] != digest.hexadecimal:
         message = (
-            f"the record belongs to another file: it has the SHA-256 {output['sha256'][:12]}.. "
+            f"the record belongs to another file: it gives the SHA-256 {output['sha256'][:12]}.. "
             f"for {output['path']}, but {name} has {digest.hexadecimal[:12]}..; give the "
             "record that was written with this file, or no record"
         )

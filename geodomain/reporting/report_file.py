@@ -49,13 +49,13 @@ class Report:
     size : int
         Size of the page in bytes.
     blocks, drawn : int
-        Number of blocks of the model, and of boundary blocks in the view.
+        Number of blocks in the model, and of boundary blocks that the view draws.
     sections : tuple of Section
         Sections of the page.
     findings : tuple of Finding
         Findings about the drillholes, including their collars against topography.
     dips : str
-        Which dips point down, and how that was decided; "" without drillholes.
+        Which sign of a dip means downwards, and how that was decided; "" without drillholes.
     notes : tuple of str
         Warnings and notes from the record of the labelling, and notes on grades and densities.
     """
@@ -70,7 +70,7 @@ class Report:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the output and the notes, as lines of text."""
+        """Return lines of text: the path and size of the page, and the notes."""
         wrote = (
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
@@ -127,11 +127,12 @@ def report_file(
     output : path
         The page. After an error there is no partial file.
     domains : optional
-        As for `label_file`. Their wireframes are drawn, closed or open. Their background does not
-        count as a domain.
+        As for `label_file`. The wireframes of the domains are drawn, closed or open. Labels that
+        they give to background do not count as domains.
     record : path or mapping, optional
-        The record that `label_file` wrote with ``record``. The page takes options, overlaps,
-        warnings and volumes before priority from it. Its output must be this model, byte for byte.
+        The record that `label_file` wrote to the path ``record``. It gives the page the options,
+        overlaps, warnings and volumes before priority. The output that the record names must be
+        this model, byte for byte.
     compare : path, optional
         An earlier labelling of the same blocks in the same order. The page shows the number and
         volume of blocks that moved between domains. Both files are read for this.
@@ -146,24 +147,25 @@ def report_file(
     holes : Drillholes, optional
         Drillholes for the view, and for sections if ``within`` is given.
     within : float, optional
-        Largest distance of a hole from a section, on either side, for the hole to be drawn on it.
+        Holes are drawn on sections that are at most this far from them, on either side.
     samples : path, DataFrame or pyarrow.Table, optional
-        Samples (hole, FROM, TO, grades), drawn along the holes on sections, coloured by grade;
-        needs ``within``. Samples without a value are not drawn. Negative values follow the policy
-        for values below detection of `holes`, with a warning.
+        Samples (hole, FROM, TO, grades), which are drawn along the holes on sections and coloured
+        by grade; they need ``within``. Samples without a value are not drawn. Negative values
+        follow the policy for values below detection of `holes`, with a warning.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
     density : str or float, optional
-        A column, or one number for all blocks; the page then shows tonnes by domain.
+        A column, or one number for all blocks. With it the page shows tonnes by domain.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         As for `tonnes`.
     grade : str or sequence of str
-        Grade columns: histograms by domain and, with ``density``, grade-tonnage curves.
+        Grade columns. The page shows a histogram of each by domain and, with ``density``,
+        grade-tonnage curves.
     title, note : str, optional
         Title of the page, and a text below it.
     relative_paths : bool
-        Whether the page shows paths relative to its own folder. It can then be passed on without
-        the names of users and drives.
+        Whether the page shows paths relative to its own folder, so that it can be passed on
+        without the names of users and drives.
     overwrite : bool
         Whether to replace an existing page.
     progress : bool or callable
@@ -186,8 +188,8 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, there are more than 30 sections, or if ``holes``, ``within``,
-        ``samples`` or ``sample_grade`` lack the others that they need.
+        If a section is invalid, if there are more than 30 sections, or if only some of ``holes``,
+        ``within``, ``samples`` and ``sample_grade`` are given that need each other.
 
     Examples
     --------
@@ -257,7 +259,7 @@ def gather_content(
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
-    """Read everything for a page; `place` is its path, or None if it is not written."""
+    """Read everything that a page shows; `place` is the page's path, or None if it has no file."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, planes = table_options(**table), as_sections(sections)
@@ -335,7 +337,7 @@ def _near(
 def _refuse_slips(
     source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
-    """Refuse a model on stdin, and an output that would replace an input."""
+    """Refuse a model from stdin, and outputs that would replace an input."""
     if source == STANDARD:
         message = "the model is - (stdin), but a report needs its SHA-256: give a file"
         raise ValueError(message)

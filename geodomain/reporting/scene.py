@@ -24,7 +24,7 @@ _SMALL = 4_000_000
 
 
 class Packed(TypedDict):
-    """The description of an array in a page."""
+    """The description of a packed array, from which the page unpacks it."""
 
     block: int
     type: str
@@ -39,14 +39,14 @@ class Pack:
     Attributes
     ----------
     blocks : list of str
-        One base64 text for each array, in the order of adding.
+        One base64 text for each array, in the order in which they were added.
     """
 
     blocks: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """The number of characters so far."""
+        """The number of characters in all packed arrays so far."""
         return sum(map(len, self.blocks))
 
     def add(self, array: NDArray[np.generic], *, differences: bool = False) -> Packed:
@@ -55,8 +55,10 @@ class Pack:
         Parameters
         ----------
         array : (n,) uint8, uint16, uint32, float32 or float64
+            The array.
         differences : bool
-            Store differences between neighbours, modulo the type's range; for unsigned types.
+            Store the differences between neighbouring elements, modulo the type's range. Only for
+            unsigned types.
 
         Returns
         -------
@@ -73,7 +75,7 @@ class Pack:
         return self._put(packed, _NAMES[flat.dtype.name], len(flat), differences=differences)
 
     def add_codes(self, codes: NDArray[np.generic], count: int) -> Packed:
-        """Add codes below `count`, in the fewest bytes."""
+        """Add codes from 0 to `count` - 1, in the narrowest unsigned type."""
         return self.add(narrowed(codes, count), differences=True)
 
     def add_texts(self, texts: list[str]) -> Packed:
@@ -92,7 +94,7 @@ class Pack:
 
 
 def narrowed(codes: NDArray[np.generic], count: int) -> NDArray[np.generic]:
-    """Return codes below `count` in the narrowest unsigned type."""
+    """Return codes from 0 to `count` - 1 in the narrowest unsigned type."""
     kind = np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
     return codes.astype(kind)
 
@@ -114,10 +116,11 @@ def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uin
 
 
 def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Simplify a mesh to at most `most` triangles, or return its own if they are few enough.
+    """Return a mesh's vertices and triangles, simplified to at most `most` triangles.
 
-    All vertices in one cell of a lattice are merged into their mean, and triangles that collapse
-    are dropped. The cells grow until few enough triangles are left.
+    A mesh with few enough triangles is returned unchanged. Otherwise all vertices in one cell of a
+    lattice are merged into their mean, and triangles that collapse are dropped. The cells grow
+    until few enough triangles are left.
     """
     vertices, triangles = mesh.vertices, mesh.triangles
     cells = 1024
@@ -128,7 +131,7 @@ def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int3
 
 
 def _clustered(mesh: Mesh, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Merge the vertices in each cell of a lattice; `cells` is its number of cells a side."""
+    """Merge the vertices in each cell of a lattice with `cells` cells along the longest side."""
     low, high = mesh.bounds
     step = float((high - low).max()) / cells or 1.0
     places = np.floor((mesh.vertices - low) / step).astype(np.int64) + 1
@@ -158,6 +161,7 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
     Parameters
     ----------
     geometry : Geometry
+        The blocks.
 
     Returns
     -------
@@ -194,7 +198,7 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
 
 
 def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
-    """Return the lowest cell of each block along an axis, or None if they form no lattice."""
+    """Return, along an axis, the number of each block's lowest cell, or None without a lattice."""
     centres, places, kinds = geometry.centres[axis], geometry.places[axis], geometry.kinds
     lows = centres[:, None] - geometry.sizes[:, axis] / 2
     occurs = np.zeros(lows.shape, np.bool_)
@@ -208,7 +212,7 @@ def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
 
 
 def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[Ints | slice, int]]:
-    """Yield, for each block size and each cell in it, the rows and the offset of the cell."""
+    """Yield, for each block size and each cell of such blocks, their rows and the cell's offset."""
     for kind, counts in enumerate(parts.tolist()):
         rows = slice(None) if len(parts) == 1 else np.flatnonzero(geometry.kinds == kind)
         for offset in product(*map(range, counts)):
@@ -216,7 +220,7 @@ def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[
 
 
 def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
-    """Return the sides on which each cell has a neighbour with another value, as bits."""
+    """Return on which sides a cell's neighbour has another value, as bits of `boundary_faces`."""
     other = np.zeros(cells.shape, np.uint8)
     for axis in range(3):
         before = tuple(slice(None, -1) if each == axis else slice(None) for each in range(3))
@@ -234,7 +238,7 @@ _MOST = 64
 
 
 def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> dict[str, object]:
-    """Encode drillholes as plain values, with their arrays in a pack.
+    """Encode drillholes as plain values; their arrays are added to a pack.
 
     Parameters
     ----------
@@ -248,7 +252,8 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     Returns
     -------
     dict
-        ``names``, ``points`` (x, y, z in turn), and ``lengths``, the number of points per hole.
+        ``names``; ``points``, the x, y and z of one point after the other; and ``lengths``, the
+        number of points of each hole.
     """
     longest = float(holes.ends.max(initial=1.0)) or 1.0
     lines = [
@@ -275,7 +280,7 @@ _MOST_CHARACTERS = 17_000_000
 
 @dataclass(frozen=True)
 class CoarseWireframe:
-    """A simplified wireframe: triangles drawn, and triangles of the original."""
+    """The number of triangles drawn of a simplified wireframe, and of the original."""
 
     name: str
     drawn: int
@@ -299,7 +304,7 @@ class Scene:
     coarse : tuple of CoarseWireframe
         Simplified wireframes.
     left_out : tuple of str
-        Columns without texts.
+        Columns whose texts are not in the page, because they are too large.
     """
 
     values: dict[str, object]
@@ -319,7 +324,7 @@ def scene_of(
     holes: Drillholes | None,
     pack: Pack,
 ) -> Scene:
-    """Encode the contents of the view as plain values, with their arrays in a pack.
+    """Encode the contents of the view as plain values; their arrays are added to a pack.
 
     Parameters
     ----------
@@ -399,7 +404,10 @@ def _shell(
 
 
 def _columns(texts: TextColumns, pack: Pack) -> tuple[list[dict[str, object]], list[str]]:
-    """Pack the cell texts, column by column, while they fit the limit."""
+    """Pack the texts of one column after the other, up to a limit of characters.
+
+    Return the packed columns, and the names of the columns left out.
+    """
     packed_columns: list[dict[str, object]] = []
     left_out, begin = [], pack.size
     for name, words, codes in zip(texts.names, texts.texts, texts.codes, strict=True):
@@ -419,7 +427,7 @@ def _wireframes(
     origin: NDArray[np.float64],
     pack: Pack,
 ) -> tuple[list[dict[str, object]], tuple[CoarseWireframe, ...]]:
-    """Pack the wireframes, simplified if they have too many triangles."""
+    """Pack the wireframes; those with too many triangles are simplified."""
     total = sum(len(mesh.triangles) for meshes in wireframes.values() for mesh in meshes)
     share = min(1.0, MOST_TRIANGLES / max(total, 1))
     packed_meshes: list[dict[str, object]] = []

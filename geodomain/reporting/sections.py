@@ -60,18 +60,18 @@ class Section:
 
     @property
     def across(self) -> int:
-        """The number of the axis, from 0."""
+        """The number of the axis: 0 for x, 1 for y, 2 for z."""
         return AXES.index(self.axis)
 
     @property
     def along(self) -> tuple[int, int]:
-        """The axes drawn to the right and up: x and y, x and z, or y and z."""
+        """The numbers of the axes drawn to the right and up: x and y, x and z, or y and z."""
         one, two = (axis for axis in range(3) if axis != self.across)
         return one, two
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Return the mask of blocks that the plane cuts; a plane on the upper face cuts no block.
+    """Return which blocks the plane cuts; a plane on the upper face of a block does not cut it.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
 def cut_blocks(
     section: Section, points: Floats, sizes: Floats, matrix: Floats
 ) -> list[NDArray[np.float64]]:
-    """Return the polygon, (k, 2), in which the plane cuts each block; it must cut all blocks.
+    """Return the polygon, (k, 2), in which the plane cuts each block; all blocks must be cut.
 
-    The polygon of a rotated block has a corner for each cut edge, three to six.
+    The polygon of a rotated block has three to six corners, one on each edge that is cut.
     """
     corners = points[:, None] + (_CORNERS * sizes[:, None]) @ matrix.T
     starts, ends = corners[:, _EDGES[:, 0]], corners[:, _EDGES[:, 1]]
@@ -108,7 +108,7 @@ def cut_blocks(
 
 
 def cut_triangles(section: Section, corners: Floats) -> Floats:
-    """Return the lines, (k, 2, 2), where a plane cuts triangles, (t, 3, 3)."""
+    """Return the line segments, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
     starts, ends = corners, np.roll(corners, -1, axis=1)
     places, crossed = _cross(section, starts, ends)
     # The plane crosses two edges of each triangle that it cuts.
@@ -118,7 +118,7 @@ def cut_triangles(section: Section, corners: Floats) -> Floats:
 
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the points at which edges cross the plane, (..., 2), and the mask of such edges."""
+    """Return where edges cross the plane, (..., 2), and the mask of the edges that cross it."""
     low, high = starts[..., section.across], ends[..., section.across]
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,12 +128,12 @@ def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDAr
 
 
 def parse_section(text: str) -> Section:
-    """Read AXIS=COORDINATE, such as z=310.
+    """Return the section that a text such as z=310 describes.
 
     Raises
     ------
     ValueError
-        If the text is not of this form.
+        If the text is not of the form AXIS=COORDINATE.
     """
     axis, _, at = text.partition("=")
     axis = axis.strip().lower()
@@ -158,12 +158,12 @@ MOST_SECTIONS = 500
 
 
 def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
-    """Return a list of sections from one or several, in any of the accepted forms.
+    """Return a list of sections from one section or several, in any accepted form.
 
     Raises
     ------
     ValueError
-        If something is not a section.
+        If an item is not a section.
     """
     if isinstance(sections, Section):
         return [sections]
@@ -176,10 +176,10 @@ def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section
 
 
 def parse_sections(text: str) -> list[Section]:
-    """Read AXIS=COORDINATE or AXIS=START,STOP,STEP, such as z=310 or y=7480200,7480300,50.
+    """Return the sections of a text such as z=310 or y=7480200,7480300,50.
 
-    A series includes its start, and its stop if the steps reach it. Coordinates are added as
-    decimal numbers.
+    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. A series includes its start, and its stop
+    if the steps reach it. Coordinates are added as decimal numbers.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def parse_sections(text: str) -> list[Section]:
         )
         raise ValueError(message) from None
     if not 1 <= count <= MOST_SECTIONS:
-        message = f"{text!r} has {count:,} sections; a series has 1 to {MOST_SECTIONS}"
+        message = f"{text!r} means {count:,} sections, but a series can have 1 to {MOST_SECTIONS}"
         raise ValueError(message)
     return [parse_section(f"{axis}={start + number * step}") for number in range(count)]
 
@@ -235,7 +235,7 @@ _MOST_NUMBERS = 100
 
 
 def require_labels(labels: Collection[str], column: str, model: str, where: str = "") -> None:
-    """Refuse a column of measurements as a label column.
+    """Refuse a label column that holds measurements.
 
     Parameters
     ----------
@@ -244,12 +244,12 @@ def require_labels(labels: Collection[str], column: str, model: str, where: str 
     column, model : str
         Names of the column and the model.
     where : str
-        Part of the model from which the labels come, for the message; "" for the whole model.
+        The part of the model that has these labels, for the message; "" for the whole model.
 
     Raises
     ------
     TableError
-        If all labels are numbers, and they are more than 100.
+        If all labels are numbers, and there are more than 100.
     """
     distinct = {label for label in labels if label}
     if len(distinct) > _MOST_NUMBERS and all(number(label) is not None for label in distinct):
@@ -314,13 +314,13 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
 
 
 def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
-    """Return the rotation from block axes to world axes, inferred from the first blocks."""
+    """Return the rotation from block axes to world axes, if needed from the first blocks."""
     frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
     return np.array(frame.matrix)
 
 
 def _amid(survey: Survey, axis: int, middle: float) -> float:
-    """Move a coordinate to the middle of the blocks there, away from their faces."""
+    """Return a coordinate near `middle` that is in the middle of blocks, not on their faces."""
     lows = None if survey.is_turned else survey.lows(axis)
     if lows is None:
         length = float(np.ptp(survey.extent[:, axis])) or 1.0
@@ -362,7 +362,7 @@ class Cut:
 
     @property
     def is_on_faces(self) -> bool:
-        """Whether the plane lies on lower faces of blocks."""
+        """Whether the plane lies on the lower faces of blocks."""
         if not np.array_equal(self.matrix, np.eye(3)):
             return False
         across = self.section.across
@@ -406,13 +406,14 @@ def gather(
     column : str
         Label column.
     sections : sequence of Section
-        Where to cut; if empty, across each axis through the middle of the labelled domains.
+        Where to cut. If empty, the sections are across each axis, through the middle of the
+        labelled domains.
     background : sequence of str
         Labels that are not domains, in addition to the empty label.
     grade : str, optional
-        A numeric column to read too.
+        A numeric column to read as well.
     progress : callable, optional
-        Called with the work done in a pass and the total.
+        Called for each pass with the work done and the total.
 
     Returns
     -------
@@ -442,7 +443,7 @@ def gather(
 
 @dataclass(frozen=True)
 class _Chunk:
-    """A chunk of blocks, and the rotated frame of their lattice."""
+    """A batch of blocks, and the rotated frame of their lattice."""
 
     name: str
     local: LocalFrame | None
@@ -469,7 +470,7 @@ class _Source:
         self.name = path
 
     def read(self, add: Callable[[_Chunk], None]) -> None:
-        """Pass all blocks to `add`, chunk by chunk; only the first pass warns."""
+        """Pass all blocks to `add`, batch by batch; only the first pass gives warnings."""
         with open_model(self._path, self._options) as model:
             self.name = model.name
             label = find_column(model.columns, self._column, model.name)
@@ -506,7 +507,7 @@ class _Source:
 
 
 class _Surveying:
-    """A first pass, which finds the shape of the model and the extent of its domains."""
+    """A first pass over a model, which finds its shape and the extent of its domains."""
 
     def __init__(self, ground: set[str]) -> None:
         self._ground = sorted(ground)
@@ -515,7 +516,7 @@ class _Surveying:
         self._domains = np.array([[np.inf] * 3, [-np.inf] * 3])
 
     def add(self, chunk: _Chunk) -> None:
-        """Add a chunk."""
+        """Add a batch of blocks."""
         if self._survey is None:
             self._survey, self._local = Survey(chunk.local), chunk.local
         self._survey.add(chunk.points, chunk.sizes)
@@ -526,15 +527,15 @@ class _Surveying:
             self._domains[1] = np.maximum(self._domains[1], labelled.max(axis=0))
 
     def shape(self, name: str) -> ModelShape:
-        """Return the shape of the model, after the pass."""
+        """Return the shape of the model; call it after the pass."""
         return shape_of(self._survey or Survey(), self._local, self._domains, name)
 
 
 class _Cutting:
-    """Collects the blocks that sections cut, chunk by chunk.
+    """Collects the blocks that sections cut, batch by batch.
 
     Without a shape, the rotation is inferred from the first blocks, and the file must have block
-    sizes. `is_done` is False if it has none.
+    sizes. `is_done` is False if the file has none.
     """
 
     def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
@@ -546,7 +547,7 @@ class _Cutting:
         self.is_done = True
 
     def add(self, chunk: _Chunk) -> None:
-        """Add the blocks of a chunk that sections cut."""
+        """Add the blocks of a batch that sections cut."""
         points, sizes = chunk.points, chunk.sizes
         if sizes is None:
             if self._shape is None:
@@ -568,7 +569,7 @@ class _Cutting:
             parts.append((points[cut], sizes[cut], chunk.labels[cut], values))
 
     def cuts(self, name: str) -> list[Cut]:
-        """Return the sections; raise TableError if a section cuts no block."""
+        """Return the cut blocks of each section; raise TableError if a section cuts no block."""
         if self._matrix is None:
             message = f"{name} has no block with a centroid, so there is nothing to draw"
             raise TableError(message)
@@ -584,7 +585,7 @@ class _Cutting:
         matrix: Floats,
         name: str,
     ) -> Cut:
-        """Join the chunks of a section."""
+        """Join the batches of one section."""
         points, sizes, labels = (np.concatenate([part[at] for part in parts]) for at in range(3))
         if not len(points):
             low, high = self._low[section.across], self._high[section.across]
@@ -615,15 +616,15 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
     section : Section
         The plane.
     holes : Drillholes
-        Holes, near or far.
+        The holes of the model, near the section or not.
     within : float
-        Distance on either side.
+        Largest distance from the plane, on either side.
 
     Returns
     -------
     list of (str, (k, 2) float64)
-        Hole name and points of a line, in order of depth; a hole that leaves and comes back has
-        several lines.
+        Hole name and points of a line, in order of depth. A hole that leaves this distance and
+        comes back has several lines.
     """
     parts = []
     for start in range(0, len(holes), _TOGETHER):
@@ -639,7 +640,10 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
 
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
-    """Return the pieces of a line that are within a distance of the plane."""
+    """Return the parts of a line that are within a distance of a plane, in section coordinates.
+
+    `offset` holds the signed distance of each point of the line from the plane.
+    """
     flat = points[:, list(section.along)]
     if (np.abs(offset) <= within).all():
         return [flat]
@@ -658,7 +662,10 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
 
 
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
-    """Return start and end, 0 to 1, of the near part of each step; 1 and 0 if none is near."""
+    """Return where the near part of each step of a line starts and ends, as fractions 0 to 1.
+
+    A step without a near part has a start that is not below its end.
+    """
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (-within - begin) / change, (within - begin) / change
@@ -703,8 +710,8 @@ def samples_of(
 ) -> Samples:
     """Read the samples that lie on the holes and have a grade.
 
-    Negative values follow the policy for values below detection. Without a policy they are used as
-    they are, with a warning.
+    Negative values follow the policy for values below detection. Without a policy the negative
+    values are used unchanged, with a warning.
 
     Raises
     ------
@@ -741,8 +748,9 @@ def samples_near(
     holes : Drillholes
         The holes of the samples.
     within : float
-        Distance on either side.
+        Largest distance from the plane, on either side.
     samples : Samples
+        The samples.
 
     Returns
     -------

@@ -46,8 +46,8 @@ class LatticeGuess:
 def find_lattice(survey: Survey) -> LatticeGuess | None:
     """Return the lattice of all blocks, or None if they form no lattice.
 
-    The cells of a sub-blocked model have the size of its largest blocks. Without block sizes,
-    the cell size is the distance between centroids.
+    The cells of a sub-blocked model have the size of the model's largest blocks. Without block
+    sizes, the cell size is the smallest distance between centroids.
     """
     if survey.rows == survey.missing or len(survey.sizes) > MOST_SIZES:
         return None
@@ -82,13 +82,13 @@ def _step(values: NDArray[np.float64]) -> float:
 
 
 def _on_steps(values: NDArray[np.float64], step: float) -> bool:
-    """Return whether coordinates are whole numbers of steps apart."""
+    """Return whether all coordinates are a whole number of steps from the first one."""
     steps = (values - values[0]) / step
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
 
 
 def sub_blocking(survey: Survey) -> str:
-    """Classify block sizes: regular, octree, sub-blocked, sizes unknown or many sizes."""
+    """Return "regular", "octree", "sub-blocked", "sizes unknown" or "many sizes" for a model."""
     if not survey.sized or not survey.sizes:
         return "sizes unknown"
     if len(survey.sizes) == 1:
@@ -114,7 +114,8 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 class Repeats:
     """Finds duplicate blocks by 128-bit hashes, which in practice never collide.
 
-    A block takes 24 bytes: in memory for up to two million blocks, in a temporary file for more.
+    A block takes 24 bytes. Up to two million blocks are held in memory; more blocks are written to
+    a temporary file.
     """
 
     def __init__(self) -> None:
@@ -123,7 +124,7 @@ class Repeats:
         self._failed = ""
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None."""
+        """Add a batch: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None."""
         numbers = np.arange(self._rows, self._rows + len(points), dtype=np.uint64)
         self._rows += len(points)
         if self._failed:
@@ -140,7 +141,10 @@ class Repeats:
             self._spill.close()
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning if there are duplicate blocks, with the first pair."""
+        """Yield a warning that names the first pair of duplicate blocks, if there is one.
+
+        Yield another if duplicates could not be checked because the disk is full.
+        """
         if self._failed:
             yield (
                 f"duplicate blocks were not checked: {tempfile.gettempdir()} has no space for 24 "
@@ -154,13 +158,13 @@ class Repeats:
             blocks = "1 block is" if len(pairs) == 1 else f"{len(pairs):,} blocks are"
             yield (
                 f"{blocks} duplicated, with the same centroid and size; the first is block "
-                f"{again + 1:,} of the table, the same as block {before + 1:,}: their volume "
-                "counts twice"
+                f"{again + 1:,} of the table, the same as block {before + 1:,}: the volume "
+                "of duplicates counts twice"
             )
 
 
 def _repeated(rows: Rows) -> NDArray[np.uint64]:
-    """Return duplicates as pairs of block numbers, (n, 2): the earlier block, and the repeat."""
+    """Return duplicates as pairs of block numbers, (n, 2): the earlier and the later block."""
     first = np.sort(rows[:, 0])
     twice = first[1:][first[1:] == first[:-1]]
     if not len(twice):
@@ -174,7 +178,7 @@ def _repeated(rows: Rows) -> NDArray[np.uint64]:
 
 
 def _hashed(points: Floats, sizes: Floats | None) -> tuple[_Bits, _Bits]:
-    """Return two hashes of each block."""
+    """Return two independent 64-bit hashes of each block's centroid and size."""
     first, second = np.zeros((2, len(points)), np.uint64)
     for column in (*points.T, *(() if sizes is None else sizes.T)):
         bits = _mixed((column + 0.0).view(np.uint64))
@@ -185,18 +189,18 @@ def _hashed(points: Floats, sizes: Floats | None) -> tuple[_Bits, _Bits]:
 
 
 def _mixed(bits: _Bits) -> _Bits:
-    """Mix the 64 bits of each number."""
+    """Mix the 64 bits of each number, so that similar numbers get different bits."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-# The survey, chunk by chunk.
+# The survey, batch by batch.
 
 # Limits of distinct coordinates along an axis, and of distinct block sizes.
 MOST_VALUES, MOST_SIZES = 1 << 20, 1000
-# Coordinates count as equal within this fraction of the smallest block of the first chunk: exports
-# round, and later chunks may have smaller blocks.
+# Coordinates count as equal within this fraction of the smallest block of the first batch: exports
+# round, and later batches may have smaller blocks.
 _PARTS = 10_000
 
 
@@ -262,7 +266,7 @@ class Survey:
 
     @classmethod
     def of_model(cls, model: BlockFile, boxes: Sequence[Floats] = ()) -> Survey:
-        """Return an empty survey of a model in the frame that its file or the user states."""
+        """Return an empty survey of a model, in the frame that its file or the user states."""
         frame = model.frame
         stated = frame.boxes is not None or (model.axes != np.eye(3)).any()
         return cls(frame.local, boxes, model.axes if stated and frame.local is None else None)
@@ -273,7 +277,7 @@ class Survey:
         return self._turn is not None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
+        """Add a batch: (n, 3) world centroids and their (n, 3) sizes, or None."""
         self.rows += len(points)
         finite = np.isfinite(points).all(axis=1)
         self.missing += int(len(points) - finite.sum())
@@ -291,9 +295,9 @@ class Survey:
     def add_lattice(
         self, centres: tuple[Floats, Floats, Floats], sizes: tuple[Floats, Floats, Floats]
     ) -> None:
-        """Add the blocks at every combination of coordinates, all with sizes above zero.
+        """Add the blocks at all combinations of coordinates, which have sizes above zero.
 
-        The result is the same as from `add`, but without making the blocks.
+        The result is the same as from `add`, but the blocks are not created.
         """
         count = math.prod(map(len, centres))
         self.rows += count
@@ -321,7 +325,7 @@ class Survey:
         self._remember(lows)
 
     def _usable(self, sizes: Floats | None) -> Floats | None:
-        """Count the sizes, and return them with unusable sizes set to zero."""
+        """Count the blocks of each size, and return the sizes with unusable ones set to zero."""
         if sizes is None:
             self.sized = False
             return None
@@ -336,7 +340,7 @@ class Survey:
         return sizes
 
     def _measure(self, points: Floats, sizes: Floats | None) -> None:
-        """Extend the boxes, and collect the coordinates of lowest corners."""
+        """Extend the bounding boxes, and collect the coordinates of the blocks' lowest corners."""
         half = np.zeros((1, 3)) if sizes is None else sizes / 2
         local = self.to_local(points)
         _grow(self.centroids, points, points)
@@ -346,7 +350,7 @@ class Survey:
         self._remember([*(local - half).T])
 
     def _remember(self, lows: Sequence[Floats]) -> None:
-        """Collect the distinct coordinates of lowest corners along each axis."""
+        """Collect the distinct coordinates of the blocks' lowest corners along each axis."""
         for axis, values in enumerate(self._places):
             if values is not None:
                 steps = np.round((lows[axis] - self._start[axis]) / self._quantum[axis])
@@ -367,7 +371,7 @@ class Survey:
         return Mesh(vertices, mesh.triangles).bounds
 
     def _begin(self, points: Floats, sizes: Floats | None) -> None:
-        """Infer the rotation of the lattice and the tolerance from the first blocks."""
+        """Infer the rotation of the lattice, and the tolerance for equal coordinates."""
         if self._axes is not None:
             self.azimuth = _azimuth(self._axes)
         elif self._turn is None and sizes is not None:
@@ -381,9 +385,9 @@ class Survey:
         self._quantum = smallest / _PARTS
 
     def lows(self, axis: int) -> Floats | None:
-        """Return the distinct coordinates of lowest corners along an axis, ascending.
+        """Return the distinct coordinates of the blocks' lowest corners along an axis, ascending.
 
-        Without sizes, centroids take the place of corners. None if there are too many.
+        Without sizes, return the coordinates of centroids. None if there are too many coordinates.
         """
         steps = self._places[axis]
         if steps is None:
@@ -392,7 +396,7 @@ class Survey:
 
 
 def _azimuth(axes: Floats) -> float:
-    """Return the rotation of axes about z, in degrees; 0 for tilted axes."""
+    """Return the rotation of axes about z, in degrees clockwise; 0 for tilted axes."""
     if (axes[2] != (0.0, 0.0, 1.0)).any():
         return 0.0
     return round(-math.degrees(math.atan2(axes[0, 1], axes[0, 0])), 6) + 0.0
@@ -403,7 +407,7 @@ def _point(numbers: Floats) -> tuple[float, float, float]:
 
 
 def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct sizes, (k, 3), and the number of blocks of each."""
+    """Return the distinct sizes, (k, 3), and the number of blocks that have each size."""
     if (sizes == sizes[0]).all():
         return sizes[:1], np.array([len(sizes)])
     # Sorting numbers one axis at a time is far quicker than sorting rows.
@@ -422,7 +426,7 @@ def _least(sizes: Floats) -> Floats:
 
 
 def _steps(points: Floats) -> Floats:
-    """Estimate the distance between centroids along each axis: the median between neighbours."""
+    """Estimate the spacing of centroids along each axis, as the median distance of neighbours."""
     steps = np.ones(3)
     for axis in range(3):
         values = np.unique(points[:, axis])
@@ -434,6 +438,6 @@ def _steps(points: Floats) -> Floats:
 
 
 def _grow(box: Floats, low: Floats, high: Floats) -> None:
-    """Extend a box by points."""
+    """Extend a box in place so that it holds the points `low` and `high`, (n, 3)."""
     box[0] = np.fmin(box[0], low.min(axis=0))
     box[1] = np.fmax(box[1], high.max(axis=0))

@@ -27,7 +27,7 @@ from geodomain.reporting.sections import (
 
 
 def merge_rectangles(rectangles: Ints) -> Ints:
-    """Merge rectangles that do not overlap, along rows and then along columns.
+    """Merge rectangles that do not overlap, first along rows and then along columns.
 
     Parameters
     ----------
@@ -68,7 +68,10 @@ def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
 
 
 def rectangles_path(rectangles: Ints) -> str:
-    """Return one SVG path of rectangles; a start is relative to the start of the previous one."""
+    """Return one SVG path of rectangles (left, right, low, high).
+
+    The start of each rectangle is written relative to the start of the previous one.
+    """
     steps = np.diff(rectangles[:, [0, 2]], axis=0, prepend=0).tolist()
     return "M0 0" + "".join(
         f"m{right} {down}h{wide}v{high}h{-wide}z"
@@ -125,7 +128,7 @@ class Window:
         self.size = np.ceil((self.high - self.low) * self.scales).astype(int)
 
     def units(self, places: Floats) -> Ints:
-        """Convert coordinates, (..., 2)."""
+        """Convert section coordinates, (..., 2), to units of the drawing."""
         flat = np.clip((places - self.low) * self.scales, -1e7, 1e7)
         flat[..., 1] = self.size[1] - flat[..., 1]
         units: Ints = np.round(flat + np.array([LEFT, TOP])).astype(np.int64)
@@ -133,7 +136,7 @@ class Window:
 
 
 def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
-    """Draw the frame, ticks with coordinates, and marks of the other sections."""
+    """Draw the frame of a section, ticks with coordinates, and marks where other sections cross."""
     right, up = section.along
     wide, high = window.size.tolist()
     foot = TOP + high
@@ -170,7 +173,7 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
 
 
 def _mark(path: str) -> str:
-    """Draw the mark of another section."""
+    """Draw the mark of another section, given its SVG path."""
     return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
 
 
@@ -205,7 +208,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _round_factor(factor: float) -> float:
-    """Return a round exaggeration near a factor."""
+    """Return the round exaggeration that is nearest, by ratio, to a factor."""
     factors = (1, 2, 3, 5, 10, 20, 50, 100)
     return min(factors, key=lambda rounded: abs(math.log(rounded / factor))) * 1.0
 
@@ -225,14 +228,14 @@ _SLACK, _MOST_POINTS = 4, 24
 
 @dataclass(frozen=True)
 class GradeClass:
-    """A step of a ramp: its colour and its interval of grades."""
+    """A step of a colour ramp: a colour and an interval of grades."""
 
     colour: str
     interval: str
 
 
 def grade_classes(ramp: Ramp) -> list[GradeClass]:
-    """Return the steps of a ramp from low to high; the last includes all higher grades."""
+    """Return the steps of a ramp from low to high; the last step includes all higher grades."""
     edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     if ramp.highest > ramp.high:
@@ -248,9 +251,9 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
     section : Section
         The plane.
     window : Window
-        Converts coordinates to units.
+        Converts coordinates to units of the drawing.
     near : NearHoles
-        Holes, the distance, and samples with the ramp of their grade.
+        Holes, the largest distance from the plane, and samples with the ramp of their grade.
     """
     holes = lines_near(section, near.holes, near.within)
     if not holes:
@@ -273,7 +276,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
-    """Return names and their places beside the starts of holes, without overlaps."""
+    """Return (name, x, y) for the names of holes that can be written without overlaps."""
     placed: list[tuple[str, int, int]] = []
     for name, at in first.items() if len(first) <= _MOST_NAMES else ():
         x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)
@@ -286,7 +289,7 @@ def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
 
 
 def _wide(name: str) -> float:
-    """Estimate the width of a name."""
+    """Estimate the width of a name in units of the drawing."""
     return 0.62 * _LETTER * (len(name) + 1)
 
 
@@ -308,7 +311,7 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
-    """Return lines in units of the drawing, with few points."""
+    """Convert lines to units of the drawing, and leave out points that are not needed."""
     if not lines:
         return []
     ends = np.cumsum([len(line) for line in lines])
@@ -316,7 +319,7 @@ def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
 
 
 def _fewer(line: Ints) -> Ints:
-    """Return the ends of a straight line, or some points of a curved one."""
+    """Return the two ends of a line that is nearly straight; of a curved line, some points."""
     along = (line[-1] - line[0]).astype(np.float64)
     length = float(np.hypot(*along))
     offsets = (line - line[0]).astype(np.float64)
@@ -348,7 +351,7 @@ class SectionStyle:
     Attributes
     ----------
     labels : list of str
-        The label of each code, as shown.
+        The text that is shown for the label of each code.
     colours : list of str
         Colours of the labels.
     traces : mapping of str to sequence of Mesh
@@ -371,21 +374,21 @@ class SectionStyle:
 
 @dataclass(frozen=True)
 class DrawnSection:
-    """The SVG of a section, and its title."""
+    """The SVG of a section, and the section's title."""
 
     title: str
     svg: str
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
-    """Return the title: plane, viewing direction, exaggeration, and which faces it lies on."""
+    """Return the title: plane, viewing direction, exaggeration, and side of block faces."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
 
 
 def _is_on_faces(section: Section, rows: NDArray[np.int64], geometry: Geometry) -> bool:
-    """Return whether a section lies on lower faces of the blocks that it cuts."""
+    """Return whether a section lies on the lower faces of the blocks that it cuts."""
     if geometry.is_turned:
         return False
     low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
@@ -408,6 +411,7 @@ def section_svg(
     extent : (2, 3) float64
         World bounding box of the blocks, for the frame.
     style : SectionStyle
+        Colours, wireframes, marks and drillholes.
 
     Returns
     -------
@@ -450,7 +454,7 @@ def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
 
 
 def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]:
-    """Return the blocks cut by a plane across a block axis, from distinct centres and sizes."""
+    """Return the indices of blocks cut by a plane at right angles to a block axis."""
     offset = at - geometry.centres[axis][:, None]
     half = geometry.sizes[:, axis] / 2
     cut = (-half <= offset) & (offset < half)
@@ -470,7 +474,10 @@ def _blocks(
     window: Window,
     style: SectionStyle,
 ) -> str:
-    """Draw the blocks, one path for each label, and write each label in its largest rectangle."""
+    """Draw the blocks, with one path for each label.
+
+    Each label is written in the largest rectangle of its blocks, if it fits.
+    """
     codes = geometry.codes[rows]
     rectangles, polygons = _shapes(section, rows, geometry, window)
     paths, words = [], []
@@ -491,7 +498,7 @@ def _blocks(
 def _shapes(
     section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
 ) -> tuple[Ints | None, list[Ints]]:
-    """Return blocks as rectangles, or as polygons if they are not rectangles in this plane."""
+    """Return the cut blocks as rectangles or, if the plane cuts them otherwise, as polygons."""
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
     if not geometry.is_turned:
         along = list(section.along)
@@ -509,7 +516,7 @@ def _shapes(
 
 
 def _word(rectangles: Ints, label: str, window: Window) -> str:
-    """Write a label in the largest rectangle of its blocks, if it fits."""
+    """Draw a label in the largest of its rectangles, or nothing if the label does not fit."""
     if not len(rectangles) or not label:
         return ""
     wide = rectangles[:, 1] - rectangles[:, 0]
@@ -525,7 +532,7 @@ def _word(rectangles: Ints, label: str, window: Window) -> str:
 
 
 def _over(section: Section, window: Window, style: SectionStyle, number: int) -> str:
-    """Draw wireframes and drillholes over the blocks, clipped to the frame."""
+    """Draw the wireframes and drillholes that lie over the blocks, clipped to the frame."""
     drawn = _traces(section, window, style)
     if style.near is not None:
         drawn += near_svg(section, window, style.near)
@@ -553,7 +560,7 @@ def _traces(section: Section, window: Window, style: SectionStyle) -> str:
 
 
 def _label_counts(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
-    """List the labels of a section with their numbers of blocks."""
+    """Return a text that lists the labels of a section with their numbers of blocks."""
     codes, counts = np.unique(geometry.codes[rows], return_counts=True)
     order = np.argsort(-counts)
     return ", ".join(
@@ -565,7 +572,9 @@ def _label_counts(rows: NDArray[np.int64], geometry: Geometry, style: SectionSty
 def default_sections(
     geometry: Geometry, extent: Floats, focus: Floats, count: int
 ) -> list[Section]:
-    """Choose sections through the labelled domains, across each axis, through block centres.
+    """Choose sections across each axis through the labelled domains.
+
+    The sections go through block centres, unless the model is rotated.
 
     Parameters
     ----------
@@ -602,16 +611,16 @@ _LEFT, _RIGHT, _TOP, _FOOT = 62, 372, 34, 196
 def histogram_svg(
     domain: str, colour: str, edges: Floats, shares: Floats, name: str, grade: str
 ) -> str:
-    """Draw the shares of a domain's volume between edges of a grade.
+    """Draw a histogram of a grade in a domain: the share of the volume in each interval.
 
     Parameters
     ----------
     domain, colour : str
         The domain and its colour.
     edges : (k + 1,) float64
-        Grades between which the bars lie.
+        The grades that bound the k intervals.
     shares : (k,) float64
-        Share of each bar, 0 to 1.
+        Share of the volume in each interval, 0 to 1.
     name : str
         Text that makes identifiers unique.
     grade : str
@@ -652,7 +661,7 @@ def curve_svg(
     cutoffs, tonnes : sequence of float
         Ascending cut-offs, and the tonnes at or above each.
     means : sequence of float or None
-        Mean grade at or above each cut-off; None if there is no block.
+        Mean grade at or above each cut-off; None if no block has such a grade.
     name : str
         Text that makes identifiers unique.
     grade : str

@@ -22,7 +22,7 @@ _NO_LABEL = "0"
 
 @dataclass(frozen=True)
 class DomainRow:
-    """A label of a model with its blocks and volumes.
+    """A label of a model, with the number and the volumes of its blocks.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class DomainRow:
     proportion_volume : float, optional
         Volume from the share columns of the file, if it has such columns.
     is_ground : bool
-        Whether the row is background or has no label, and is not a domain.
+        Whether the label is background or empty, so that it is not a domain.
     """
 
     label: str
@@ -58,7 +58,7 @@ class DomainRow:
 
     @property
     def difference(self) -> float | None:
-        """The relative difference of the blocks' volume before priority from the wireframe's."""
+        """Volume before priority divided by wireframe volume, minus 1; None if one is unknown."""
         if self.own_volume is None or not self.wireframe_volume:
             return None
         return self.own_volume / self.wireframe_volume - 1
@@ -74,11 +74,11 @@ def domain_rows(
     blocks : Blocks
         The model.
     domains : Domains
-        Domains of the labelling, if known; rows follow their order.
+        Domains of the labelling; may be empty. The rows are in the order of the domains.
     summary : mapping, optional
         Summary of the labelling, from the record of the run.
     background : sequence of str
-        Labels that are not domains. Without any, WASTE and BACKGROUND are background.
+        Labels that are not domains. If it is empty, WASTE and BACKGROUND are background.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def domain_rows(
 
 
 def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[str, str]:
-    """Return the names of domains and background by code, as text."""
+    """Return a mapping from codes, as text, to the names of domains and background."""
     coded = {target.name: target.code for target in domains.targets}
     if domains.background:
         coded[domains.background] = domains.background_code
@@ -138,9 +138,10 @@ def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[st
 
 
 def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
-    """Return labels by number, for formats that hold only numbers, such as GSLIB.
+    """Return a mapping from numbers to labels, for formats without texts, such as GSLIB.
 
-    Such formats number labels from 1, in order. The numbers of blocks must agree with the record.
+    Such formats number the labels from 1, in order. The mapping is empty unless the numbers of
+    blocks agree with the record.
     """
     rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
     wanted: dict[str, int] = {}
@@ -170,7 +171,7 @@ def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
 
 
 def _enclosed(meshes: Sequence[Mesh]) -> float | None:
-    """Return the volume of solids, or None without solids or if a solid is open."""
+    """Return the total volume of solids; None if there are none, or if one is open."""
     closed = meshes and all(mesh.is_closed for mesh in meshes)
     return sum(map(mesh_volume, meshes)) if closed else None
 
@@ -183,7 +184,7 @@ _POINT = re.compile(r"\((-?[\d.e+]+), (-?[\d.e+]+), (-?[\d.e+]+)\)")
 def table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str
 ) -> str:
-    """Return an HTML table; the first cell of a row is its heading.
+    """Return an HTML table; the first cell of each row is a row heading.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def files_table(files: Sequence[tuple[str, FileFacts]]) -> str:
 
 
 def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
-    """Return a table of names and values, without empty values."""
+    """Return an HTML table of names and values; names with empty values are left out."""
     rows = [
         [escape(key.replace("_", " ")), escape(_fact(value))]
         for key, value in facts.items()
@@ -287,7 +288,7 @@ def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
 
 
 def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
-    """Return warnings as an HTML list; coordinates in them are links into the 3D view."""
+    """Return warnings as an HTML list, in which coordinates are links into the 3D view."""
     if not warnings:
         return "<p>None.</p>"
     items = "".join(f"<li>{_linked(sentence)}</li>" for sentence in warnings)
@@ -311,7 +312,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _fact(value: object) -> str:
-    """Format a value in one line."""
+    """Return a value as text on one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} = {_fact(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):

@@ -20,18 +20,18 @@ SURVEY_STEP = 0.125
 
 
 def surveyed(points: Floats) -> Floats:
-    """Round coordinates to the survey step."""
+    """Round coordinates to multiples of `SURVEY_STEP`."""
     rounded: Floats = np.round(points / SURVEY_STEP) * SURVEY_STEP
     return rounded
 
 
 def grid(rows: int, columns: int) -> Triangles:
-    """Triangulate a grid of vertices, ``rows`` x ``columns``, numbered column fastest.
+    """Triangulate a grid of vertices, ``rows`` x ``columns``, numbered row by row.
 
     Returns
     -------
     ndarray of shape (2 (rows - 1) (columns - 1), 3), int32
-        Counter-clockwise where the first index is x and the second y.
+        Triangles, counter-clockwise if x grows from row to row and y from column to column.
     """
     corner = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     here, right = corner[:-1, :-1].ravel(), corner[1:, :-1].ravel()
@@ -41,12 +41,12 @@ def grid(rows: int, columns: int) -> Triangles:
 
 
 def disc(rings: int) -> tuple[Floats, Triangles]:
-    """Triangulate the unit disc with the rings of a hexagonal lattice.
+    """Triangulate the unit disc. Its vertices are the rings of a hexagonal lattice, made round.
 
     Returns
     -------
     points : ndarray of shape (3 rings (rings + 1) + 1, 2)
-        The outermost ring has a ``hexagonal_radius`` of exactly 1.
+        The outermost ring has a radius of 1, apart from rounding.
     triangles : ndarray of shape (6 rings^2, 3), int32
         Counter-clockwise.
     """
@@ -67,7 +67,7 @@ def disc(rings: int) -> tuple[Floats, Triangles]:
 
 
 def rim(triangles: Triangles) -> NDArray[np.int64]:
-    """Return the directed edges of a sheet that no other triangle shares, shape (e, 2)."""
+    """Return the directed edges of a sheet that belong to one triangle only, shape (e, 2)."""
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2).astype(np.int64)
     span = int(triangles.max()) + 1
     forward, backward = edges @ [span, 1], edges @ [1, span]
@@ -81,7 +81,7 @@ def between(top: Floats, bottom: Floats, triangles: Triangles, name: str) -> Mes
     ----------
     top, bottom : ndarray of shape (v, 3)
         Positions of each vertex in the upper and the lower sheet. The sheets join where a rim
-        vertex has equal positions; the rest of the rim gets a wall.
+        vertex has equal positions in both; along the rest of the rim, a wall is added.
     triangles : ndarray of shape (t, 3)
         Counter-clockwise seen from above.
     name : str
@@ -112,13 +112,13 @@ SHEAR = 1.1  # metres east for each metre up: overturns the eastern limbs
 
 
 def topography_height(x: Floats, y: Floats) -> Floats:
-    """Return the height of the ground above the lowest bench, local metres."""
+    """Return the height of the ground above the lowest bench, in metres; x and y are local."""
     height: Floats = 221 + 9 * np.sin(x / 83) * np.cos(y / 71) + 4 * np.sin((x + 2 * y) / 57)
     return height
 
 
 def oxidation_height(x: Floats, y: Floats) -> Floats:
-    """Return the height of the base of oxidation, which stays below the ground."""
+    """Return the height of the base of oxidation above the lowest bench; it is below the ground."""
     cover: Floats = 28 + 7 * np.sin(x / 61 + 1) * np.sin(y / 47) + 0.02 * x
     return topography_height(x, y) - cover
 
@@ -134,17 +134,17 @@ class Lens:
     thickness: float  # vertical, at its middle
 
     def middle(self, x: Floats, y: Floats) -> Floats:
-        """Return the height of the folded mid-surface at an unsheared position."""
+        """Return the height of the lens's folded middle surface at a position before shearing."""
         return FOLD_LEVEL + self.level + 42 * np.cos(x / 37 - 6.4) + 0.06 * y - 12
 
     def outline(self, p: Floats, q: Floats) -> Floats:
-        """Return the relative distance of the rim in the direction (p, q); its mean is 1."""
+        """Return the distance of the rim in the direction (p, q), relative to its mean distance."""
         angle = np.arctan2(q, p)
         reach: Floats = 1 + 0.08 * np.cos(3 * angle + self.level) + 0.05 * np.cos(5 * angle)
         return reach
 
     def wireframe(self, rings: int) -> Mesh:
-        """Return the closed surface, ``rings`` triangles from its middle to its rim."""
+        """Return the closed surface, with ``rings`` rings of vertices from middle to rim."""
         flat, triangles = disc(rings)
         p, q = flat.T
         radius = np.round(np.hypot(p, q), 9)
@@ -156,7 +156,7 @@ class Lens:
         return between(sheets[0], sheets[1], triangles, self.name)
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
-        """Return which points (mine coordinates) are inside the smooth shape of the lens."""
+        """Return which points, in mine coordinates, are inside the smooth shape of the lens."""
         x, y, z = (points - ORIGIN).T
         x = x - SHEAR * (z - FOLD_LEVEL)
         p, q = (x - self.centre[0]) / self.reach[0], (y - self.centre[1]) / self.reach[1]
@@ -177,7 +177,10 @@ LENSES = (
 
 
 def dyke_solid(spacing: float) -> Mesh:
-    """Return a thin, wavy, steep sheet of waste that cuts the ore, closed."""
+    """Return the closed solid of the dyke: a thin, wavy, steep sheet of waste that cuts the ore.
+
+    The vertices are `spacing` metres apart along the sheet.
+    """
     u = np.arange(-160, 161, spacing)
     v = np.arange(-100, 81, spacing)
     along, up = (axis.ravel() for axis in np.meshgrid(u, v, indexing="ij"))
@@ -192,26 +195,32 @@ def dyke_solid(spacing: float) -> Mesh:
 
 
 def survey_grid(spacing: float) -> tuple[Floats, Floats, NDArray[np.int32]]:
-    """Return x, y (local metres, ravelled) and triangles of a grid over the whole model."""
+    """Return x and y (local metres, flat arrays) and triangles of a grid over the model.
+
+    The vertices are `spacing` metres apart.
+    """
     x, y = (np.arange(0, length + 1, spacing) for length in EXTENT[:2])
     east, north = (axis.ravel() for axis in np.meshgrid(x, y, indexing="ij"))
     return east, north, grid(len(x), len(y))
 
 
 def draped(x: Floats, y: Floats, height: Floats) -> Floats:
-    """Return the vertices of a sheet at the given local heights, mine coordinates."""
+    """Return the vertices of a sheet, in mine coordinates, from local x, y and heights."""
     vertices: Floats = surveyed(np.stack([x, y, height], axis=1)) + ORIGIN
     return vertices
 
 
 def topography(spacing: float) -> Mesh:
-    """Return the ground, an open surface over the whole model."""
+    """Return the ground as an open surface over the model, with a vertex every `spacing` metres."""
     x, y, triangles = survey_grid(spacing)
     return Mesh(draped(x, y, topography_height(x, y)), triangles, name="topography")
 
 
 def oxide_zone(spacing: float) -> Mesh:
-    """Return the closed solid between the ground and the base of oxidation."""
+    """Return the closed solid between the ground and the base of oxidation.
+
+    Its vertices are `spacing` metres apart in plan.
+    """
     x, y, triangles = survey_grid(spacing)
     top, bottom = (draped(x, y, height(x, y)) for height in (topography_height, oxidation_height))
     return between(top, bottom, triangles, "oxide")
@@ -234,7 +243,7 @@ class BlockTable:
     Attributes
     ----------
     centroids, sizes : ndarray of shape (n, 3)
-        Metres; x varies fastest from parent to parent.
+        Metres. Parent blocks are in the order of a lattice, x fastest.
     grades : ndarray of shape (n,)
         Gold, grams per tonne.
     densities : ndarray of shape (n,)
@@ -254,7 +263,7 @@ class BlockTable:
         return len(self.centroids)
 
     def csv(self, rows_per_chunk: int = 100_000) -> Iterator[bytes]:
-        """Yield the table as CSV text, header first, with the trailing zeros of real exports."""
+        """Yield the table as CSV text, header first, with trailing zeros as in real exports."""
         yield (",".join(NAMES) + "\n").encode()
         for start in range(0, len(self), rows_per_chunk):
             part = slice(start, start + rows_per_chunk)
@@ -266,7 +275,7 @@ class BlockTable:
 
 
 def spelled(column: Floats, decimals: int) -> list[str]:
-    """Return numbers as text; each distinct one is formatted once."""
+    """Return numbers as text with this many decimals; each distinct number is formatted once."""
     values, where = np.unique(column, return_inverse=True)
     texts = np.array([f"{value:.{decimals}f}" for value in values.tolist()], dtype=object)
     spelling: list[str] = texts[where].tolist()
@@ -279,7 +288,7 @@ def regular(block: Floats, seed: int) -> BlockTable:
 
 
 def subblocked(block: Floats, seed: int) -> BlockTable:
-    """Return the model whose parents are halved twice at the boundary of the ore."""
+    """Return the model whose parents are halved twice where the ore's boundary crosses them."""
     whole, split = parents(block), np.ones((1, 3)) * block
     order = np.arange(len(whole), dtype=np.float64)
     finished: list[tuple[Floats, Floats, Floats]] = []
@@ -296,14 +305,14 @@ def subblocked(block: Floats, seed: int) -> BlockTable:
 
 
 def parents(block: Floats) -> Floats:
-    """Return the centroids of a regular model, x fastest, shape (n, 3)."""
+    """Return the centroids of a regular model of blocks of this size, x fastest, shape (n, 3)."""
     axes = (np.arange(block[a] / 2, EXTENT[a], block[a]) + ORIGIN[a] for a in (2, 1, 0))
     z, y, x = np.meshgrid(*axes, indexing="ij")
     return np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
 
 
 def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
-    """Return which blocks the boundary of an ore lens crosses."""
+    """Return which blocks are crossed by the boundary of an ore lens."""
     crossed = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:
         middle = lens.holds(centroids)
@@ -313,7 +322,7 @@ def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
 
 
 def described(centroids: Floats, sizes: Floats, seed: int) -> BlockTable:
-    """Give each block a rock, a density and a grade."""
+    """Return a block model in which each block has a rock, a density and a grade."""
     x, y, z = (centroids - ORIGIN).T
     ore = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:
@@ -373,14 +382,17 @@ class HoleTables:
         return [f"DH{number:03d}" for number in range(1, len(self) + 1)]
 
     def collar_csv(self) -> bytes:
-        """Return the collar table, with the depth of each hole."""
+        """Return the collar table as CSV text, with the depth of each hole."""
         rows = ["HOLEID,EAST,NORTH,RL,MAXDEPTH"]
         for name, (x, y, z), length in zip(self.names, self.collars, self.lengths, strict=True):
             rows.append(f"{name},{x:.2f},{y:.2f},{z:.2f},{length:.1f}")
         return _text(rows)
 
     def survey_csv(self) -> bytes:
-        """Return the survey table, with negative dips downwards and no station at the end."""
+        """Return the survey table as CSV text.
+
+        Dips are negative downwards, and there is no station at the end of a hole.
+        """
         rows = ["HOLEID,DEPTH,AZIMUTH,DIP"]
         for name, length in zip(self.names, self.lengths, strict=True):
             for depth in np.arange(0.0, length, STATION).tolist():
@@ -388,7 +400,7 @@ class HoleTables:
         return _text(rows)
 
     def assay_csv(self) -> bytes:
-        """Return the samples, two metres long."""
+        """Return the assay table as CSV text, with samples of two metres."""
         rows = ["HOLEID,FROM,TO,AU"]
         for name, grades in zip(self.names, self.grades, strict=True):
             for place, grade in enumerate(grades.tolist()):
@@ -419,9 +431,10 @@ def drilling(seed: int = 1) -> HoleTables:
 
 
 def path(collar: Floats, depths: Floats) -> Floats:
-    """Return points of a hole, (n, 3), on an arc in a vertical plane towards the west.
+    """Return the points of a hole at these depths, (n, 3), on a vertical arc towards the west.
 
-    Below its last station a desurveyed hole is straight, at most 0.1 m from the arc.
+    A hole desurveyed from the survey table is straight below the last station; there it is at most
+    0.1 m from the arc.
     """
     rate = np.deg2rad(LIFT)
     dips: NDArray[np.float64] = np.deg2rad(STEEP) - rate * depths
@@ -454,9 +467,9 @@ class Deposit:
     solids : dict of str to Mesh
         Closed wireframes: ``dyke``, ``ore_upper``, ``ore_lower``, ``oxide``.
     domains : dict of str to list of Mesh
-        The same meshes by the name of their domain, in order of priority.
+        The same meshes, grouped by the name of their domain, in order of priority.
     topography : Mesh
-        The ground, an open surface; the roof of ``oxide`` coincides with it.
+        The ground, an open surface; the upper side of ``oxide`` coincides with it.
     regular, subblocked : BlockTable
         Two models of the same rock.
     drilling : HoleTables
@@ -478,8 +491,8 @@ def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
     ----------
     size : {"small", "tiny", "large"}
         "small" has 100,000 blocks of 10 x 10 x 5 m, "tiny" 12,500 of 20 x 20 x 10 m, and "large"
-        800,000 of 5 x 5 x 2.5 m, with wireframes of similar detail. The sub-blocked model
-        halves these blocks twice at the boundary of the ore.
+        800,000 of 5 x 5 x 2.5 m. Wireframes have similar detail. In the sub-blocked model, these
+        blocks are halved twice at the boundary of the ore.
     seed : int
         Seed of the random part of the grades.
 

@@ -1,4 +1,4 @@
-"""Write the synthetic deposit to files, as a mining package would export them."""
+"""Write the synthetic deposit and the terrain for segment tests to files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def require_free(folder: Path, *, overwrite: bool = False) -> None:
 
 @contextmanager
 def all_or_none(folder: Path) -> Iterator[None]:
-    """Remove the files that the block has made, if it fails."""
+    """If the `with` block fails, remove the demo's files that it has made."""
     made = [*(folder / name for name in file_names()), *labelled_files(folder).values()]
     new, new_folder = [path for path in made if not path.exists()], not folder.exists()
     try:
@@ -112,7 +112,7 @@ def write_deposit(
     Returns
     -------
     dict of str to list of Path
-        The files of each domain's solids, in order of priority.
+        For each domain, in order of priority, the files of its solids.
 
     Raises
     ------
@@ -155,18 +155,18 @@ _REACH = 4
 
 
 def longest_segment(triangles: int) -> float:
-    """Return the greatest length of a segment of the scene, in metres."""
+    """Return the greatest length of a segment of the terrain scene, in metres."""
     return _REACH * cell_size(triangles)
 
 
 def segment_file_names(float_type: str = "float32") -> tuple[str, str, str, str]:
-    """Return the names of the four files that `geodomain intersect` takes, in its order."""
+    """Return the names of the four files that `geodomain intersect` takes, in this order."""
     end = "f32" if float_type == "float32" else "f64"
     return f"vertices_{end}", TRIANGLES, f"rayFrom_{end}", f"rayTo_{end}"
 
 
 class SceneFiles(TypedDict):
-    """The contents of parameters.json: the request and the result."""
+    """The contents of parameters.json: the settings, and counts of what was written."""
 
     triangles: int
     vertices: int
@@ -196,21 +196,21 @@ def write_scene(
 ) -> SceneFiles:
     """Write a terrain, segments across it and their exact crossings as raw files.
 
-    The crossings are exact counts by `geodomain.SegmentIntersector` for the numbers in the files,
-    so segments that also cross another part of the terrain are counted correctly.
+    Crossings are counted exactly by `geodomain.SegmentIntersector` from the numbers in the files.
+    So the count of a segment includes crossings with triangles that it was not aimed at.
 
     Parameters
     ----------
     folder : Path
         The folder; created if it is missing.
     triangles, rays : int
-        Number of triangles, approximate, and of segments.
+        Approximate number of triangles, and number of segments.
     seed : int
-        Seed of everything random; the same seed gives the same files.
+        Seed of all random numbers; the same seed gives the same files.
     perturb : bool
         Move segments away from the centroids of triangles; see `segments_across`.
     float_type : {"float32", "float64"}
-        Type of vertices and segments. Both hold the same numbers.
+        Type of vertices and segments. Both types hold the same numbers.
     overwrite : bool
         Whether to replace existing files.
     threads : int, optional
@@ -221,7 +221,7 @@ def write_scene(
     Returns
     -------
     dict
-        The contents of parameters.json: the request and the result.
+        The contents of parameters.json: the settings, and counts of what was written.
 
     Raises
     ------

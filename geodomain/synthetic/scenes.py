@@ -18,16 +18,16 @@ LARGEST_FREQUENCY = 511
 
 
 def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
-    """Divide the faces of an icosahedron and put the vertices on the unit sphere.
+    """Divide the faces of an icosahedron and move the vertices to the unit sphere.
 
-    A corner of the icosahedron has coordinates p + q * golden ratio with integers
-    p and q. So each vertex of the division is six integers, which are the same in
-    all faces that share the vertex: vertices are merged exactly.
+    The coordinates of an icosahedron's corner are p + q * golden ratio, with integers p and q. So
+    each vertex of the division is six integers, which are the same in all faces that share the
+    vertex. Equal vertices are therefore merged exactly.
 
     Parameters
     ----------
     frequency : int
-        Parts into which each edge is divided, 1 to 511.
+        Number of parts into which each edge is divided, 1 to 511.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
         If the frequency is out of range.
     """
     if not 1 <= frequency <= LARGEST_FREQUENCY:
-        message = f"a frequency is 1 to {LARGEST_FREQUENCY}, not {frequency}"
+        message = f"frequency is {frequency}; it must be from 1 to {LARGEST_FREQUENCY}"
         raise ValueError(message)
     corners, faces = icosahedron()
     weights, cells = divided_triangle(frequency)
@@ -57,7 +57,10 @@ def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
 
 
 def icosahedron() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the corners as (12, 6) integers px qx py qy pz qz, and the faces (20, 3)."""
+    """Return the corners (12, 6) and faces (20, 3) of an icosahedron, as integers.
+
+    The row of a corner is px, qx, py, qy, pz, qz; its x is px + qx * golden ratio.
+    """
     corners = []
     for turn, one, golden in product(range(3), (-1, 1), (-1, 1)):
         corner = np.zeros((3, 2), dtype=np.int64)
@@ -77,7 +80,10 @@ def icosahedron() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def divided_triangle(frequency: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the integer barycentric weights (w, 3) of a divided triangle and its cells (c, 3)."""
+    """Divide a triangle; return the barycentric weights of vertices (w, 3), and cells (c, 3).
+
+    Weights are integers whose sum is `frequency`.
+    """
     side = np.arange(frequency + 1)
     i, j = (index.ravel() for index in np.meshgrid(side, side, indexing="ij"))
     inside = i + j <= frequency
@@ -114,7 +120,7 @@ _WAVES = (
 
 
 def grid_cells(triangles: int) -> tuple[int, int]:
-    """Return the numbers of cells along x and y whose number of triangles is nearest.
+    """Return the numbers of cells along x and y that give nearly this number of triangles.
 
     Cells are as square as the numbers allow; 29,260 triangles are 133 x 110 cells.
     """
@@ -126,15 +132,15 @@ def grid_cells(triangles: int) -> tuple[int, int]:
 def require_possible(triangles: int) -> None:
     """Raise ValueError for a number of triangles that the terrain cannot have."""
     if triangles < 2:
-        message = f"a grid has at least 2 triangles, not {triangles}"
+        message = f"a terrain has at least 2 triangles, not {triangles}"
         raise ValueError(message)
     if cell_size(triangles) < 64 * STEP:
-        message = f"{triangles:,} triangles are too many: cells would be below {64 * STEP} m"
+        message = f"{triangles:,} triangles are too many: cells would be smaller than {64 * STEP} m"
         raise ValueError(message)
 
 
 def cell_size(triangles: int) -> float:
-    """Return the shorter side of a cell of that grid, before it is jittered, in metres."""
+    """Return the shorter side, in metres, of a cell of the terrain's grid before the jitter."""
     return min(length / cells for length, cells in zip(EXTENT, grid_cells(triangles), strict=True))
 
 
@@ -144,8 +150,8 @@ def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
     Parameters
     ----------
     triangles : int
-        Approximate number, two for each cell of the grid: the nearest number whose cells
-        are nearly square. 29,260 (134 x 111 nodes) is the number of the paper, and exact.
+        Approximate number, two for each cell of the grid. The nearest number is used for which
+        cells are nearly square. The paper has 29,260 (134 x 111 nodes), which is made exactly.
     seed : int
         Seed of the jitter: each inner line of the grid moves by up to an eighth of a cell.
 
@@ -178,20 +184,20 @@ def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
 
 
 def _lines(length: float, cells: int, random: np.random.Generator) -> Floats:
-    """Place the lines of the grid along one axis."""
+    """Return the jittered coordinates of the grid's lines along one axis."""
     moved = np.arange(cells + 1) + _JITTER * (2 * random.random(cells + 1) - 1)
     moved[[0, -1]] = 0, cells
     return _stepped(moved * (length / cells))
 
 
 def _stepped(values: Floats) -> Floats:
-    """Round to the step."""
+    """Round coordinates to multiples of `STEP`."""
     rounded: Floats = np.round(values / STEP) * STEP
     return rounded
 
 
 def _height(x: Floats, y: Floats) -> Floats:
-    """Sum the waves."""
+    """Return the height of the terrain: the sum of all cosine waves."""
     total = np.zeros_like(x)
     for amplitude, along_x, along_y, phase in _WAVES:
         total += amplitude * np.cos(2 * np.pi / along_x * x + phase)
@@ -203,7 +209,7 @@ def _height(x: Floats, y: Floats) -> Floats:
 
 CHUNK = 1 << 18
 
-# Random range of lengths, as shares of the greatest length, and the gap around the half of it, in
+# Range of random lengths, as shares of the greatest length; and the gap around half a length, in
 # which segments would end on their triangle.
 _LENGTHS = (0.6, 1.0)
 _GAP = (0.498, 0.502)
@@ -215,16 +221,16 @@ _PERTURBATION = 0.1
 
 @dataclass(frozen=True)
 class SegmentChunk:
-    """A chunk of segments, with the triangle of each.
+    """A chunk of segments, with the triangle that each segment is aimed at.
 
     Attributes
     ----------
     starts, ends : ndarray of shape (n, 3), float64
         End points in metres.
     triangles : ndarray of shape (n,), int64
-        The triangle that the segment aims at.
+        The triangle that the segment is aimed at.
     through : ndarray of shape (n,), bool
-        Whether it passes through that triangle. It may cross others.
+        Whether the segment passes through that triangle. It may cross other triangles, too.
     """
 
     starts: Floats
@@ -246,11 +252,12 @@ def segments_across(
     perturb: bool = False,
     chunk: int = CHUNK,
 ) -> Iterator[SegmentChunk]:
-    """Draw random segments along normals of triangles, as R. Leung, arXiv 2209.02878.
+    """Draw random segments along normals of triangles, as in R. Leung, arXiv 2209.02878.
 
-    For each segment, a length L = ``reach`` U(0.6, 1) and a triangle are drawn. The segment starts
-    L / 2 below the centroid of the triangle and follows the normal for U(0, 1) L. So half of
-    the segments pass through their triangle. No segment ends within 0.2 % of L of the triangle.
+    For each segment, a length L = ``reach`` U(0.6, 1) and a triangle are drawn, where U(a, b) is a
+    uniform random number between a and b. The segment starts L / 2 below the centroid of the
+    triangle and follows the normal for U(0, 1) L. So half of the segments pass through their
+    triangle. No segment ends within 0.2 % of L of the triangle.
 
     Parameters
     ----------
@@ -259,12 +266,13 @@ def segments_across(
     count : int
         Number of segments.
     reach : float
-        Greatest length of a segment; four cells of the grid in the paper.
+        Greatest length of a segment; in the paper this is four cells of the grid.
     seed : int
         Seed of the random numbers. The first segments do not depend on ``count``, and the
         segments do not depend on ``chunk``.
     perturb : bool
-        Aim at a point near the centroid, moved by up to a tenth of two edges.
+        Aim at a point near the centroid instead: it is moved along two edges of the triangle by
+        up to a tenth of each.
     chunk : int
         Number of segments in memory at a time.
 
@@ -296,7 +304,7 @@ def segments_across(
 
 
 def _drawn(mesh: Mesh, numbers: Floats, reach: float, perturb: bool) -> SegmentChunk:
-    """Make each segment from five random numbers in [0, 1)."""
+    """Make a segment from each row of five random numbers in [0, 1)."""
     pick, scale, part, first, second = numbers.T
     triangles = (pick * len(mesh.triangles)).astype(np.int64)
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles[triangles]], 1, 0)
@@ -333,15 +341,15 @@ def star_shaped_orebody(
     Parameters
     ----------
     frequency : int
-        Parts into which each edge of an icosahedron is divided: the body has
-        20 ``frequency``^2 triangles, 81,920 at 64 and 1,003,520 at 224.
+        Number of parts into which each edge of an icosahedron is divided. The body has
+        20 ``frequency``^2 triangles: 81,920 at 64, and 1,003,520 at 224.
     centre, radii : sequence of 3 float
         Centre and approximate half lengths, in metres.
 
     Returns
     -------
     Mesh
-        Outward, 10 ``frequency``^2 + 2 vertices.
+        Oriented outward, with 10 ``frequency``^2 + 2 vertices.
 
     Examples
     --------
@@ -366,7 +374,7 @@ def lattice_over(mesh: Mesh, shape: Sequence[int], margin: float = 0.05) -> Axes
     shape : sequence of 3 int
         Number of centroids along x, y and z.
     margin : float
-        Margin at each end, as a share of the length of the box.
+        Margin at each end of an axis, as a share of the length of the box.
 
     Returns
     -------
@@ -386,7 +394,7 @@ def staircase(
     block: Sequence[float] = (10.0, 10.0, 5.0),
     origin: Sequence[float] = MINE,
 ) -> tuple[Mesh, Axes]:
-    """Make the surface of a body of blocks, and the axes on which its vertices stand.
+    """Make the surface of a body of blocks, and the axes of the lattice of its vertices.
 
     Where two blocks touch only at an edge, four triangles meet at this edge. So
     the surface is closed, but not everywhere a manifold.
@@ -404,7 +412,7 @@ def staircase(
     Returns
     -------
     mesh : Mesh
-        Outward, two triangles for each face of a block, every vertex once.
+        Oriented outward, two triangles for each face of a block, every vertex once.
     axes : tuple of 3 ndarray, each of shape (cells + 1,)
         All x, y and z of vertices. Points on these axes lie on the surface, which is the hardest
         case. The centroids of the blocks are half a block away, and lie above the
@@ -421,7 +429,7 @@ def staircase(
 
 
 def blocky_body(cells: int) -> NDArray[np.bool_]:
-    """Return which blocks of a cube belong to a bumpy body, empty at the cube's faces."""
+    """Return which blocks of a cube belong to a bumpy body that does not reach the cube's faces."""
     middle = (np.arange(cells) + 0.5) / cells * 2 - 1
     x, y, z = np.meshgrid(middle, middle, middle, indexing="ij", sparse=True)
     bumps = np.sin(7 * x + 2 * y) + np.sin(6 * y - 3 * z) + np.sin(8 * z + 4 * x)
@@ -430,7 +438,7 @@ def blocky_body(cells: int) -> NDArray[np.bool_]:
 
 
 def faces_of(body: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the boundary faces of blocks as four corner numbers each, counter-clockwise."""
+    """Return the boundary faces of a body of blocks, (f, 4): corner numbers, counter-clockwise."""
     span = np.array(body.shape) + 1
     step = np.array([span[1] * span[2], span[2], 1])
     padded = np.pad(body, 1)
@@ -454,7 +462,7 @@ def terrain(cells: int = 121, *, spacing: float = 10.0, origin: Sequence[float] 
     cells : int
         Cells along each side, two triangles each: 29,282 triangles at 121.
     spacing : float
-        The length of a cell, metres.
+        The length of a cell, in metres.
     origin : sequence of 3 float
         The south-west corner and the mean height of the surface.
 

@@ -33,52 +33,58 @@ _OPERATORS = ("==", "!=", *_ORDERS)
 
 
 class Column(Protocol):
-    """A column as conditions use it. Its methods return one value for each row."""
+    """Interface of a column that conditions read. Masks and numbers have one value for each row."""
 
     rule: ColumnRule
 
     def present(self, *, number: bool = False) -> Bools:
-        """Return the mask of rows with a value: not empty, and not marked as missing.
+        """Return the mask of rows with a value, neither empty nor a missing-value mark.
 
-        The text nan counts as a value, for example as a label; with `number` it counts as missing.
+        The text nan counts as a value, because it may be a label. With `number`, it is missing.
         """
 
     def among(self, texts: Sequence[str]) -> Bools:
-        """Return the mask of rows whose value, without outer blanks, is one of the texts."""
+        """Return the mask of rows whose value is one of the texts.
+
+        Blanks at the ends of the value are ignored.
+        """
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells.
 
-        With `words`, texts that cannot be numbers become NaN.
+        With `words`, a text that does not look like a number becomes NaN and is no error.
         """
 
     def loose_numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers, with NaN where a value is missing or not a number."""
 
     def loses_digits(self) -> bool:
-        """Return whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether float64 would change a whole number of the column, such as a long id."""
 
     def tell(self, refused: Refused) -> None:
-        """Record the number of cells that `numbers` refused."""
+        """Add the cells that are neither numbers nor missing to `refused`."""
 
     def below_detection(self) -> int:
-        """Return the number of texts below detection that `numbers` replaces by a value."""
+        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and the index of each row's value.
 
-        A missing value is an empty text. The texts begin with `known`.
+        A missing value counts as the empty text. The list of texts begins with `known`.
         """
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct texts exactly as written, and the index of each row's text."""
 
     def padded(self) -> Bools:
-        """Return the mask of rows whose text has outer blanks, which other methods remove."""
+        """Return the mask of rows whose text begins or ends with blanks.
+
+        The other methods remove these blanks.
+        """
 
 
 def with_policy(column: Column, below: BelowDetection | None) -> Column:
-    """Apply a policy for values below detection, unless the column already has one."""
+    """Set a column's policy for values below detection, unless it has one; return the column."""
     if column.rule.below is None:
         column.rule = column.rule._replace(below=below)
     return column
@@ -103,14 +109,14 @@ class Condition(NamedTuple):
     values: tuple[str | float, ...]
 
     def __str__(self) -> str:
-        """Return the condition as it is written in a list of domains."""
+        """Return the condition as text, such as ``grade >= 0.3``."""
         values = [repr(value) for value in self.values]
         said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
         return f"{self.column} {self.operator} {said}"
 
     @property
     def orders(self) -> bool:
-        """Return whether the condition compares by order, that is, with numbers."""
+        """Return whether the operator is one of < <= > >=, which need a number."""
         return self.operator in _ORDERS
 
     @property
@@ -120,7 +126,10 @@ class Condition(NamedTuple):
         return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
 
     def holds(self, column: Column, grade: NDArray[np.float64] | None = None) -> Bools:
-        """Return the mask of rows that meet the condition; `grade` is the column as a grade."""
+        """Return the mask of rows that meet the condition.
+
+        If `grade`, (n,), is given, < <= > >= compare it instead of the numbers of the column.
+        """
         if self.operator in _ORDERS:
             (limit,) = self.values
             with np.errstate(invalid="ignore"):
@@ -133,7 +142,7 @@ class Condition(NamedTuple):
         return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
     def near_misses(self, column: Column) -> dict[str, int]:
-        """Count the texts that differ from a value of the condition only by case and blanks."""
+        """Count the rows of each text that differs from a wanted value only in case or blanks."""
         texts = {value for value in self.values if isinstance(value, str)}
         if not texts:
             return {}
@@ -160,7 +169,7 @@ class Condition(NamedTuple):
 
 
 def folded(text: str) -> str:
-    """Return a text without differences of case and blanks."""
+    """Return a text for comparison, with case folded and runs of blanks replaced by one blank."""
     return " ".join(text.casefold().split())
 
 
@@ -202,19 +211,19 @@ def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
 
 
 def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
-    """Return the comparisons of a column by operator."""
+    """Return a mapping from operator to value; a value without an operator means ``==``."""
     if not isinstance(wanted, Mapping):
         return {"==": wanted}
     unknown = [sign for sign in wanted if sign not in _OPERATORS]
     if unknown or not wanted:
-        found = repr(unknown[0]) if unknown else "nothing"
+        found = repr(unknown[0]) if unknown else "an empty table"
         message = f"only_if {column}: {found} is not a comparison; use {' '.join(_OPERATORS)}"
         raise DomainError(message)
     return wanted
 
 
 def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
-    """Return the values of a comparison after checking them."""
+    """Check the value, or the list of values, of a comparison, and return it as a tuple."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     for one in values:
         number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
@@ -232,7 +241,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
 
 
 class ArrayColumn:
-    """A column in memory.
+    """A column of a table in memory, as conditions read it.
 
     Parameters
     ----------
@@ -245,7 +254,8 @@ class ArrayColumn:
     rule : ColumnRule, optional
         How the cells are read as numbers, and which values are missing.
     first : int or (n,) int
-        Row number in the table, from 0: of the first value, or of every value.
+        Row numbers in the table, counted from 0: the number of the first value's row, or the
+        numbers of all rows.
     """
 
     def __init__(
@@ -288,7 +298,7 @@ class ArrayColumn:
             raise DomainError(message)
 
     def present(self, *, number: bool = False) -> Bools:
-        """Return the mask of rows with a value; with `number` the text nan is missing."""
+        """Return the mask of rows with a value; with `number`, the text nan counts as missing."""
         if self._numeric or number:
             known: Bools = self._cells[1] != Kind.MISSING
             return known
@@ -299,7 +309,10 @@ class ArrayColumn:
     def among(self, texts: Sequence[str]) -> Bools:
         """Return the mask of rows whose value is one of the texts."""
         if self._numeric:
-            message = f"column {self._name!r} holds numbers; compare it with {texts[0]} unquoted"
+            message = (
+                f"column {self._name!r} holds numbers, not texts; compare it with a number without "
+                f"quotes, instead of {texts[0]!r}"
+            )
             raise DomainError(message)
         wanted = np.fromiter((text in texts for text in self._texts), np.bool_, len(self._texts))
         equal: Bools = wanted[self._codes] & self.present()
@@ -316,32 +329,32 @@ class ArrayColumn:
         return self._values if self._numeric else self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Return whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether float64 would change a whole number of the column, such as a long id."""
         return self._is_long or any(map(loses_digits, self._texts))
 
     def tell(self, refused: Refused) -> None:
-        """Record the number of cells that `numbers` refused."""
+        """Add the cells that are neither numbers nor missing to `refused`."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Return the number of texts below detection that `numbers` replaces by a value."""
+        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The number in each row, and the `Kind` of its cell."""
+        """The number in each row, NaN if there is none, and the `Kind` of each cell."""
         if self._numeric:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)
 
     def _said(self, row: int) -> str:
-        """Return the text of a row for a message."""
+        """Return the value of a row as text, for a message."""
         if self._numeric:
             return _shortest(float(self._values[row]))
         return self._texts[int(self._codes[row])]
 
     def _where(self, row: int) -> str:
-        """Return the position of a row for a message."""
+        """Return the position of a row for a message, such as "row 12", counted from 1."""
         number = self._first + row if isinstance(self._first, int) else int(self._first[row])
         return f"row {number + 1:,}"
 
@@ -360,11 +373,11 @@ class ArrayColumn:
         return list(places), here[codes]
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct values as texts, and the index of each row's value."""
+        """Return the same as `distinct`: a column in memory has one spelling of each value."""
         return self.distinct()
 
     def padded(self) -> Bools:
-        """Return the mask of rows whose text has outer blanks."""
+        """Return the mask of rows whose text begins or ends with blanks."""
         found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
         found[self._padded] = True
         return found
@@ -376,7 +389,7 @@ def _shortest(value: float) -> str:
 
 
 def _text(value: object) -> str:
-    """Format a value as text without outer blanks; empty for None and NaN."""
+    """Format a value as text without outer blanks; None and NaN become the empty text."""
     if value is None or value != value:
         return ""
     return (value.decode() if isinstance(value, bytes) else str(value)).strip(BLANKS)

@@ -1,4 +1,4 @@
-"""Exact decimal numbers of a text table, stored as whole units and parts of 10^-18."""
+"""Exact decimal numbers of a text table, stored as two integers: units and parts of 10^-18."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class Decimals:
     Attributes
     ----------
     whole, parts : (n,) int64
-        Whole units, rounded down, and parts of 10^-18, from 0 up to 10^18.
+        The number rounded down to a whole number, and the remainder in units of 10^-18, from 0 to
+        10^18 - 1.
     decimals : (n,) uint8
-        Minimum number of decimals written.
+        Number of decimals in the text that was read; at least as many are written. `NOT_PLAIN`
+        marks a cell that is not a plain decimal.
     """
 
     whole: Ints
@@ -45,34 +47,34 @@ class Decimals:
         return len(self.whole)
 
     def __add__(self, other: Decimals) -> Decimals:
-        """Return the exact sums."""
+        """Return the exact sums of these numbers and those of `other`."""
         parts = self.parts + other.parts
         over = parts >= _PARTS
         whole = self.whole + other.whole + over
         return Decimals(whole, np.where(over, parts - _PARTS, parts), self.decimals)
 
     def __sub__(self, other: Decimals) -> Decimals:
-        """Return the exact differences."""
+        """Return these numbers minus those of `other`, exactly."""
         parts = self.parts - other.parts
         under = parts < 0
         whole = self.whole - other.whole - under
         return Decimals(whole, np.where(under, parts + _PARTS, parts), self.decimals)
 
     def half(self) -> Decimals:
-        """Return the halves; exact unless the 18th decimal is odd."""
+        """Return half of each number; exact unless the 18th decimal of the number is odd."""
         odd = self.whole & 1
         return Decimals(self.whole >> 1, (self.parts + odd * _PARTS) // 2, self.decimals)
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Decimals:
-        """Return the values at some rows."""
+        """Return the numbers of some rows; a row may be repeated."""
         return Decimals(self.whole[rows], self.parts[rows], self.decimals[rows])
 
     def share(self, part: Ints, parts: Ints, start: Decimals, resolution: Resolution) -> Decimals:
         """Return ``self * part / parts``.
 
-        A result with at most 17 decimals is exact. Otherwise `start` plus the result is rounded to
-        a multiple of the resolution. The numbers must not be negative, and `parts` must be below
-        2^20.
+        A result with at most 17 decimals is exact. Any other result is changed so that `start` plus
+        the result is a multiple of the resolution. The numbers must not be negative, and `parts`
+        must be below 2^20.
         """
         whole, rest = np.divmod(self.whole * part, parts)
         high, low = np.divmod(self.parts, _LIMB)
@@ -89,14 +91,14 @@ class Decimals:
         return found
 
     def to_multiples(self, resolution: Resolution) -> Decimals:
-        """Round to multiples of a resolution, halves upwards."""
+        """Round the numbers to multiples of a resolution, halves upwards."""
         one = 10**resolution.places
         # Doubling the units distinguishes a half from anything below it.
         doubled = self.whole * (2 * one) + self.parts // (_PARTS // one // 2)
         return self._units((doubled + resolution.units) // (2 * resolution.units), resolution)
 
     def rounded(self, values: Floats, resolution: Resolution) -> Decimals:
-        """Round values to multiples of a resolution."""
+        """Return float64 `values`, rounded to multiples of a resolution, as exact decimals."""
         return self._units(np.rint(values / resolution.size).astype(np.int64), resolution)
 
     def _units(self, multiples: Ints, resolution: Resolution) -> Decimals:
@@ -105,7 +107,11 @@ class Decimals:
         return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
 
     def portion(self, share: Floats) -> Decimals:
-        """Return a fraction of each number, to six more decimals or 15 digits; exact for 1."""
+        """Return each number times a share from 0 to 1; a share of 1 is exact.
+
+        Any other product is rounded to six more decimals than the number has. It has fewer decimals
+        if it would otherwise have more than 15 digits, but at least as many as the number.
+        """
         doubles = self.doubles()
         digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
         own = self.decimals.astype(np.int64)
@@ -121,7 +127,10 @@ class Decimals:
         )
 
     def summed(self, group: Ints, count: int) -> Decimals:
-        """Return the exact sum of each group, for up to 2^33 numbers."""
+        """Return the exact sum of each of `count` groups, for at most 2^33 numbers.
+
+        `group` holds the group of each number, counted from 0.
+        """
         whole, high, low = np.zeros((3, count), np.int64)
         decimals = np.zeros(count, np.uint8)
         np.add.at(whole, group, self.whole)
@@ -133,19 +142,22 @@ class Decimals:
         return Decimals(whole, high % _LIMB * _LIMB + low % _LIMB, decimals)
 
     def followed(self, other: Decimals) -> Decimals:
-        """Return these numbers followed by other numbers."""
+        """Return these numbers, followed by the numbers of `other`."""
         both = ((self.whole, other.whole), (self.parts, other.parts))
         whole, parts = (np.concatenate(pair) for pair in both)
         return Decimals(whole, parts, np.concatenate([self.decimals, other.decimals]))
 
     def ranked(self, group: Ints) -> Ints:
-        """Return a rank for each distinct value within its group."""
+        """Return an id for each number: equal numbers of the same group have the same id.
+
+        Ids count from 0, and increase with the group and then with the number.
+        """
         order = np.lexsort([self.parts, self.whole, group])
         columns = (self.parts[order], self.whole[order], group[order])
         return numbered(order, np.logical_or.reduce([np.diff(each) != 0 for each in columns]))
 
     def doubles(self) -> Floats:
-        """Return the nearest float64 of each number, as parsing its text would give."""
+        """Return the float64 nearest to each number, the same as Python reads from its text."""
         whole, parts = np.ascontiguousarray(self.whole), np.ascontiguousarray(self.parts)
         out = np.empty(len(whole))
         core().fixed_doubles(
@@ -160,7 +172,7 @@ class Decimals:
         return out
 
     def spelled(self, mark: bytes, *, quoted: bool) -> tuple[list[bytes], Ints]:
-        """Return the distinct numbers as text, and the index of each row's text."""
+        """Return the distinct numbers as texts, and the index of each row's text."""
         quote = b'"' if quoted else b""
         group = np.zeros(len(self), np.int64)
         place = self.ranked(group)
@@ -176,14 +188,17 @@ class Decimals:
         return texts, place
 
     def exact(self, row: int) -> Decimal:
-        """Return one number as Python's Decimal."""
+        """Return the number of one row as Python's Decimal."""
         with localcontext() as context:
             context.prec = 4 * PLACES
             return int(self.whole[row]) + Decimal(int(self.parts[row])).scaleb(-PLACES)
 
 
 def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimals:
-    """Read the cells at byte positions (n, 2); `NOT_PLAIN` decimals mark invalid cells."""
+    """Read the cells of a text at the byte ranges `places`, (n, 2).
+
+    A cell that is not a plain decimal, such as 1e3, gets `NOT_PLAIN` as its number of decimals.
+    """
     count = len(places)
     whole, parts = np.empty((2, count), np.int64)
     decimals = np.empty(count, np.uint8)
@@ -200,7 +215,7 @@ def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimal
 
 
 def repeated_decimal(said: str, count: int) -> Decimals:
-    """Return one number, with at most 16 decimals, repeated `count` times."""
+    """Return `count` copies of a number, which is given as text with at most 16 decimals."""
     text = np.frombuffer(said.encode(), np.uint8)
     found = read_decimals(text, np.array([[0, len(said)]], np.int64), b".")
     if found.decimals[0] == NOT_PLAIN:
@@ -209,14 +224,15 @@ def repeated_decimal(said: str, count: int) -> Decimals:
 
 
 def not_plain(found: Decimals) -> Iterator[int]:
-    """Return the rows whose cells were not plain decimals."""
+    """Yield the rows whose cells are not plain decimals."""
     yield from np.flatnonzero(found.decimals == NOT_PLAIN).tolist()
 
 
 def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
-    """Store a number that is not a plain decimal, such as 1e3; return whether it fits.
+    """Store a number in a row whose cell is not a plain decimal, such as 1e3.
 
-    A number with more than 18 digits on either side of the decimal mark does not fit.
+    Return whether the number fits. A number with more than 18 digits on either side of the decimal
+    mark does not fit.
     """
     with localcontext() as context:
         context.prec = 100

@@ -1,4 +1,4 @@
-"""Text of a table: encoding, rows and cells of its head, and decimal marks."""
+"""Text of a table: encoding, rows and cells of its first lines, and decimal marks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _CONTROLS = bytes({*range(1, 32)} - {*b"\t\n\f\r\x1a"})
 
 
 def require_text(head: bytes, name: str) -> None:
-    """Raise TableError unless the first bytes of a file are text with one-byte ASCII.
+    """Raise TableError unless the first bytes of a file are text in which ASCII takes one byte.
 
-    UTF-8 and other encodings that keep ASCII are accepted. UTF-16, UTF-32, NUL bytes, control
+    UTF-8 and other encodings that keep ASCII are accepted. UTF-16, UTF-32, NUL bytes, many control
     characters and common other formats are refused.
     """
     if not head.removeprefix(UTF8_MARK).strip():
@@ -52,7 +52,7 @@ def require_text(head: bytes, name: str) -> None:
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """Return the name of a two-byte or four-byte encoding, from its mark or its NUL bytes."""
+    """Return "UTF-16" or "UTF-32" if a byte order mark or NUL bytes show it, or else None."""
     for mark, what in _WIDE_MARKS:
         if head.startswith(mark):
             return what
@@ -67,13 +67,13 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 def _require_no_control(head: bytes, name: str) -> None:
-    """Raise TableError at the first NUL byte or control character."""
+    """Raise TableError for a NUL byte, or if more than 1 byte in 500 is a control character."""
     nul = head.find(b"\x00")
     if nul >= 0:
         line = count_line_ends(head, 0, nul) + 1
         message = (
-            f"{name} has a NUL byte in line {line}: it is binary or was cut off while being "
-            "written; export the table as CSV again."
+            f"{name} has a NUL byte in line {line}: the file is binary, or was cut off while it "
+            "was written; export the table as CSV again."
         )
         raise BinaryTableError(message)
     controls = len(head) - len(head.translate(None, _CONTROLS))
@@ -84,7 +84,7 @@ def _require_no_control(head: bytes, name: str) -> None:
 
 
 def count_line_ends(head: bytes, start: int, end: int) -> int:
-    """Count the line ends LF, CR LF and CR in part of the head."""
+    """Count the line ends LF, CR LF and CR from one byte offset to another."""
     ends = head.count(b"\n", start, end) + head.count(b"\r", start, end)
     return ends - head.count(b"\r\n", start, end)
 
@@ -112,7 +112,7 @@ _BLANK = re.compile(rb"(?: *(?:\r\n|[\r\n]))+")
 
 
 class Row(NamedTuple):
-    """One row of the head: its cells and its position.
+    """One row of a table's first lines: its cells and its position.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Row(NamedTuple):
     following : int
         Byte offset after the line ending.
     line : int
-        Physical line number, from 1, of its first byte.
+        Number of the physical line in which the row starts, counted from 1.
     """
 
     cells: tuple[bytes, ...]
@@ -135,24 +135,24 @@ class Row(NamedTuple):
 
 @cache
 def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
-    """Return a pattern for one field, which may be quoted from its first byte."""
+    """Return a pattern that matches one field, with quotes if its first byte is a quote."""
     stop = b"[^" + re.escape(delimiter) + rb"\r\n]*"
     return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
 
 
 @cache
 def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
-    """Return a pattern for one field in which quotes are ordinary bytes."""
+    """Return a pattern that matches one field, in which quotes are ordinary bytes."""
     return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
 
 
 def split_rows(
     head: bytes, delimiter: bytes, start: int, *, whole: bool, name: str = "the table"
 ) -> Iterator[Row]:
-    """Yield the rows of `head` from the offset `start`, except blank ones.
+    """Yield the rows of `head` from the byte offset `start` on, without blank rows.
 
-    Lines end in LF, CR LF or CR. Unless `head` is the `whole` file, a last row without line end is
-    left out, because it may be incomplete.
+    Lines end in LF, CR LF or CR. If `head` is not the `whole` file, a last row without a line end
+    is left out, because it may be incomplete.
     """
     line = 1 + count_line_ends(head, 0, start)
     while start < len(head):
@@ -181,7 +181,9 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
     end = start - 1
     while end < start or head[end : end + 1] == delimiter:
         if len(cells) > _MOST_CELLS:
-            message = f"{name}, line {line} has more than {_MOST_CELLS:,} cells: it is not a table"
+            message = (
+                f"{name}, line {line} has more than {_MOST_CELLS:,} cells: the file is not a table"
+            )
             raise TableError(message)
         field = pattern.match(head, end + 1)
         cells.append(field[0] if field else b"")
@@ -193,7 +195,7 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
 def decoded(text: bytes, encoding: str) -> str:
     """Decode bytes; text that is not valid in `encoding` is read as Latin-1, which never fails.
 
-    A header in another encoding must not stop a table whose coordinate columns can be read.
+    A table with a header in another encoding can thus be read.
     """
     try:
         return text.decode(encoding)
@@ -202,7 +204,7 @@ def decoded(text: bytes, encoding: str) -> str:
 
 
 def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
-    """Return the text of a raw cell: no outer blanks or quotes, and doubled quotes made single."""
+    """Return the text of a raw cell without outer blanks or quotes; "" within it becomes "."""
     text = decoded(cell, encoding).strip(BLANKS)
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"').strip(BLANKS)
@@ -210,7 +212,7 @@ def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
 
 
 def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
-    """Encode a new cell, and quote it only if the dialect requires it.
+    """Encode the text of a new cell, and put it in quotes only if its characters need them.
 
     Raises
     ------
@@ -231,28 +233,34 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
 def decimal_mark(
     cells: Sequence[str], columns: Sequence[Sequence[str]], name: str, delimiter: bytes
 ) -> bytes | None:
-    """Return the decimal mark of `cells`, the coordinates of some rows, or None if unknown.
+    """Return the decimal mark of a table, or None if its cells show none.
 
-    A mark followed by three digits, as in 1,410, may separate thousands. It counts as a decimal
-    mark only if another number, such as 0,5 or 12,25, allows no other reading. If all coordinates
-    are whole, the numeric `columns` of those rows decide, unless commas separate the fields. A
-    column whose numbers may all have thousands separators does not decide. Its cells are refused
-    when they are used.
+    `cells` are the coordinates of some rows, and `columns` holds all cells of the same rows, column
+    by column. A mark followed by three digits, as in 1,410, may separate thousands. It counts as a
+    decimal mark only if another number, such as 0,5 or 12,25, allows no other reading. If all
+    coordinates are whole numbers, the numbers in `columns` decide, unless commas separate the
+    fields. A column whose numbers may all have thousands separators does not decide. Its cells are
+    refused when they are used.
 
     Raises
     ------
     TableError
-        If coordinates have thousands separators, or both marks. If all marks in coordinates may be
-        thousands separators. If coordinates are whole, and other columns have both decimal commas
-        and points.
+        If coordinates have thousands separators, or both decimal commas and decimal points. If all
+        marks in coordinates may be thousands separators. If coordinates are whole numbers, and
+        other columns have both decimal commas and decimal points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
-            message = f"{name} writes {cell!r} with thousands separators; export it without them."
+            message = (
+                f"{name} writes {cell!r} with thousands separators; export the table without them."
+            )
             raise TableError(message)
     comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
     if comma and point:
-        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it with one."
+        message = (
+            f"{name} mixes decimal commas ({comma}) and decimal points ({point}); export the table "
+            "with one decimal mark."
+        )
         raise TableError(message)
     if not comma and not point:
         if delimiter != b",":
@@ -263,7 +271,7 @@ def decimal_mark(
 
 
 def _certain(cells: Iterable[str], example: str) -> bool:
-    """Return whether some number with the same mark can be read in only one way."""
+    """Return whether a cell has the mark of `example` where it can only be a decimal mark."""
     mark = _DECIMAL_COMMA if "," in example else _DECIMAL_POINT
     return any(mark.fullmatch(cell) and not _EITHER.fullmatch(cell) for cell in cells)
 
@@ -293,14 +301,18 @@ def _require_witness(
         because = " where commas separate the fields"
     message = (
         f"{name} writes {example!r}{because}: is that {example.replace(mark, '')} or "
-        f"{example.replace(mark, '.')}? Export it without thousands separators, or, if the "
+        f"{example.replace(mark, '.')}? Export the table without thousands separators, or, if the "
         f"{'comma' if mark == ',' else 'point'} is the decimal mark, use decimal={mark!r}."
     )
     raise TableError(message)
 
 
 def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
-    """Return a number with a decimal comma and one with a point, "" if there is none."""
+    """Return a number with a decimal comma and a number with a decimal point, from all columns.
+
+    Either is "" if no column has such a number. Raise TableError if both exist and either comma or
+    point may be the decimal mark.
+    """
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
     with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
@@ -313,23 +325,23 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
         return with_comma, with_point
     message = (
         f"{name} writes {with_comma} in one column and {with_point} in another, and its "
-        "coordinates do not show which is the decimal mark: export it with one mark, or use "
-        "decimal=',' or decimal='.'."
+        "coordinates do not show which is the decimal mark: export the table with one decimal "
+        "mark, or use decimal=',' or decimal='.'."
     )
     raise TableError(message)
 
 
 def _numbers(column: Sequence[str]) -> list[str]:
-    """Return the cells of a column that have digits, if all of them are numbers.
+    """Return the cells of a column that contain digits, or no cells if any is not a number.
 
-    Dates, versions and lists of codes therefore do not count; words such as NA are ignored.
+    Dates, versions and lists of codes thus give no cells; words such as NA are ignored.
     """
     cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
     return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []
 
 
 def may_have_decimal_commas(text: bytes) -> bool:
-    """Return whether a comma may be a decimal comma, by a quick test."""
+    """Return whether a text has a comma between two digits, which may be a decimal comma."""
     return re.search(rb"[0-9],[0-9]", text) is not None
 
 
@@ -339,7 +351,7 @@ def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:
 
 
 def number(cell: str) -> float | None:
-    """Read a cell of the head as a number with either decimal mark, or return None."""
+    """Return a cell as a number, with decimal comma or point, or None if it is not a number."""
     try:
         return float(cell.replace(",", "."))
     except ValueError:

@@ -1,4 +1,4 @@
-"""World centroids from a block model's coordinates: block corners and rotated frames."""
+"""World centroids of blocks, from corners or from coordinates in a rotated frame."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from geodomain.errors import TableError
 Axis = Literal["x", "y", "z"]
 Position = Literal["centroid", "corner"]
 Triple = tuple[float, float, float]
-# Names a row and a column for a message, from the row number and the index, both from 0, of the
-# column among x, y, z, dx, dy, dz.
+# Returns the names of a row and a column for a message. Called with the number of the row, and the
+# index of the column among x, y, z, dx, dy, dz, both counted from 0.
 Where = Callable[[int, int], str]
 
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620900")
@@ -84,18 +84,18 @@ class LocalFrame:
         return turned(points, back, self.local_origin, self.origin)
 
     def say(self) -> str:
-        """Return the frame as keywords, with all digits."""
+        """Return the frame for a message, as the keywords rotation, origin and local_origin."""
         origins = (",".join(map(shortest, point)) for point in (self.origin, self.local_origin))
         return "{}, origin='{}', local_origin='{}'".format(self.say_turns(), *origins)
 
     def say_turns(self, keyword: str = "rotation") -> str:
-        """Return the rotations as the value of a keyword, with all digits."""
+        """Return the rotations for a message, as a keyword and its value: rotation='z=30'."""
         turns = ",".join(f"{axis}={shortest(angle)}" for axis, angle in self.turns)
         return f"{keyword}='{turns}'"
 
 
 class Frame(NamedTuple):
-    """Interpretation of the coordinates in a block model.
+    """Meaning of the coordinates of a block model.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Frame(NamedTuple):
         Size of every block, if there are no size columns.
     boxes : LocalFrame, optional
         Frame in which blocks are axis-aligned, if coordinates are world coordinates and the caller
-        gives the rotation of the blocks. Its origin is the world origin.
+        gives the rotation of the blocks. The origin of this frame is the world origin.
     said : bool
         Whether the rotation comes from the caller, not from the file.
     """
@@ -129,7 +129,10 @@ class Frame(NamedTuple):
         return np.eye(3) if self.lattice is None else np.array(self.lattice.matrix).T
 
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
-        """Return the sizes of blocks, (n, 3): `sizes`, or else the fixed size of every block."""
+        """Return the sizes of blocks, (n, 3), or None if they are unknown.
+
+        The sizes are `sizes`, or else the fixed size of every block.
+        """
         if sizes is None and self.fixed is not None:
             return np.broadcast_to(np.array(self.fixed), points.shape)
         return sizes
@@ -163,7 +166,7 @@ _FARTHEST = 1e15
 
 
 def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None) -> None:
-    """Refuse coordinates and sizes beyond 1e15, (n, 3); NaN where missing.
+    """Refuse coordinates and sizes, (n, 3) each, of a magnitude above 1e15; accept NaN.
 
     Raises
     ------
@@ -182,8 +185,8 @@ def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None)
             number = float(numbers[row, axis])
             message = (
                 f"{(where or _where)(row, first + axis)} is {number!r}, which is too large for a "
-                f"coordinate or size (limit {_FARTHEST:g}). Correct it, or, if it stands for a "
-                f"missing value, use missing={str(number)!r}."
+                f"coordinate or size (limit {_FARTHEST:g}). Correct the number, or, if it stands "
+                f"for a missing value, use missing={str(number)!r}."
             )
             raise TableError(message)
 
@@ -209,14 +212,14 @@ def turned(
 
 
 def shortest(value: float) -> str:
-    """Format a number with the fewest digits that read back the same."""
+    """Format a number with the fewest digits that read back as the same number."""
     return repr(float(value)).removesuffix(".0")
 
 
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    The sine functions of different platforms differ in the last bit; centroids would differ too.
+    Python's sine may differ in the last bit between platforms, and so would the centroids.
     """
     with localcontext() as context:
         context.prec = _DIGITS
@@ -239,7 +242,7 @@ def _series(angle: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple]:
-    """Multiply the rotations from frame to world, and round once at the end."""
+    """Return the matrix that rotates from frame to world; every entry is rounded once."""
     with localcontext() as context:
         context.prec = _DIGITS
         whole = [[Decimal(int(row == column)) for column in range(3)] for row in range(3)]
@@ -261,7 +264,7 @@ def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of cells, x fastest, then y, then z upwards.
+    """A regular grid of cells, stored with x fastest, then y, then z upwards.
 
     Attributes
     ----------
@@ -270,7 +273,7 @@ class Grid:
     first : tuple of float
         Centre of the first cell.
     sizes : tuple of float
-        Size of a cell.
+        Size of a cell along x, y and z.
     """
 
     counts: tuple[int, int, int]
@@ -284,17 +287,18 @@ class Grid:
 
 
 def grid_of(numbers: Sequence[float]) -> Grid:
-    """Return the grid described by nine numbers.
+    """Return the grid of nine numbers: cell counts, centre of the first cell, cell size.
 
     Raises
     ------
     ValueError
-        If a count is not a whole number above 0, or a size is not above 0.
+        If there are not nine finite numbers, a count is not a whole number above 0, or a size is
+        not above 0.
     """
     counts, first, sizes = numbers[:3], numbers[3:6], numbers[6:9]
     whole = all(1 <= count < 2**40 and count == int(count) for count in counts)
     if len(numbers) != 9 or not whole or not all(math.isfinite(one) for one in (*first, *sizes)):
-        message = "NX,NY,NZ must be whole numbers, XMN,YMN,ZMN and DX,DY,DZ numbers"
+        message = "NX,NY,NZ must be whole numbers; XMN,YMN,ZMN,DX,DY,DZ must be numbers"
         raise ValueError(message)
     if min(sizes) <= 0:
         message = "DX,DY,DZ must be above zero"

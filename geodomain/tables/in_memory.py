@@ -74,13 +74,13 @@ if TYPE_CHECKING:
 
 
 def names_of(native: IntoDataFrame) -> list[object]:
-    """Return the names of the columns: any objects in pandas, and not always distinct."""
+    """Return the names of the columns. In pandas, they may be any objects, and may repeat."""
     table = cast("pandas.DataFrame", native)
     return list(getattr(table, "column_names", table.columns))
 
 
 def with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFrame:
-    """Return a table with a column replaced, or added at the end."""
+    """Return a table with one column replaced by new values, or added at the end."""
     if hasattr(native, "append_column"):
         arrow = cast("pyarrow.Table", native)
         if name in arrow.column_names:
@@ -97,7 +97,7 @@ def with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFra
 
 
 def numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
-    """Return a table with numbers as column names, because narwhals needs distinct names."""
+    """Return the table with columns renamed to 0, 1, ..., because narwhals needs distinct names."""
     names = [str(place) for place in range(count)]
     if hasattr(native, "rename_columns"):
         return cast("IntoDataFrame", cast("pyarrow.Table", native).rename_columns(names))
@@ -105,7 +105,7 @@ def numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
 
 
 def is_numeric(series: nw.Series[IntoSeries]) -> bool:
-    """Return whether a column holds numbers, including widths that narwhals does not know."""
+    """Return whether a column holds numbers, also of a type that narwhals does not know."""
     import narwhals.stable.v1 as types
 
     if series.dtype == types.Unknown:
@@ -114,7 +114,11 @@ def is_numeric(series: nw.Series[IntoSeries]) -> bool:
 
 
 def numbers_of(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
-    """Return numbers or bools as float64, NaN where missing; with `exact`, refuse rounding."""
+    """Return a column of numbers or bools as float64, NaN where missing.
+
+    `exact` is the name of the column in errors; if it is given, numbers that float64 would round
+    are refused.
+    """
     import narwhals.stable.v1 as types
 
     if series.dtype == types.Decimal:
@@ -158,12 +162,12 @@ _NO_TABLE = ("null_count", "n_points", "dims")
 
 
 def is_lazy(thing: object, module: str) -> bool:
-    """Return whether something is a lazy table of a module, without importing the module."""
+    """Return whether an object is a lazy table of a module, without importing the module."""
     return _is_of(thing, module, _LAZY[module][0])
 
 
 def refuse_lazy(thing: object) -> None:
-    """Raise TypeError for a lazy table."""
+    """Raise TypeError for a lazy table, whose rows are not computed yet."""
     for module, (kind, compute) in _LAZY.items():
         if is_lazy(thing, module):
             message = (
@@ -174,7 +178,7 @@ def refuse_lazy(thing: object) -> None:
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether something is a table in memory that narwhals or Arrow can read."""
+    """Return whether an object is a table in memory that narwhals or Arrow can read."""
     if "narwhals" not in sys.modules and importlib.util.find_spec("narwhals") is None:
         return False
     from narwhals.stable.v1.dependencies import is_into_dataframe, is_into_series
@@ -189,7 +193,7 @@ def is_frame(thing: object) -> bool:
 
 
 def as_frame(thing: object) -> IntoDataFrame:
-    """Return a table in memory as one that narwhals knows: an Arrow table for Arrow streams.
+    """Return an object as a table that narwhals can read; an Arrow stream becomes an Arrow table.
 
     Raises
     ------
@@ -219,13 +223,13 @@ def as_frame(thing: object) -> IntoDataFrame:
 
 
 def _is_of(thing: object, module: str, name: str) -> bool:
-    """Return whether something is of a class of a module, without importing the module."""
+    """Return whether an object is an instance of a module's class, without importing the module."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(thing, kind)
 
 
 def refusal(thing: object) -> str:
-    """Return an error message that lists the accepted tables and how to convert to one."""
+    """Return the error message for an object that is not a table: accepted types, and a remedy."""
     kind = type(thing)
     name = f"{kind.__module__.split('.')[0]}.{kind.__name__}".removeprefix("builtins.")
     message = f"blocks must be {TAKEN}, not {name}"
@@ -235,7 +239,7 @@ def refusal(thing: object) -> str:
 
 
 def _with_point_columns(native: IntoDataFrame) -> tuple[IntoDataFrame, Triplet | None]:
-    """Append the x, y and z of a GeoDataFrame's points; return the table and their columns.
+    """Append x, y and z of a GeoDataFrame's points; return the table and the new columns' indices.
 
     A table that is not a GeoDataFrame of points with z is returned unchanged, with None.
     """
@@ -258,7 +262,7 @@ def _with_point_columns(native: IntoDataFrame) -> tuple[IntoDataFrame, Triplet |
 
 
 def is_wrapped(thing: object) -> bool:
-    """Return whether something is a narwhals table, a wrapper of another table."""
+    """Return whether an object is a narwhals table, which wraps another table."""
     return type(thing).__module__.startswith("narwhals.")
 
 
@@ -272,9 +276,10 @@ class BlockFrame:
     name : str
         Name of the table in messages.
     options : TableOptions, optional
-        The user's options for reading it.
+        The user's options for reading the table.
     every : bool
-        Whether all columns named by the options must exist.
+        Whether every column for which the options give a missing-value mark or a detection limit
+        must exist.
 
     Attributes
     ----------
@@ -335,11 +340,11 @@ class BlockFrame:
         plain.rename({name: names[name] for name in plain.columns}).write_csv(path)
 
     def find(self, name: str) -> int:
-        """Return the index of a column; raise TableError if none or several have the name."""
+        """Return the index of a column; raise TableError unless exactly one column has the name."""
         return find_column(self.names, name, self._name)
 
     def column(self, place: int) -> ArrayColumn:
-        """Return a column for conditions: numbers with NaN, or texts with None."""
+        """Return a column for conditions: numbers (NaN if missing) or texts (None if missing)."""
         series, name = self._series(place), self.names[place]
         whose = f"{self._name}'s column {name!r}"
         rule = self._rule.of(name)
@@ -350,16 +355,16 @@ class BlockFrame:
         return ArrayColumn(numbers.astype(np.float32) if single else numbers, name, rule)
 
     def numbers(self, place: int) -> Floats:
-        """Return a column as numbers, NaN where missing; raise TableError for other values."""
+        """Return a column as float64, NaN where missing; raise TableError for texts or infinity."""
         if self._series(place).is_null().all():
             return np.full(len(self), np.nan)
         return self._coordinates(place)
 
     def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the index of each row's text, and the distinct texts of a column.
+        """Return, for each row, the index of its id, and the distinct ids of a column as texts.
 
-        Whole numbers become decimal texts of any length. Equal ids are mostly consecutive, so only
-        the first of each run is looked up.
+        Whole numbers keep all their digits. Rows of one id mostly follow each other, so only the
+        first row of each run is looked up.
         """
         series = self._series(place)
         values = objects_of(series)
@@ -375,7 +380,7 @@ class BlockFrame:
     def with_rows(
         self, rows: NDArray[np.intp], numbers: Mapping[int, Floats], added: Mapping[str, object]
     ) -> IntoDataFrame:
-        """Return a table of the same library with some rows, other numbers, and new columns.
+        """Return a table of the same library with some rows, replaced columns and new columns.
 
         Parameters
         ----------
@@ -402,7 +407,7 @@ class BlockFrame:
         return native
 
     def with_numbers(self, added: Mapping[str, Floats]) -> IntoDataFrame:
-        """Return a table of the same library with new columns of float64, last."""
+        """Return a table of the same library with float64 columns added at the end."""
         import narwhals.stable.v1 as nw
 
         native: IntoDataFrame = self.native
@@ -412,7 +417,7 @@ class BlockFrame:
         return native
 
     def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
-        """Return the values of a column as texts, for the rows of a mask."""
+        """Return the values of a column as texts, for the rows at which the mask is true."""
         return [str(value) for value in objects_of(self._series(place))[rows]]
 
     def centroids(self, options: TableOptions | None = None) -> Floats:
@@ -429,7 +434,8 @@ class BlockFrame:
     def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
         """Return world centroids and sizes, (n, 3) each, and the frame of the coordinates.
 
-        Sizes are None without size columns. Raises TableError as `centroids` does.
+        Sizes are None if there are no size columns and no fixed size. Raises TableError as
+        `centroids` does.
         """
         choice = self._choose(options)
         points = self._triple(choice.xyz)
@@ -438,7 +444,7 @@ class BlockFrame:
         return choice.frame.centroids(points, sizes, self._where(choice)), sizes, choice.frame
 
     def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
-        """Return the same as `blocks`; sizes are None if one of their columns is not numeric."""
+        """Return the same as `blocks`, but sizes are None unless all size columns are numeric."""
         choice = self._choose(options)
         points = choice.frame.centroids(self._triple(choice.xyz), None, self._where(choice))
         for place in choice.sizes or ():
@@ -477,13 +483,13 @@ class BlockFrame:
             )
             message = (
                 f"{self._name}'s columns {columns} are not the coordinates of its points, "
-                f"{others}: choose with x=, y= and z="
+                f"{others}: name the right columns with x=, y= and z="
             )
             raise TableError(message)
         return choice
 
     def _triple(self, places: Triplet) -> Floats:
-        """Return three columns of numbers, (n, 3), column-major."""
+        """Return three columns of numbers as one array, (n, 3), column-major."""
         numbers = np.empty((len(self), 3), order="F")
         for axis, place in enumerate(places):
             numbers[:, axis] = self._coordinates(place)
@@ -492,7 +498,7 @@ class BlockFrame:
         return numbers
 
     def _where(self, choice: Choice) -> Where:
-        """Return a function that names a row and a column in errors."""
+        """Return a function that names a row and a column in error messages."""
         places = (*choice.xyz, *(choice.sizes or ()))
         return lambda row, place: f"{self._name}, row {row + 1:,}: {self.names[places[place]]}"
 
@@ -512,7 +518,7 @@ class BlockFrame:
         return read_positions(values, self._rule.of(name))
 
     def _sample(self) -> list[list[str]]:
-        """Return the first rows as text, from which the columns are recognised."""
+        """Return the cells of the first rows as texts, which show the meaning of the columns."""
         cells = []
         for place in range(len(self.names)):
             series = self._series(place).head(SAMPLE_ROWS)

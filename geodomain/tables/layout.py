@@ -1,4 +1,4 @@
-"""Work out the layout of a table from its head: header, delimiter, columns, start of data."""
+"""Work out a table's layout from its first bytes: header, delimiter, columns, start of data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from geodomain.tables.vendors import (
     vendor_rows,
 )
 
-# The header is searched in this many rows: preambles are short.
+# Number of rows in which the header is searched; lines above it are few.
 _HEAD_ROWS = 100
 
 _QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
@@ -64,13 +64,13 @@ class TableHeader(NamedTuple):
 
 
 def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -> TableHeader:
-    """Find the first row that names a centroid, with the delimiter that fits the other rows.
+    """Find the first row that names centroid columns, and the delimiter that fits the rows below.
 
     Raises
     ------
     TableError
-        If no row names a centroid (the message lists the columns of the likely header), or if a
-        quote in the row is not closed.
+        If no row names centroid columns (the message lists the columns of the likely header), or if
+        a name in the header opens a quote that is not closed.
     """
     start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     delimiters = _candidates(head, start, options)
@@ -102,7 +102,8 @@ def _require_closed_quotes(header: TableHeader, table: str) -> None:
         if cell.startswith(b'"') and not _QUOTED.fullmatch(cell):
             message = (
                 f"{table}, line {header.row.line}: the quote that opens the name "
-                f"{text.splitlines()[0][:40]!r} is not closed at its end. Close it, or remove it."
+                f"{text.splitlines()[0][:40]!r} is not closed at the end of the name. Close or "
+                "remove the quote."
             )
             raise TableError(message)
 
@@ -122,7 +123,10 @@ def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, 
 def _header(
     rows: Sequence[Row], delimiter: bytes, options: TableOptions, *, comments: bool
 ) -> TableHeader | None:
-    """Find the first row that contains the requested columns, or a known set of names."""
+    """Return the first row that names centroid columns, as a header, or None if there is none.
+
+    Only comment rows are searched with `comments`, and only other rows without it.
+    """
     for row in rows:
         if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
             continue
@@ -133,7 +137,7 @@ def _header(
 
 
 def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
-    """Return whether the names include the user's columns, and known names for other axes."""
+    """Return whether names include the user's columns, and for other axes known column names."""
     plain = [vendors.plain_name(name) for name in names]
     wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
     if any(one is not None and one not in plain for one in wanted):
@@ -143,14 +147,17 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 
 
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
-    """Return a score for a header: fraction of rows with its number of cells, and this number."""
+    """Return a score for a header and its delimiter; the greatest score wins.
+
+    It is the fraction of rows below with as many cells as the header, and then this number.
+    """
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)
     return (alike / len(below) if below else 1.0), len(header.names)
 
 
 def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> NoReturn:
-    """Report what is missing in the row that looks most like a header."""
+    """Raise TableError that says what is missing in the row that looks most like a header."""
     guesses = [_likely(found, options.encoding) for found in rows.values()]
     names = max(guesses, key=len)
     for wanted in options.centroid:
@@ -167,8 +174,8 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
         raise TableError(message)
     if len(names) == 1 and len(names[0].split()) > 2:
         message = (
-            f"{name} seems to be separated by blanks, which is not read; export it with commas, "
-            "semicolons, tabs or pipes."
+            f"{name} seems to have columns separated by blanks, which cannot be read; export the "
+            "table with commas, semicolons, tabs or pipes."
         )
         raise TableError(message)
     vendors.refuse_no_centroid(names, name)
@@ -198,9 +205,10 @@ def warn_of_corners(
     sizes: Triplet,
     table: str,
 ) -> None:
-    """Warn if centroids are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG.
+    """Warn if the coordinates of the first rows are those of block corners, not of centroids.
 
-    Such positions are block corners. Centroids, also of sub-blocks, are half a size further.
+    The distance of a corner from XMORIG, YMORIG, ZMORIG is a whole number of block sizes. A
+    centroid, also of a sub-block, is half a block size farther.
 
     Warns
     -----
@@ -220,9 +228,9 @@ def warn_of_corners(
     if (np.abs(steps - np.round(steps)) < _SLACK).all():
         shown = ", ".join(names[column] for column in xyz)
         warn(
-            f"{table}: {shown} are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG, as "
-            "block corners would be, not centroids: if they are the lowest corners, use "
-            "position='corner'; if they are centroids, position='centroid'"
+            f"{table}: {shown} look like block corners instead of centroids, because they are "
+            "whole numbers of block sizes from XMORIG, YMORIG, ZMORIG: if they are the lowest "
+            "corners, use position='corner'; if they are centroids, use position='centroid'"
         )
 
 
@@ -250,8 +258,8 @@ def refuse_collars(
 ) -> None:
     """Refuse collar coordinates in a table of sample intervals.
 
-    Holes with a single interval, such as blast holes, are ignored; most other holes must have more
-    than one position.
+    Holes with a single interval, such as blast holes, are ignored. At least half of the other holes
+    must have intervals at different positions.
 
     Parameters
     ----------
@@ -290,7 +298,10 @@ def refuse_collars(
 def _places(
     rows: Sequence[Sequence[str]], start: int, hole: int | None, xyz: Triplet
 ) -> list[list[tuple[float | None, ...]]]:
-    """Return the coordinates of each hole's intervals; a decreasing depth starts a new hole."""
+    """Return the coordinates of the intervals of each hole.
+
+    Without a hole column, a row starts a new hole if it is not deeper than the row before.
+    """
     found: dict[str, list[tuple[float | None, ...]]] = {}
     last, count = -1.0, 0
     for row in rows:
@@ -339,9 +350,9 @@ def choose_columns(
     names : tuple of str
         Names of all columns.
     sample : sequence of sequence of str
-        Cells of the first blocks.
+        Cells of the first data rows, one row per block.
     options : TableOptions
-        The user's options. The names and the sample decide what the user does not set.
+        The user's options. The names and the first rows decide what the user does not set.
     model : MicromineModel, optional
         Micromine's description of the whole model.
     table : str
@@ -384,7 +395,7 @@ def choose_columns(
 
 
 def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
-    """Return whether columns other than Datamine's XC, YC, ZC, which may be local, were chosen."""
+    """Return whether the coordinate columns are not Datamine's XC, YC, ZC, which may be local."""
     return tuple(vendors.plain_name(names[column]) for column in xyz) != DATAMINE.names
 
 
@@ -396,7 +407,7 @@ def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> li
 def _centroid(
     names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
 ) -> Triplet:
-    """Choose the centroid columns; in a rotated model world coordinates are preferred."""
+    """Return the centroid columns; in a rotated model, world coordinates are preferred."""
     given = _given(names, options.centroid, table)
     found = vendors.matches(names, CENTROIDS, given)
     if not found:
@@ -419,7 +430,7 @@ def _frame(
     sample: Sequence[Sequence[str]],
     table: str,
 ) -> Frame:
-    """Return the frame of the coordinates, from the user's options, or else from the head."""
+    """Return the meaning of the coordinates, from the user's options, or else from the file."""
     position = options.position or rotation.position_of(turned.model, table)
     if position == "corner" and sizes is None and fixed is None:
         message = (
@@ -465,7 +476,7 @@ def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Trip
 def _sizes(
     names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
 ) -> Triplet | None:
-    """Choose the block size columns; None if they are ambiguous and the user names none."""
+    """Return the block size columns, or None if the user names none and no single set fits."""
     given = _given(names, options.size, table)
     found = vendors.matches(names, SIZES, given)
     if any(options.size):
@@ -508,11 +519,12 @@ class TableLayout:
     data_start : int
         Byte offset of the first row of data, or of a blank line before it.
     data_line : int
-        Physical line number, from 1, at that offset.
+        Number, counted from 1, of the physical line at that offset.
     missing, missing_words : tuple of float, tuple of bytes
         Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
-        The row of names and the vendor's rows below it, without the lines above the names.
+        The row of column names, and the rows that the vendor's program writes between the names and
+        the data.
     encoding : str
         Encoding of names and texts.
     frame : Frame
@@ -540,10 +552,10 @@ class TableLayout:
 
     @property
     def scanned_words(self) -> tuple[bytes, ...]:
-        """The texts that the scanner reads as missing, also those of single coordinate columns.
+        """Texts that the scanner reads as missing, including those for a single coordinate column.
 
         The scanner has one list for all columns. `Scanner.values` and `TextColumn` therefore check
-        the other columns again for the marks of a single column.
+        the cells again, in columns for which such a text does not mean missing.
         """
         names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
         own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
@@ -553,14 +565,14 @@ class TableLayout:
 def read_layout(
     head: bytes, options: TableOptions | None = None, *, name: str = "table", whole: bool = True
 ) -> TableLayout:
-    r"""Work out what the head of a block-model table means.
+    r"""Work out the layout of a block-model table from its first bytes.
 
     Parameters
     ----------
     head : bytes
         The first bytes of the file, uncompressed; a megabyte is plenty.
     options : TableOptions, optional
-        The user's options. The head decides what the user does not set.
+        The user's options. The file decides what the user does not set.
     name : str
         Name of the file in messages.
     whole : bool
@@ -618,7 +630,7 @@ def read_layout(
 def _below(
     head: bytes, header: TableHeader, encoding: str, *, whole: bool
 ) -> tuple[tuple[HeadRow, ...], list[list[str]]]:
-    """Return the rows of the head from the names on, and the cells of the first blocks."""
+    """Return the row of names, the vendor's rows below it, and the cells of the first blocks."""
     rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
     vendor = vendor_rows(rows, len(header.names), encoding)
     sample = _blocks(head, header, encoding, len(vendor), SAMPLE_ROWS, whole=whole)
@@ -628,7 +640,10 @@ def _below(
 def _blocks(
     head: bytes, header: TableHeader, encoding: str, vendor: int, most: int | None, *, whole: bool
 ) -> list[list[str]]:
-    """Return the cells of up to `most` blocks, which begin after `vendor` vendor's rows."""
+    """Return the cells of the first `most` data rows, or of all data rows if `most` is None.
+
+    `vendor` is the number of rows that the vendor's program writes between header and data.
+    """
     rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
     blocks = islice(rows, vendor, None if most is None else vendor + most)
     return [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
@@ -637,11 +652,11 @@ def _blocks(
 def _decimal(
     header: TableHeader, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
 ) -> bytes | None:
-    """Return the decimal mark of some rows, or None if they show none."""
+    """Return the decimal mark that the cells of some rows show, or None if they show none."""
     columns = [_cells(rows, [place]) for place in range(len(header.names))]
     return decimal_mark(_cells(rows, xyz), columns, name, header.delimiter)
 
 
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
-    """Return the cells of some columns of the sample."""
+    """Return the cells of some columns, row by row, except those that a short row lacks."""
     return [row[column] for row in sample for column in columns if column < len(row)]

@@ -1,4 +1,4 @@
-"""New columns of a table: changes to its head, and the cell text of each code."""
+"""New columns of a table: changes to its header lines, and the cell text of each code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def unwritable(text: str) -> str:
-    r"""Return the first character of a text that some format cannot hold, or an empty text.
+    r"""Return the first character of a text that some format cannot hold, or "" if all can.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def plan_splice(
     encoding: str = "utf-8",
     name: str = "table",
 ) -> Splice:
-    """Plan the edits that add columns to a table, or rewrite one.
+    """Plan the edits that add columns to a table, or that rewrite one of its columns.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
 def _edit(
     head: HeadRow, layout: TableLayout, columns: Sequence[NewColumn], encoding: str
 ) -> tuple[int, int, bytes] | None:
-    """Return the text to insert at the end of a row of the head, or None if the row is kept."""
+    """Return the edit that adds cells to a header row, or None if the row stays as it is."""
     lacking = len(layout.names) - head.fields
     if head.kind == "other" and lacking:
         return None
@@ -207,7 +207,7 @@ def _edit(
 
 
 def _head_cell(kind: str, words: Sequence[str], column: NewColumn) -> str:
-    """Return the cell of a new column in a row of the head."""
+    """Return the text of a new column's cell in a header row, such as the row of types."""
     if kind == "type":
         return type_word(words[1:] or words, numeric=column.numeric)
     return {"default": column.default, "other": ""}.get(kind, column.name)

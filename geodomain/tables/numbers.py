@@ -53,27 +53,27 @@ def read_resolution(value: float | str) -> Resolution:
 
 
 class Numbers(Protocol):
-    """Numbers, (n,), with arithmetic as exact as their file format can hold."""
+    """Numbers of a column, (n,), with arithmetic that is as exact as the file format allows."""
 
     def __len__(self) -> int:
         """Return the number of values."""
 
     def __add__(self, other: Self, /) -> Self:
-        """Return the sums."""
+        """Return the sums of these numbers and those of `other`."""
 
     def __sub__(self, other: Self, /) -> Self:
-        """Return the differences."""
+        """Return these numbers minus those of `other`."""
 
     def half(self) -> Self:
-        """Return the halves."""
+        """Return half of each number."""
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Self:
-        """Return the values at some rows; a row may be repeated."""
+        """Return the numbers of some rows; a row may be repeated."""
 
     def share(self, part: Ints, parts: Ints, start: Self, resolution: Resolution) -> Self:
         """Return ``self * part / parts``.
 
-        If the file cannot hold the result, it is changed so that `start` plus the result is a
+        If the file cannot hold a result, the result is changed so that `start` plus the result is a
         multiple of the resolution.
         """
 
@@ -81,28 +81,37 @@ class Numbers(Protocol):
         """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
 
     def portion(self, share: Floats) -> Self:
-        """Return a fraction, 0 to 1, of each number, rounded to a few more decimals."""
+        """Return each number times a share from 0 to 1, rounded to a few more decimals."""
 
     def summed(self, group: Ints, count: int) -> Self:
-        """Return the sum of each group, added in row order."""
+        """Return the sum of each of `count` groups, added in row order."""
 
     def followed(self, other: Self) -> Self:
-        """Return these numbers followed by other numbers."""
+        """Return these numbers, followed by the numbers of `other`."""
 
     def ranked(self, group: Ints) -> Ints:
-        """Return an id for each distinct value of each group, in increasing order."""
+        """Return an id for each number: equal numbers of the same group have the same id.
+
+        Ids count from 0, and increase with the group and then with the number.
+        """
 
     def doubles(self) -> Floats:
         """Return the nearest float64 of each number."""
 
 
 def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
-    """Return multiples of a resolution in units of its last decimal, and the units in 1."""
+    """Convert multiples of a resolution into units of its last decimal, such as 0.01.
+
+    Also return how many of these units make 1.
+    """
     return of * resolution.units, 10**resolution.places
 
 
 def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
-    """Return a number for each row in an order; equal neighbours get the same number."""
+    """Return a number for each row, counted from 0 along `order`; equal neighbours share it.
+
+    `differs`, (n - 1,), says whether each row of the order differs from the row before.
+    """
     found = np.empty(len(order), np.int64)
     found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
     return found
@@ -110,7 +119,7 @@ def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Doubles:
-    """Numbers of a binary file: float64, each operation rounded once."""
+    """Numbers of a binary file as float64; each operation rounds its result once."""
 
     values: Floats
 
@@ -119,46 +128,47 @@ class Doubles:
         return len(self.values)
 
     def __add__(self, other: Doubles) -> Doubles:
-        """Return the sums."""
+        """Return the sums of these numbers and those of `other`."""
         return Doubles(self.values + other.values)
 
     def __sub__(self, other: Doubles) -> Doubles:
-        """Return the differences."""
+        """Return these numbers minus those of `other`."""
         return Doubles(self.values - other.values)
 
     def half(self) -> Doubles:
-        """Return the halves."""
+        """Return half of each number."""
         return Doubles(self.values / 2)
 
     def take(self, rows: NDArray[np.intp] | Ints) -> Doubles:
-        """Return the values at some rows."""
+        """Return the numbers of some rows."""
         return Doubles(self.values[rows])
 
     def share(self, part: Ints, parts: Ints, start: Doubles, resolution: Resolution) -> Doubles:
-        """Return ``self * part / parts``; unchanged where part equals parts."""
+        """Return ``self * part / parts``, or exactly the number where `part` equals `parts`."""
         return Doubles(np.where(part == parts, self.values, self.values * part / parts))
 
     def rounded(self, values: Floats, resolution: Resolution) -> Doubles:
-        """Return `values`, rounded to multiples of a resolution."""
+        """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
         units, one = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
         return Doubles(units / one)
 
     def portion(self, share: Floats) -> Doubles:
-        """Return a fraction of each number."""
+        """Return each number times a share from 0 to 1."""
         return Doubles(self.values * share)
 
     def summed(self, group: Ints, count: int) -> Doubles:
-        """Return the sum of each group, added in row order."""
+        """Return the sum of each of `count` groups, added in row order."""
         return Doubles(np.bincount(group, self.values, count).astype(np.float64))
 
     def followed(self, other: Doubles) -> Doubles:
-        """Return these numbers followed by other numbers."""
+        """Return these numbers, followed by the numbers of `other`."""
         return Doubles(np.concatenate([self.values, other.values]))
 
     def ranked(self, group: Ints) -> Ints:
-        """Return an id for each distinct value of each group, in increasing order.
+        """Return an id for each number: equal numbers of the same group have the same id.
 
-        Neighbouring values that differ only by rounding get the same id.
+        Ids count from 0, and increase with the group and then with the number. Neighbouring numbers
+        that differ only by rounding count as equal.
         """
         near = _ROUNDING * np.spacing(np.abs(self.values).max(initial=1.0))
         order = np.lexsort([self.values, group])
@@ -166,7 +176,7 @@ class Doubles:
         return numbered(order, (np.diff(values) > near) | (np.diff(groups) != 0))
 
     def doubles(self) -> Floats:
-        """Return the values."""
+        """Return the numbers, which are float64 already."""
         return self.values
 
 
@@ -251,7 +261,7 @@ _NO_GRADE = 1e20
 
 
 class Kind(IntEnum):
-    """Meaning of a cell; the first four are those of `Kind` in kernels/text/cells.h."""
+    """Meaning of a cell. The first four are the same as `Kind` in kernels/text/cells.h."""
 
     MISSING = 0
     NUMBER = 1
@@ -300,7 +310,7 @@ class ColumnRule(NamedTuple):
     in_text: bool = True
 
     def read(self, text: str) -> tuple[Kind, float]:
-        """Return the kind of a text without outer blanks, and its number, NaN if it has none."""
+        """Return the kind and number of a text without outer blanks; NaN if it is no number."""
         if not text or text in self.words or text.lower().lstrip("+-") == "nan":
             return Kind.MISSING, math.nan
         value = self.number(text)
@@ -316,7 +326,7 @@ class ColumnRule(NamedTuple):
         return Kind.GARBLED if _is_like_number(text) else Kind.WORD, math.nan
 
     def is_missing(self, text: str) -> bool:
-        """Return whether a label is missing: empty or a missing-value mark. NaN is a text."""
+        """Return whether a label is empty or a missing-value mark; the text nan is a label."""
         if not text or text in self.words:
             return True
         return self.read(text)[0] == Kind.MISSING and text.lower().lstrip("+-") != "nan"
@@ -330,7 +340,10 @@ class ColumnRule(NamedTuple):
         return None
 
     def _below(self, limit: float | None, otherwise: Kind) -> tuple[Kind, float]:
-        """Return the kind and number of a value below detection; `otherwise` without a policy."""
+        """Return the kind and number of a value below detection.
+
+        The kind is `otherwise`, and the number NaN, if no policy or no `limit` is set.
+        """
         if self.below is None or limit is None:
             return otherwise, math.nan
         if self.below == "missing":
@@ -362,7 +375,7 @@ class ColumnRule(NamedTuple):
             raise NumberError(refused, refused.message(where(len(kinds) - 1)))
 
     def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
-        """Return the remedy for a refused cell."""
+        """Return the remedy for a refused cell; `whole` says that the column has no numbers."""
         named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
         if kind in (Kind.UNSTATED, Kind.UNLIMITED) and self.has_limits:
             limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
@@ -372,26 +385,29 @@ class ColumnRule(NamedTuple):
                 f"missing value, use {named}."
             )
         if kind == Kind.INFINITE:
-            return f"Numbers must be finite: correct it, or, if it means missing, use {named}."
+            return (
+                "Numbers must be finite: correct the cell, or, if it means a missing value, use "
+                f"{named}."
+            )
         other = "," if self.decimal == "." else "."
         if _is_number(text, other):
             thousands = " without thousands separators" if re.fullmatch(_THOUSANDS, text) else ""
             what = f"use decimal={other!r}" if self.in_text else "read the column as numbers first"
             return (
-                f"The decimal mark of the table is {self.decimal!r}: export it again{thousands}, "
-                f"or, if {other!r} is its decimal mark, {what}."
+                f"The decimal mark of the table is {self.decimal!r}: export the table again"
+                f"{thousands}, or, if {other!r} is its decimal mark, {what}."
             )
         if re.fullmatch(_THOUSANDS, text):
-            return "Export it without thousands separators."
+            return "Export the table without thousands separators."
         if text.lower() in ("true", "false"):
             return f"A truth value is not 1 or 0: compare it as text, such as {text!r}."
         if whole:
             return "The column holds texts: name a column of numbers."
-        return f"Correct it, or, if it means a missing value, use {named}."
+        return f"Correct the cell, or, if it means a missing value, use {named}."
 
 
 class Refused:
-    """Cells of a column that are not numbers, counted chunk by chunk.
+    """Counts of a column's cells that are neither numbers nor missing, added chunk by chunk.
 
     Parameters
     ----------
@@ -414,7 +430,7 @@ class Refused:
     def add(
         self, kinds: NDArray[np.uint8], text: Callable[[int], str], where: Callable[[int], str]
     ) -> None:
-        """Add the refused cells of a chunk; see `ColumnRule.require`."""
+        """Add the refused cells of a chunk of rows; see `ColumnRule.require`."""
         numbers = (kinds == Kind.NUMBER) | (kinds == Kind.BELOW)
         self._texts_alone = self._texts_alone and not numbers.any()
         wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
@@ -425,7 +441,10 @@ class Refused:
                 self._shown[said] = where(row), Kind(int(kinds[row]))
 
     def message(self, last: str = "") -> str:
-        """Return an error message for the whole column, or for the rows up to the `last` one."""
+        """Return an error message for the whole column, or for the rows up to `last`.
+
+        `last` is the position of a row, such as "line 12".
+        """
         rule = self.rule
         such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
         first, (_, kind) = next(iter(self._shown.items()))
@@ -461,7 +480,7 @@ class NumberError(TableError):
         return NumberError(self.refused, str(self)[len(self.blamed) :], whose + self.blamed)
 
     def of(self, whole: Refused) -> NumberError:
-        """Return the error with the message for the whole column."""
+        """Return the error with a message about the whole column instead of its first rows."""
         return NumberError(whole, whole.message(), self.blamed)
 
 
@@ -510,11 +529,12 @@ class NumberRule(NamedTuple):
 
 
 class NegativeGrades:
-    """Impossible grades, counted by value, chunk by chunk: negative ones, and 1e20 and more.
+    """Counts of impossible grades by value: negative grades, and grades of 1e20 or more.
 
-    A negative grade may be minus the limit of a value below detection. It follows the user's policy
-    for such values; without a policy it is used as a number. Large grades, such as 1e30, are used
-    as numbers. The warnings name the most frequent values and the option that makes them missing.
+    A negative grade may be minus the detection limit. The user's policy for values below detection
+    then decides; without a policy, the grade is used as a number. Large grades, such as 1e30, are
+    used as numbers. The warnings name the most frequent values, and the option that makes them
+    missing.
 
     Parameters
     ----------
@@ -522,7 +542,6 @@ class NegativeGrades:
         Name of the column.
     below : {"half", "limit", "zero", "missing"}, optional
         Policy for values below detection.
-
     """
 
     def __init__(self, name: str, below: BelowDetection | None = None) -> None:
@@ -540,7 +559,7 @@ class NegativeGrades:
         return self._large.count
 
     def take(self, grade: Floats, done: int = 0) -> Floats:
-        """Count the impossible grades of a chunk, and return the grades after the policy.
+        """Count the impossible grades of a chunk; return its grades after applying the policy.
 
         `done` is the number of rows before the chunk.
         """
@@ -552,12 +571,12 @@ class NegativeGrades:
         return taken
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
-        """Add the counts of a later part of the column, which begins after `done` rows."""
+        """Add the counts of a later part of the column; `done` rows come before this part."""
         self._negative.merge(later._negative, done)
         self._large.merge(later._large, done)
 
     def stored(self) -> Floats:
-        """Return the array that `restored` reads: policy, counts, first rows, values; (n, 2)."""
+        """Return policy, counts, first rows and values as an array, (n, 2), for `restored`."""
         policy = BELOW_DETECTION.index(self.below) if self.below else -1
         heads = [(each.count, each.first) for each in (self._negative, self._large)]
         values = [*self._negative.values.items(), *self._large.values.items()]
@@ -577,9 +596,10 @@ class NegativeGrades:
         return made
 
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
-        """Yield warnings of negative and large values, with the most frequent ones.
+        """Yield warnings about negative grades and large grades, with the most frequent ones.
 
-        `detection` is false for amounts, which have no detection limit.
+        `row` is the word for a row, such as "block". `detection` is false for amounts, which have
+        no detection limit.
         """
         if self.count:
             said = f"{self.name} is negative in {self._negative.places(row)}"
@@ -593,13 +613,13 @@ class NegativeGrades:
             else:
                 yield (
                     f"{said}; these values are used as they are: {below if detection else ''}if "
-                    f"one stands for a missing value, use {mark}"
+                    f"one of them stands for a missing value, use {mark}"
                 )
         if self._large.count:
             mark = f"missing={{{self.name!r}: {self._large.commonest!r}}}"
             yield (
                 f"{self.name} is {_NO_GRADE:g} or more in {self._large.places(row)}; these values "
-                f"are used as they are: if one stands for a missing value, use {mark}"
+                f"are used as they are: if one of them stands for a missing value, use {mark}"
             )
 
 
@@ -611,7 +631,10 @@ class _Values:
         self.values: dict[float, int] = {}
 
     def add(self, grade: Floats, mask: NDArray[np.bool_], done: int) -> bool:
-        """Add the values of a mask, in a chunk after `done` rows; return whether there are any."""
+        """Count the values at which `mask` is true; return whether there are any.
+
+        `grade` is a chunk of the column, and `done` the number of rows before this chunk.
+        """
         if not mask.any():
             return False
         values, counts = np.unique(grade[mask], return_counts=True)
@@ -621,7 +644,7 @@ class _Values:
         return True
 
     def merge(self, later: _Values, done: int) -> None:
-        """Add the values of a later part of the column, which begins after `done` rows."""
+        """Add the counts of a later part of the column; `done` rows come before this part."""
         if later.count:
             self._count(done + later.first, later.values.items())
             self.count += later.count - sum(later.values.values())
@@ -642,7 +665,7 @@ class _Values:
         return self._common()[0][0]
 
     def places(self, row: str) -> str:
-        """Format the number of rows with such values, the first row, and the frequent values."""
+        """Return text for a message: how many rows, the first of them, and the frequent values."""
         such = ", ".join(f"{value!r} in {count:,}" for value, count in self._common())
         more = ", .." if len(self.values) > _SHOWN else ""
         return f"{self.count:,} of the {row}s, the first in {row} {self.first:,} ({such}{more})"
@@ -651,7 +674,7 @@ class _Values:
 def read_texts(
     texts: Sequence[str], codes: Codes, rule: ColumnRule
 ) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return the number and `Kind` of each row, (n,); `codes` are indices into the texts."""
+    """Return the number and the `Kind` of each row, (n,); `codes` index each row's text."""
     read = [rule.read(text) for text in texts]
     kinds = np.array([kind for kind, _ in read], np.uint8)
     numbers = np.array([number for _, number in read], np.float64)

@@ -16,7 +16,7 @@ from geodomain.tables.vendors import find_column, plain_name
 
 
 class TableOptions(NamedTuple):
-    """The user's options for reading a table; they override or complete the table's head.
+    """The user's options for reading a table; they override or complete what the file states.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class TableOptions(NamedTuple):
     below_detection : {"half", "limit", "zero", "missing"}, optional
         Policy for values below detection in columns that are used as numbers.
     detection_limits : tuple of (str, float)
-        Columns, each with the limit of words such as BDL.
+        Columns, each with the detection limit that words such as BDL stand for.
     encoding : str
-        Encoding of the head's names and of new cells.
+        Encoding of the column names and of new cells.
     position : {"centroid", "corner"}, optional
-        Meaning of the coordinates; by default as the head states, or else centroids.
+        Meaning of the coordinates; by default as the file states, or else centroids.
     rotation : LocalFrame, optional
-        The local frame of the coordinates; it overrides the head.
+        The local frame of the coordinates; it overrides the frame that the file states.
     frame : LocalFrame, optional
         The frame whose axes the blocks' faces follow, for world coordinates.
     gslib_grid : Grid, optional
@@ -87,8 +87,9 @@ class TableOptions(NamedTuple):
         Raises
         ------
         TableError
-            For a missing-value mark or detection limit of a column that the table lacks. With
-            `every` false it is skipped, because another of several tables may have the column.
+            For a missing-value mark or detection limit of a column that the table lacks. If `every`
+            is false, the mark or limit is skipped instead: another of several tables may have the
+            column.
         """
         columns = {plain_name(name) for name in names}
         everywhere: tuple[Mark, ...] = (*self.missing, *self.missing_words)
@@ -132,7 +133,7 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
 
 
 def options_among(keywords: Mapping[str, object]) -> TableOptions:
-    """Read the keywords about a table from all keywords of a function."""
+    """Read the keywords about a table, among all keywords of a function, into `TableOptions`."""
     said = among(TableKeywords, keywords)
     return table_options(**said) if said else TableOptions()
 
@@ -175,7 +176,7 @@ def options_of(said: TableSettings) -> TableOptions:
 
 
 def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
-    """Return the marks of missing values in all columns, and (column, mark) for one column."""
+    """Return the missing-value marks of all columns, and (column, mark) for marks of one column."""
     if isinstance(missing, Mapping):
         return [], tuple((name, mark) for name in missing for mark in _marks(missing[name])[0])
     # NumPy's numbers are Real, but not all are Python floats.
@@ -192,12 +193,12 @@ def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
 
 
 def _unless_none(read: Callable[[Value], Read], value: Value | None) -> Read | None:
-    """Read the value of an optional keyword."""
+    """Return the value of a keyword after reading it with `read`, or None if it is not given."""
     return None if value is None else read(value)
 
 
 def read_position(value: str) -> Position:
-    """Check the meaning of coordinates."""
+    """Return "centroid" or "corner"; raise ValueError for any other text."""
     for position in _POSITIONS:
         if value == position:
             return position
@@ -215,7 +216,7 @@ def read_delimiter(value: str) -> bytes:
 
 
 def read_decimal(value: str) -> bytes:
-    """Return the byte of a decimal mark."""
+    """Return the byte of a decimal mark, which is a comma or a point."""
     if value not in (",", "."):
         message = f"{value!r} is not a decimal mark; use , or ."
         raise ValueError(message)
@@ -223,7 +224,7 @@ def read_decimal(value: str) -> bytes:
 
 
 def read_encoding(value: str) -> str:
-    """Return Python's name of an encoding; it must contain ASCII, as new cells need."""
+    """Return Python's name of an encoding; raise ValueError unless ASCII takes one byte in it."""
     try:
         name = codecs.lookup(value).name
         if ",a0".encode(name) == b",a0":
@@ -235,7 +236,7 @@ def read_encoding(value: str) -> str:
 
 
 def read_missing(value: float | str) -> float | str:
-    """Return a mark as a number, with a point or a comma, or else as text."""
+    """Return a missing-value mark as a number, with decimal point or comma, or else as text."""
     text = str(value).strip()
     try:
         code = float(text.replace(",", "."))
@@ -248,7 +249,7 @@ def read_missing(value: float | str) -> float | str:
 
 
 def read_below_detection(value: str) -> BelowDetection:
-    """Check how values below detection count."""
+    """Return a policy for values below detection; raise ValueError for an unknown one."""
     for count in BELOW_DETECTION:
         if value == count:
             return count
@@ -257,7 +258,7 @@ def read_below_detection(value: str) -> BelowDetection:
 
 
 def read_limit(value: float) -> float:
-    """Check a detection limit."""
+    """Return a detection limit as a float; raise ValueError unless it is finite and above 0."""
     limit = float(value)
     if not 0 < limit < math.inf:
         message = f"a detection limit is {value}; it must be above 0"
@@ -266,7 +267,7 @@ def read_limit(value: float) -> float:
 
 
 def read_limit_of(text: str) -> tuple[str, float]:
-    """Read COLUMN=LIMIT."""
+    """Return the column and the detection limit of a text COLUMN=LIMIT."""
     column, _, number = text.rpartition("=")
     try:
         limit = float(number)
@@ -279,7 +280,7 @@ def read_limit_of(text: str) -> tuple[str, float]:
 
 
 def read_turns(value: str | Turns) -> Turns:
-    """Split AXIS=DEGREES,... into turns; a sequence of turns is returned as it is."""
+    """Return (axis, degrees) pairs from AXIS=DEGREES,...; a sequence is returned as it is."""
     if not isinstance(value, str):
         return value
     parts = [part.partition("=") for part in value.split(",")]

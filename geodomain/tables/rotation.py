@@ -1,4 +1,4 @@
-"""Rotation of a block model, from its head, or inferred from its blocks."""
+"""Rotation of a block model, as its file states, or inferred from its blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENOUGH, _SLACK = 10, 0.02
 
 
 class Blocks(NamedTuple):
-    """The first blocks of a table.
+    """Coordinates and sizes of the first blocks of a table.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Blocks(NamedTuple):
 def first_blocks(
     sample: Sequence[Sequence[str]], xyz: Triplet, sizes: Triplet | None, position: Position
 ) -> Blocks:
-    """Read the rows of a sample whose coordinates and sizes are all numbers."""
+    """Return the blocks of those first rows whose coordinates and sizes are all numbers."""
     wanted = [*xyz, *(sizes or ())]
     found = [[number(row[column]) for column in wanted] for row in sample if max(wanted) < len(row)]
     numbers = np.array([row for row in found if None not in row], np.float64)
@@ -60,21 +60,23 @@ def position_of(model: MicromineModel | None, table: str) -> Position:
     word = model.position.casefold() if model else ""
     if word.startswith("top"):
         message = (
-            f"{table} has the upper corners of its blocks ({model.position if model else ''}); "
-            "export it with the block origin at the centre or bottom left, or, if its coordinates "
-            "are centroids or lowest corners, use position=."
+            f"the coordinates in {table} are upper corners of blocks "
+            f"({model.position if model else ''}); export the model with the block origin at the "
+            "centre or bottom left, or, if the coordinates are centroids or lowest corners, use "
+            "position=."
         )
         raise TableError(message)
     return "corner" if word.startswith("bottom") else "centroid"
 
 
 def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
-    """Return the frame of a rotated model, None for world coordinates, or why it is uncertain.
+    """Return the local frame of a rotated model, or None for world coordinates.
 
-    Micromine's help (block model export) describes the cells of the two rows, but not the frame of
-    the coordinates. The blocks decide: if they lie on the lattice of the origin row, their
-    coordinates are local; if they do so after the rotation is undone, they are world coordinates.
-    An angle about Z is an azimuth, clockwise. The directions of the other two angles are uncertain.
+    If the frame is uncertain, return the reason as a text. Micromine's help (block model export)
+    describes the cells of the origin row and the rotation row, but not the frame of the
+    coordinates. The blocks decide: if they lie on the lattice of the origin row, their coordinates
+    are local; if they do so after the rotation is undone, they are world coordinates. An angle
+    about Z is an azimuth, clockwise. The directions of the other two angles are uncertain.
     """
     if any(model.angles[1:]):
         return "the direction of its rotation about X and Y is not certain"
@@ -96,7 +98,7 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
 
 
 def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
-    """Return whether corners are whole numbers of block sizes from the origin, in plan."""
+    """Return whether, in plan, corners are whole numbers of block sizes from the model's origin."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = (corners - np.array(model.origin))[:, :2] / sizes[:, :2]
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
@@ -121,7 +123,7 @@ _SAY = (
 
 
 def azimuth_of(points: Floats, sizes: Floats, unit: float | None = None) -> float:
-    """Return the azimuth of the rows of blocks, from neighbours among the first blocks.
+    """Return the azimuth to which blocks are rotated, from neighbours among the first blocks.
 
     Rounded coordinates scatter the directions from block to block: rounding to 0.01 scatters them
     by 0.08 degrees if blocks measure 10. Therefore neighbours give a rough azimuth, and a fit of
@@ -148,7 +150,7 @@ def azimuth_of(points: Floats, sizes: Floats, unit: float | None = None) -> floa
 
 
 def rounding_of(points: Floats) -> float:
-    """Return the unit of the last decimal of x and y, 0 for more than six decimals."""
+    """Return the unit of the last decimal of x and y, or 0 if there are more than six decimals."""
     plan = points[np.isfinite(points).all(axis=1), :2]
     for digits in range(7):
         if (np.round(plan, digits) == plan).all():
@@ -157,7 +159,7 @@ def rounding_of(points: Floats) -> float:
 
 
 def _of_first(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of some blocks, 0 if not rotated, None if they show no direction."""
+    """Return the azimuth of some blocks: 0 if not rotated, None if they show no direction."""
     level = np.argsort(points[:, 2], kind="stable")  # if z runs fastest, sort into levels
     azimuth = _of_rows(points, sizes, unit)
     if azimuth is None:
@@ -176,14 +178,17 @@ def _along_axes(azimuth: float, slack: float) -> bool:
 
 
 def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth from each block to the next; None if too few are neighbours."""
+    """Return the azimuth of steps from each block to the next, None if too few are neighbours."""
     steps = np.diff(points, axis=0)
     same = (sizes[1:] == sizes[:-1]).all(axis=1) & (steps[:, 2] == 0)
     return _agreed(steps[same], sizes[1:][same], len(points) / 4, unit)
 
 
 def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of neighbours of the most frequent level and size."""
+    """Return the azimuth of steps between neighbours, among blocks of one level and size.
+
+    The most frequent level and size is taken. Return None if too few blocks are neighbours.
+    """
     usable = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
     points, sizes = points[usable], sizes[usable]
     if len(points) < 2:
@@ -195,7 +200,7 @@ def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
 
 
 def _commonest(rows: Floats) -> NDArray[np.intp]:
-    """Return the indices of the row that occurs most often."""
+    """Return the indices at which the most frequent row of an array occurs."""
     _, kind, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return np.flatnonzero(kind.ravel() == counts.argmax())
 
@@ -240,7 +245,7 @@ def _about_one(turns: Floats, period: int) -> Floats:
 
 
 def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float | None:
-    """Refine an azimuth, to the fewest decimals that the blocks allow, 6 at most.
+    """Refine an azimuth, and round it to the fewest decimals that fit the blocks, at most 6.
 
     The blocks of the most frequent size are fitted to a lattice by least squares. The fit begins
     with close blocks, for which a rough azimuth can identify the rows, and adds more distant ones.
@@ -308,7 +313,8 @@ def require_known_turn(
     points, sizes : (n, 3) float64
         World centroids and sizes of the first blocks.
     frame : Frame
-        The frame from the file or the caller. If it has a lattice, nothing is checked.
+        The frame from the file or the caller. If it states the rotation of the blocks, nothing is
+        checked.
     name : str
         Name of the model in messages.
     done : str
@@ -356,11 +362,11 @@ def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
 def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str) -> None:
     """Refuse the caller's rotation if the blocks contradict it.
 
-    Two observations contradict a frame. Neighbours of one size and level are one block size apart
-    in a direction that is not an axis of the frame, and would overlap as boxes along its axes. Or,
-    without sizes or with coarse coordinates, nearly all blocks of a level lie on one rectangular
-    lattice that is not parallel to those axes. In the right frame neighbours lie along the axes and
-    do not overlap, so it is never refused.
+    Each of two observations contradicts a frame. First, neighbours of one size and level are one
+    block size apart in a direction that is not an axis of the frame: as boxes along its axes, they
+    would overlap. Second, without sizes or with coarse coordinates, nearly all blocks of a level
+    lie on one rectangular lattice that is not parallel to those axes. In the right frame neighbours
+    lie along the axes and do not overlap, so the right frame is never refused.
 
     Parameters
     ----------
@@ -421,7 +427,10 @@ class _Turn(NamedTuple):
 
 
 def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
-    """Return the rotation shown by neighbours that would overlap along the axes, if any."""
+    """Return the rotation of neighbours, or None if they show none.
+
+    It counts only if they would overlap as boxes whose edges are parallel to the axes.
+    """
     azimuth = azimuth_of(points, sizes, unit)
     if not azimuth:
         return None
@@ -443,7 +452,7 @@ _NEARBY, _FEWEST, _UNITS = 256, 24, 4.0
 
 
 def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | None:
-    """Return the rotation of the lattice on which the blocks of one level lie, if any.
+    """Return the rotation of the lattice on which the blocks of one level lie, or None.
 
     The shortest frequent step, and the shortest frequent step at right angles to it, span a
     lattice. The lattice is then fitted to more and more columns of blocks.
@@ -497,7 +506,7 @@ def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | 
 
 
 def _lattice_steps(near: Floats, unit: float) -> Floats | None:
-    """Return the shortest frequent step, and the shortest at right angles to it, (2, 2)."""
+    """Return the shortest frequent step and the shortest at right angles to it, (2, 2), or None."""
     one, other = np.triu_indices(len(near), 1)
     steps = near[other] - near[one]
     steps[(steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))] *= -1
@@ -516,7 +525,7 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
 
 
 def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
-    """Return the mean of the shortest step that occurs more than `fewest` times."""
+    """Return the mean of the shortest step that occurs more than `fewest` times, or None."""
     rest = np.ones(len(steps), np.bool_)
     while rest.any():
         step = steps[rest.argmax()]
@@ -534,20 +543,20 @@ def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats
 
 
 def _may_be_checkered(azimuth: float) -> bool:
-    """Return whether every second or fifth block of an unrotated model has this azimuth."""
+    """Return whether an unrotated model with every second or fifth block shows this azimuth."""
     tangent = abs(math.tan(math.radians(azimuth)))
     return min(abs(tangent - 1.0), abs(tangent - 0.5)) < _AGREE
 
 
 def _fill(plan: Floats, area: float) -> float:
-    """Return the fraction of their bounding rectangle that block columns of an area cover."""
+    """Return the fraction that block columns, each of an area, cover of a rectangle around them."""
     return len(plan) * area / float((np.ptp(plan, axis=0) + area**0.5).prod())
 
 
 def _overlapping(
     points: Floats, sizes: Floats, azimuth: float, unit: float
 ) -> tuple[int, int] | None:
-    """Return two neighbours on a rotated lattice that would overlap along the axes, if any."""
+    """Return two neighbours on a rotated lattice that would overlap along the axes, or None."""
     back = frame_of_azimuth(azimuth).to_local(points)
     for along, across in ((0, 1), (1, 0)):
         lane = np.round((back[:, across] - back[0, across]) / sizes[:, across] * 4)
@@ -577,7 +586,7 @@ _AXES: dict[float, Axis] = {1.0: "x", 2.0: "y", 3.0: "z"}
 
 
 class Rotation(NamedTuple):
-    """The rotation according to the head and the first rows; empty texts mean no rotation.
+    """The rotation that the header and the first rows state; empty texts mean no rotation.
 
     Attributes
     ----------
@@ -600,7 +609,7 @@ class Rotation(NamedTuple):
     origins: tuple[Triple, Triple] | None = None
 
     def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
-        """Drop coordinates that are or may be local if there are also world coordinates."""
+        """Drop coordinate columns that are or may be local if there are also world coordinates."""
         world = {columns: family for columns, family in found.items() if family == WORLD}
         if world and (self.rows or self.angles or DATAMINE in found.values()):
             rest = {c: f for c, f in found.items() if f not in (WORLD, DATAMINE)}
@@ -617,7 +626,7 @@ class Rotation(NamedTuple):
         Raises
         ------
         TableError
-            If centroids are or may be local to a rotated model, and the head does not describe the
+            If centroids are or may be local to a rotated model, and the file does not describe the
             rotation.
         """
         plain = tuple(plain_name(names[column]) for column in xyz)
@@ -636,7 +645,10 @@ class Rotation(NamedTuple):
         return None
 
     def _known(self, local: str, chosen: str, table: str, blocks: Blocks) -> LocalFrame | None:
-        """Return the frame of local centroids; raise TableError if it is uncertain."""
+        """Return the frame of local centroids, or None if their lattice shows world coordinates.
+
+        Raise TableError if the frame is uncertain.
+        """
         frame = frame_of(self.model, blocks) if self.model else self.prototype
         if frame is None:
             _warn(
@@ -731,13 +743,13 @@ def datamine_origins(
 
 
 def _uncertain(table: str, world: Triple, local: Triple) -> str:
-    """Return a warning that coordinates may be local although the model is not rotated."""
+    """Return a warning that coordinates may be local although all angles of the model are 0."""
     here, there = (", ".join(map(shortest, point)) for point in (world, local))
     frame = LocalFrame([("z", 0.0)], world, local)
     return (
         f"{table}: its angles are all 0, but its origin is {here} in X0, Y0, Z0 and {there} in "
         "XMORIG, YMORIG, ZMORIG, so XC, YC, ZC may be local to the model. They are used as world "
-        f"coordinates; if they are local, give {frame.say()}; if not, x='XC', y='YC', z='ZC'"
+        f"coordinates; if they are local, give {frame.say()}; if not, give x='XC', y='YC', z='ZC'"
     )
 
 
@@ -761,7 +773,7 @@ def require_constants(
     table: str,
     done: int = 0,
 ) -> None:
-    """Refuse a row whose frame differs from the first rows, because it belongs to another model.
+    """Refuse a row that states another frame than the first rows: it belongs to another model.
 
     `done` is the number of rows before the first row of `column`.
     """

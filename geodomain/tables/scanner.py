@@ -55,7 +55,7 @@ def read_number(text: bytes, decimal: bytes = b".") -> float | None:
 
 
 def exactly(text: bytes, decimal: bytes) -> float:
-    """Return the number in a field, as Python reads it."""
+    """Return the number in a field as Python reads it, rounded to the nearest double."""
     return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
 
 
@@ -91,7 +91,7 @@ class ReusedColumns:
         return self._room[:size].reshape(3, rows).T
 
     def _holders(self) -> int:
-        """Return the number of references to the memory; every array in it holds one."""
+        """Return the number of references to the memory; every array made by `take` holds one."""
         return sys.getrefcount(self._room)
 
 
@@ -146,35 +146,35 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
         case Fault.RAGGED:
             fields = counted(found, "field")
             return (
-                f"{where}: {fields} where the header has {due}. Correct the row; a field that "
-                "contains the delimiter must be in double quotes."
+                f"{where}: the row has {fields}, but the header has {due}. Correct the row; a "
+                "field that contains the delimiter must be in double quotes."
             )
         case Fault.WORD:
             return (
                 f"{where}: {place.column} is {_quoted(place.text)}, which is not a number"
-                f"{_hint(place.text, decimal)}. Correct it, or, if it stands for a missing value, "
-                f"use missing={_quoted(place.text.strip())}."
+                f"{_hint(place.text, decimal)}. Correct the cell, or, if it stands for a missing "
+                f"value, use missing={_quoted(place.text.strip())}."
             )
         case Fault.RANGE:
             return (
                 f"{where}: {place.column} is {_quoted(place.text)}, which is beyond the range "
-                "of a number. Correct it, or leave the field empty."
+                "of a number. Correct the cell, or leave it empty."
             )
         case Fault.UNCLOSED:
             return (
                 f"{where}: the quote that opens the field {_quoted(place.text)} is never "
-                "closed. Close it, or remove it."
+                "closed. Close or remove the quote."
             )
         case Fault.NUL:
             return (
                 f"{where}: there is a NUL byte, so the file is damaged or not plain text. "
-                "Export it again as CSV in UTF-8."
+                "Export the table again as CSV in UTF-8."
             )
         case Fault.JUNK:
             return (
                 f"{where}: the quoted field {_quoted(place.text)}{_closed(place)} is followed by "
                 "text before the next delimiter. Double the quotes within the field, or put the "
-                "closing quote at its end."
+                "closing quote at the end of the field."
             )
         case Fault.NONE:
             return ""
@@ -231,7 +231,7 @@ class TextColumn:
     field : int
         Index of the field among all fields of the table.
     line : int
-        The physical line in which the text starts, from 1.
+        Number, counted from 1, of the physical line in which the text starts.
     """
 
     def __init__(
@@ -250,9 +250,9 @@ class TextColumn:
         self.rule = layout.numbers.of(layout.names[field])
 
     def present(self, *, number: bool = False) -> NDArray[np.bool_]:
-        """Return the mask of rows with a value: not empty, and not marked as missing.
+        """Return the mask of rows with a value, neither empty nor a missing-value mark.
 
-        The text nan counts as a value, for example as a label; with `number` it counts as missing.
+        The text nan counts as a value, because it may be a label. With `number`, it is missing.
         """
         found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
         if number or found.all():
@@ -264,7 +264,10 @@ class TextColumn:
         return found | there
 
     def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Return the mask of rows whose value, without quotes and outer blanks, is in texts."""
+        """Return the mask of rows whose value is one of the texts.
+
+        Quotes and outer blanks of the value are ignored.
+        """
         words = [text.encode(self._layout.encoding) for text in texts]
         found = np.empty(self._rows, dtype=np.bool_)
         wanted = (ctypes.c_char_p * len(words))(*words)
@@ -272,7 +275,7 @@ class TextColumn:
         return found & self.present()
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
-        """Return the values as numbers, NaN where missing; raise TableError for other cells."""
+        """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
         self.rule.require(kinds, self._said, self._where, words=words)
         return numbers
@@ -282,23 +285,23 @@ class TextColumn:
         return self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Return whether a whole number, such as a long id, would lose digits as float64."""
+        """Return whether float64 would change a whole number of the column, such as a long id."""
         if not (np.abs(self._cells[0]) > WHOLE).any():
             return False
         return any(map(loses_digits, self.spellings()[0]))
 
     def tell(self, refused: Refused) -> None:
-        """Add the cells that `numbers` refuses to `refused`."""
+        """Add the cells that are neither numbers nor missing to `refused`."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Return the number of texts below detection that `numbers` replaces by a value."""
+        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and the index of each row's value.
 
-        A missing value is an empty text. The texts begin with `known`.
+        A missing value counts as the empty text. The list of texts begins with `known`.
         """
         places = {text: place for place, text in enumerate(known)}
         codes, present = np.empty(self._rows, np.intp), self.present()
@@ -332,7 +335,7 @@ class TextColumn:
         return texts, codes.astype(np.intp)
 
     def padded(self) -> NDArray[np.bool_]:
-        """Return the mask of rows whose text has outer blanks, inside or outside quotes."""
+        """Return the mask of rows whose text begins or ends with blanks, also inside quotes."""
         places = np.empty((self._rows, 2), np.int64)
         self._call("places", self._which, places)
         begin, end = places.T
@@ -373,7 +376,7 @@ class TextColumn:
         return text.strip(BLANKS).replace('""', '"')
 
     def _where(self, row: int) -> str:
-        """Return the physical line in which a row ends, for a message."""
+        """Return the line in which a row ends, such as "line 12", for a message."""
         end = np.empty(2, dtype=np.int64)
         self._call("place", self._which, row, end)
         text = self._text[: int(end[1])].tobytes()
@@ -397,7 +400,7 @@ PIECE_BYTES = 256 << 10
 
 
 class ScanReport(NamedTuple):
-    """Result of scanning a chunk of text; the order is that of `report` in text.cpp."""
+    """Result of scanning a chunk of text; the fields are in the order of `report` in text.cpp."""
 
     rows: int
     consumed: int  # bytes: all whole rows and blank lines
@@ -493,7 +496,7 @@ class Scanner:
         self.close = weakref.finalize(self, core().text_close, self._handle)
 
     def scan(self, text: Bytes, *, final: bool) -> ScanReport:
-        """Find the whole rows at the start of a text.
+        """Find the complete rows at the start of a text.
 
         Parameters
         ----------
@@ -506,7 +509,8 @@ class Scanner:
         Returns
         -------
         ScanReport
-            Number of whole rows and of their bytes. The next call must begin with the other bytes.
+            Number of complete rows, and of the bytes they take. The text of the next call must
+            begin with the bytes after them.
 
         Raises
         ------
@@ -528,12 +532,15 @@ class Scanner:
         return self._found
 
     def follow(self, other: Scanner) -> None:
-        """Continue after the text that another scanner of the table consumed last."""
+        """Continue counting lines after the text that another scanner of the table scanned last."""
         self._line = other._line + other._found.lines
         self._found = self._found._replace(lines=0)
 
     def give_back(self, rest: Bytes) -> None:
-        """Drop rows from the end of the consumed text; the next text begins with them."""
+        """Take the lines of `rest`, rows at the end of the scanned text, out of the line count.
+
+        The next text begins with these rows.
+        """
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
         self._found = self._found._replace(lines=self._found.lines - ends)
 
@@ -569,13 +576,13 @@ class Scanner:
         return points, sizes, missing
 
     def _refuse(self, wanted: int, lent: set[bytes], rows: NDArray[np.intp]) -> None:
-        """Raise TableError for a text that means missing in other columns, but not in this one."""
+        """Raise TableError for a text that means missing in another column but not in this."""
         for begin, end in self.places(self._wanted[wanted])[rows].tolist():
             if self._text[begin:end].tobytes().strip() in lent:
                 raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
-        """Return one of the fields `also` of the scanned rows; valid until the next scan."""
+        """Return one of the fields `also` of the scanned rows; it is valid until the next scan."""
         which = self._also.index(field)
         return TextColumn(
             self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
@@ -636,7 +643,7 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The physical line in which the last scanned text starts, from 1."""
+        """Number, counted from 1, of the physical line in which the last scanned text starts."""
         return self._line
 
     def _open(self, replaced: int) -> ctypes.c_void_p:
@@ -660,7 +667,10 @@ class Scanner:
         call(self._handle, *arguments)
 
     def _decide(self) -> list[tuple[int, int, float]]:
-        """Round the numbers that the scanner left undecided, with Python's exact float."""
+        """Return (row, column, value) for each number that the scanner could not round exactly.
+
+        Python's float rounds these numbers. `column` counts centroid and size columns from 0.
+        """
         table = np.empty((self._found.unsure, 4), dtype=np.int64)
         self._call("unsure", table)
         decided = []
@@ -708,7 +718,7 @@ LONGEST_BLANK = 64 << 20  # bytes of blank lines; a small compressed file may ho
 
 
 class TextChunks:
-    """Read a table from its first byte: its head, then chunks of rows.
+    """Read a table from its first byte: its header lines, then chunks of rows.
 
     Parameters
     ----------
@@ -751,7 +761,7 @@ class TextChunks:
     ) -> Generator[tuple[Scanner, ScanReport], None, None]:
         """Yield a scanner and its report for each chunk, while a thread scans the next chunk.
 
-        Two scanners of the table take turns. A result is valid until the next one is requested.
+        Two scanners of the table take turns. Each result is valid until the next is requested.
         """
         reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         scanners = itertools.cycle([(self._scanner, other), (other, self._scanner)])
@@ -774,12 +784,15 @@ class TextChunks:
             ahead.stop()
 
     def give_back(self, rest: Bytes) -> None:
-        """Return rows at the end of the last text, so that the next text begins with them."""
+        """Put back rows at the end of the last text, so that the next text begins with them."""
         self._scanner.give_back(rest)
         self._tail = np.concatenate([rest, self._tail])
 
     def _scan(self, block: Block, scanner: Scanner) -> tuple[Bytes, ScanReport]:
-        """Return the text of a block, preceded by the last remainder, and its scan report."""
+        """Scan a buffer of the file, with the bytes that remain from the buffer before.
+
+        Return the scanned text and its scan report.
+        """
         text = self._text(block)
         self.bytes_read += block.end - HEADROOM
         found = scanner.scan(text, final=block.final)
@@ -787,7 +800,8 @@ class TextChunks:
         if self._blank > LONGEST_BLANK:
             message = (
                 f"{self._name}, line {scanner.line}: more than {LONGEST_BLANK >> 20} MB of blank "
-                "lines end here. Remove them; if no rows follow, cut the file after the last row"
+                "lines end here. Remove the blank lines; if no rows follow, cut the file after the "
+                "last row"
             )
             raise TableError(message)
         self._tail = text[found.consumed :].copy()
@@ -796,7 +810,7 @@ class TextChunks:
         return text, found
 
     def _text(self, block: Block) -> Bytes:
-        """Return the text of a block, preceded by the remainder of the last block."""
+        """Return the bytes that remain from the buffer before, and then those of this buffer."""
         begin = HEADROOM - self._tail.size
         if begin < 0:
             return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
@@ -804,7 +818,7 @@ class TextChunks:
         return block.buffer[begin : block.end]
 
     def _refuse_tail(self, scanner: Scanner) -> None:
-        """Raise TableError for a row without end: an open quote, or a file without lines."""
+        """Raise TableError for a row that is too long: an open quote, or a file of one line."""
         scanner.scan(self._tail, final=True)
         message = too_long(self._name, scanner.line, LONGEST_ROW)
         raise TableError(message)

@@ -24,21 +24,22 @@ class PlaceSettings:
     Raises
     ------
     ValueError
-        For an origin without a rotation, a rotation without an origin, or two frames.
+        For an origin without a rotation, a rotation without an origin, or both a rotation and a
+        frame.
     """
 
     position: Position | None = setting(
         None,
         one_of(("centroid", "corner"), toml_only=True),
         "Whether the coordinates are centroids, or the lowest corners of blocks with sizes. "
-        " [default: as in the header, or else centroid]",
+        " [default: as the header says, otherwise centroid]",
         hashed=True,
     )
     rotation: str | Turns | None = setting(
         None,
         read_by("read_turns"),
         "Rotation of the model, if its coordinates are local. z=30 turns the model's north to "
-        "azimuth 30; for several rotations in order write z=30,x=-60. Angles are clockwise, seen "
+        "azimuth 30. Several rotations follow each other: z=30,x=-60. Angles are clockwise, seen "
         "from the positive end of the axis.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
@@ -120,14 +121,14 @@ class TableSettings(PlaceSettings):
     delimiter: str | None = setting(
         None,
         read_by("read_delimiter"),
-        "One of , ; tab |  [default: detected]",
+        "Mark between columns: , ; tab or |  [default: detected]",
         hashed=True,
         metavar="MARK",
     )
     decimal: str | None = setting(
         None,
         read_by("read_decimal"),
-        "Decimal comma or point.  [default: detected]",
+        "Decimal mark: a comma or a point.  [default: detected]",
         hashed=True,
         metavar="MARK",
     )
@@ -150,7 +151,8 @@ class TableSettings(PlaceSettings):
         None,
         one_of(("half", "limit", "zero", "missing"), toml_only=True),
         "What to use for values below detection (texts such as <0.01, and negative grades): half "
-        "of the detection limit, the limit, 0, or missing.  [default: texts are an error]",
+        "of the detection limit, the limit, 0, or missing.  [default: texts are an error; negative "
+        "grades are used as they are, with a warning]",
         hashed=True,
     )
     detection_limit: Mapping[str, float] | None = setting(
@@ -172,8 +174,9 @@ class TableSettings(PlaceSettings):
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "Take the x, y, z columns as midpoints of samples, even if they are the same for all "
-        "intervals of a hole and so look like coordinates of collars.",
+        "If the table has samples of drillholes (FROM and TO), not blocks: accept x, y, z as their "
+        "midpoints, even if all samples of a hole have the same x, y, z, which then look like "
+        "coordinates of collars.",
         hashed=True,
     )
 

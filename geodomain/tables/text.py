@@ -37,7 +37,7 @@ def lines_of(
     decimal: bytes = b".",
     threads: int | None = None,
 ) -> Iterator[memoryview]:
-    r"""Yield rows as lines of text, in pieces; a piece is valid until the next one.
+    r"""Yield the rows of columns as lines of text, many at a time.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def lines_of(
     Yields
     ------
     memoryview
-        Lines that end in "\n". A float has the fewest digits that read back as the same number,
-        as in Python's `repr`; NaN is an empty field.
+        Lines that end in "\n", valid until the next ones are requested. A float has the fewest
+        digits that read back as the same number, as in Python's `repr`; NaN is an empty field.
 
     Examples
     --------
@@ -119,14 +119,15 @@ class Splice:
     Parameters
     ----------
     head : tuple of (start, end, replacement)
-        Edits of the head, the bytes before the first data row; start == end inserts.
+        Edits of the bytes before the first data row. If start equals end, the replacement is
+        inserted.
     vocabulary : tuple of tuples of bytes
         The cells that codes stand for in each new column, encoded and quoted.
     replace : int, optional
-        The field that the only new column replaces; by default cells are appended to
-        each row.
+        Index of the column whose cells the only new column replaces; by default cells are appended
+        to each row.
     numbered : tuple of int
-        The new columns that hold numbers instead of codes.
+        Indices of the new columns that hold numbers instead of codes.
     """
 
     head: tuple[tuple[int, int, bytes], ...]
@@ -175,7 +176,7 @@ def relabel(
     layout : TableLayout
         Format of the table, and where its data start.
     splice : Splice
-        Changes to the head, and the cells of new columns.
+        Changes to the header lines, and the cells of new columns.
     label : callable
         Called with world centroids (n, 3), NaN where missing; block sizes (n, 3) or None; and a
         function that returns one of the fields `also` as a `TextColumn`. Returns, for each new
@@ -201,7 +202,7 @@ def relabel(
     TableError
         For the first row that cannot be read, with its line and a remedy.
     ValueError
-        If there are fewer codes than rows, or codes without a cell.
+        If the number of codes differs from the number of rows, or a code has no cell.
     """
     if chunk_bytes < 1:
         message = f"chunk_bytes must be positive, not {chunk_bytes!r}"
@@ -214,7 +215,7 @@ def relabel(
 
 
 class _Relabelling:
-    """One run of `relabel`."""
+    """State of one call of `relabel`: its scanners, its new columns and its counts."""
 
     def __init__(
         self,
@@ -278,7 +279,8 @@ class _Relabelling:
         labels = self._label(centroids, sizes, scanner.column)
         if len(labels) != len(self._columns):
             message = (
-                f"{len(labels)} columns of labels for {counted(len(self._columns), 'new column')}"
+                f"there are {len(labels)} columns of labels, but "
+                f"{counted(len(self._columns), 'new column')}"
             )
             raise ValueError(message)
         if writer is not None:
@@ -288,7 +290,7 @@ class _Relabelling:
     def _coded(
         self, labels: Sequence[NewCells]
     ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
-        """Return the cells and codes of each column; numbers make new cells for this chunk."""
+        """Return cells and codes of each column; a column of numbers gets new cells each time."""
         columns = list(self._columns)
         codes: list[NDArray[np.int32]] = []
         for place, each in enumerate(labels):
@@ -302,11 +304,14 @@ class _Relabelling:
 
 
 def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
-    """Apply edits to a head; insertions at the same place stay in order."""
+    """Return a table's header lines with edits; insertions at the same byte stay in order."""
     parts, at = [], 0
     for start, end, replacement in sorted(edits, key=lambda each: each[:2]):
         if not at <= start <= end <= len(head):
-            message = f"the edit of bytes {start} to {end} overlaps another edit or leaves the head"
+            message = (
+                f"the edit of bytes {start} to {end} overlaps another edit or reaches beyond the "
+                "header lines"
+            )
             raise ValueError(message)
         parts += [head[at:start], replacement]
         at = end
@@ -346,7 +351,7 @@ class TextRows:
         threads: int | None = None,
     ) -> None:
         if len(text) > _MOST:
-            message = f"{name} is larger than 4 GB: split it by holes"
+            message = f"{name} is larger than 4 GB: split it into files of fewer holes"
             raise TableError(message)
         self.text, self.layout, self.name = text, layout, name
         self._body = np.frombuffer(text, np.uint8)[layout.data_start :]
@@ -369,7 +374,8 @@ class TextRows:
     def texts(self, field: int) -> tuple[NDArray[np.intp], list[str]]:
         """Return the distinct texts of a field, and each row's index into them.
 
-        Neighbours are compared as bytes first, because the rows of a hole follow each other.
+        The rows of a hole mostly follow each other, so each row is first compared, as bytes, with
+        the row before.
         """
         places = self._scanner.places(field)
         if not len(places):
@@ -390,12 +396,15 @@ class TextRows:
         return [cell_text(body[begin:end], encoding) for begin, end in places]
 
     def line(self, row: int) -> int:
-        """Return the physical line in which a row ends, from 1."""
+        """Return the number, counted from 1, of the physical line in which a row ends."""
         end = int(self._scanner.ends()[row])
         return self.layout.data_line + count_line_ends(self._body[:end].tobytes(), 0, end)
 
     def spans(self) -> NDArray[np.int64]:
-        """Return the byte range of each row's content in the body, (n, 2); needs field 0."""
+        """Return the byte range of each row in `body`, (n, 2), without line ends.
+
+        The rows can be located only if field 0 is among `fields`.
+        """
         begins = self._scanner.places(0)[:, 0].copy()
         quoted = (begins > 0) & (self._body[np.maximum(begins - 1, 0)] == ord('"'))
         return np.stack([begins - quoted, self._scanner.ends()], axis=1)
@@ -406,7 +415,7 @@ class TextRows:
 
     @property
     def body(self) -> bytes:
-        """The text below the head."""
+        """The bytes after the header lines."""
         return self._body.tobytes()
 
     def with_cells(
@@ -415,7 +424,7 @@ class TextRows:
         vocabulary: Sequence[Sequence[bytes]],
         codes: Sequence[NDArray[np.int32]],
     ) -> bytes:
-        """Return the text with an edited head, and new cells at the end of its rows."""
+        """Return the text with edited header lines, and new cells at the end of each row."""
         start = self.layout.data_start
         columns = [ColumnCells(cells, self.layout.delimiter) for cells in vocabulary]
         added = self._scanner.splice(columns, codes, lambda size: np.empty(size, np.uint8))
@@ -423,7 +432,7 @@ class TextRows:
 
 
 def _run_starts(body: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the rows whose bytes differ from those of the row before."""
+    """Return the first row, and each row whose bytes differ from those of the row before."""
     begins, lengths = places[:, 0], places[:, 1] - places[:, 0]
     same = lengths[1:] == lengths[:-1]
     for offset in range(int(lengths.max(initial=0))):

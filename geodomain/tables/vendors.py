@@ -1,4 +1,4 @@
-"""Column names of centroids and block sizes, and the extra head rows of vendors."""
+"""Column names of centroids and block sizes, and rows that vendors write below the names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Family(NamedTuple):
 
 
 def _families(vendor: str, *triplets: str) -> tuple[Family, ...]:
-    """Make one family of each blank-separated triplet."""
+    """Return a vendor's family for each triplet, a text of three names separated by blanks."""
     return tuple(Family(vendor, (x, y, z)) for x, y, z in map(str.split, triplets))
 
 
@@ -93,7 +93,8 @@ def find_column(names: Sequence[str], wanted: str, table: str) -> int:
         message = f"{table} has no column {wanted!r}{closest(names, wanted)}; {listed(names)}"
     else:
         message = (
-            f"{table} has {len(found)} columns called {wanted!r} ({_places(found)}); rename one."
+            f"{table} has {len(found)} columns called {wanted!r} ({_places(found)}); rename all "
+            "but one."
         )
     raise TableError(message)
 
@@ -101,10 +102,10 @@ def find_column(names: Sequence[str], wanted: str, table: str) -> int:
 def matches(
     names: Sequence[str], families: Sequence[Family], given: Sequence[int | None]
 ) -> dict[Triplet, Family]:
-    """Find every complete triplet in a header, in the order of `families`.
+    """Find each family whose three names are all in a header, in the order of `families`.
 
     `given` holds the column that the user chose for each axis, or None. A chosen column counts as a
-    match in every family, so three chosen columns are the only triplet.
+    match in every family, so three chosen columns give one set of columns only.
     """
     plain = [plain_name(name) for name in names]
     found: dict[Triplet, Family] = {}
@@ -143,13 +144,13 @@ def require_single(names: Sequence[str], columns: Triplet, table: str, options: 
 
 
 def refuse_ambiguity(names: Sequence[str], found: dict[Triplet, Family], table: str) -> None:
-    """Raise TableError with the candidates if more than one triplet is complete."""
+    """Raise TableError, with the candidates, if there is more than one set of centroid columns."""
     if len(found) < 2:
         return
     candidates = "; ".join(_named(names, columns) for columns in found)
     message = (
         f"{table} has more than one set of centroid columns ({candidates}); "
-        "choose with x=, y= and z=."
+        "choose one set with x=, y= and z=."
     )
     raise TableError(message)
 
@@ -180,7 +181,7 @@ def closest(names: Sequence[str], wanted: str) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Return the names of the columns as a sentence, at most `limit` of them."""
+    """Return a sentence that lists the names of the columns, at most `limit` of them."""
     if not names:
         return "it has no columns at all."
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
@@ -193,7 +194,7 @@ def _named(names: Sequence[str], columns: Sequence[int]) -> str:
 
 
 def _places(columns: Sequence[int]) -> str:
-    """Return the numbers of columns, from 1, for a message."""
+    """Return the numbers of columns, counted from 1, for a message."""
     return "columns " + " and ".join(str(column + 1) for column in columns)
 
 
@@ -216,7 +217,7 @@ _MICROMINE_TYPE = re.compile(
 
 
 class HeadRow(NamedTuple):
-    """A row of the head, and its meaning for the columns."""
+    """One of the rows of the header, and its kind, such as the names or the types of columns."""
 
     kind: Kind
     row: Row
@@ -228,7 +229,7 @@ class HeadRow(NamedTuple):
 
 
 def vendor_rows(rows: Iterable[Row], field_count: int, encoding: str) -> list[HeadRow]:
-    """Recognise the rows below the names of a table of `field_count` columns.
+    """Return the rows that a vendor's program writes below the names of `field_count` columns.
 
     Vulcan writes a row of descriptions, one of types and one of defaults. Micromine writes a row of
     types, then, for a block model, an origin row of seven cells, and for a rotated model a rotation
@@ -254,10 +255,11 @@ def _vulcan_kind(texts: Sequence[str]) -> Kind | None:
 
 
 def _is_untitled_vulcan(texts: Sequence[Sequence[str]]) -> bool:
-    """Return whether three rows are Vulcan's, without titles; the row of types decides.
+    """Return whether three rows are Vulcan's, with the titles removed by an editor.
 
-    An editor may have removed the titles. Three rows are not refused because the defaults of the
-    centroid columns are numbers, if all three are the same number and the columns have types.
+    The row of types must hold only Vulcan's types. The first three cells of each row, which belong
+    to the centroid, must not be numbers. Only the defaults may be numbers, if all three are the
+    same and the three columns have types.
     """
     words = [cell.casefold() for cell in texts[1] if cell]
     defaults = texts[2][:3]
@@ -286,7 +288,7 @@ def _micromine_model(
 
 
 def _is_origin(cells: Sequence[str], types: Sequence[str], field_count: int) -> bool:
-    """Return whether a row is the origin row: origin, parent sizes, position; not a block."""
+    """Return whether a row is Micromine's origin row: origin, parent sizes and position."""
     cells = _without_padding(cells)
     if len(cells) != 7 or any(number(cell) is None for cell in cells[:6]):
         return False
@@ -295,14 +297,14 @@ def _is_origin(cells: Sequence[str], types: Sequence[str], field_count: int) -> 
 
 
 def _is_rotation(cells: Sequence[str], field_count: int) -> bool:
-    """Return whether a row is the rotation row, three angles and a pivot, not a block."""
+    """Return whether a row is Micromine's rotation row: three angles and a pivot."""
     cells = _without_padding(cells)
     numbers = [number(cell) for cell in cells]
     return len(cells) == 6 and field_count != 6 and None not in numbers
 
 
 def _without_padding(cells: Sequence[str]) -> Sequence[str]:
-    """Return the cells without the empty ones that a spreadsheet adds to a short row."""
+    """Return the cells of a row without the empty cells that a spreadsheet adds at its end."""
     filled = [index for index, cell in enumerate(cells) if cell]
     return cells[: filled[-1] + 1] if filled else ()
 
@@ -315,7 +317,7 @@ class MicromineModel(NamedTuple):
     origin, parents : tuple of float
         The model's lowest corner and the size of its parent blocks.
     position : str
-        The point of each block that its coordinates give, such as "Bottom left".
+        The point of a block whose coordinates the rows give, such as "Bottom left".
     angles, pivot : tuple of float
         Degrees about Z, X and Y, and the fixed point of the rotation; empty without a rotation row.
     """
@@ -328,7 +330,7 @@ class MicromineModel(NamedTuple):
 
 
 def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | None:
-    """Read Micromine's origin row and rotation row; None without an origin row."""
+    """Read Micromine's origin row and rotation row; return None if there is no origin row."""
     others = [head for head in rows if head.kind == "other"]
     if not others:
         return None
@@ -345,7 +347,7 @@ def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | 
 
 
 def type_word(cells: Sequence[str], *, numeric: bool) -> str:
-    """Return the type of a new column, number or name, in the words of a row of types."""
+    """Return the type of a new column, a number or a text, in the words of the row of types."""
     words = {cell.casefold() for cell in cells if cell}
     if words & {"name", "double", "byte"} or not all(map(_MICROMINE_TYPE.fullmatch, words)):
         return "integer" if numeric else "name"

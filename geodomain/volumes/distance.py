@@ -51,15 +51,15 @@ _UNSIGNED = "use distances without a sign"  # the alternative for an open mesh
 
 
 class Nearest(NamedTuple):
-    """The nearest points on a mesh.
+    """The nearest point on a mesh for each query point.
 
     Attributes
     ----------
     point : (n, 3) float64
         The nearest point on the mesh; NaN if the query point is not finite.
     triangle : (n,) int32
-        The triangle of the nearest point, the lowest index of several; -1 if the query point is not
-        finite.
+        The index of a triangle that contains the nearest point, the lowest index of several; -1 if
+        the query point is not finite.
     distance : (n,) float64
         The distance in the mesh's unit; NaN if the query point is not finite.
     """
@@ -69,7 +69,7 @@ class Nearest(NamedTuple):
     distance: NDArray[np.float64]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row for each query point; its triangle is NA where there is none."""
+        """Return a DataFrame with a row for each query point; the triangle is NA if it is -1."""
         return data_frame(
             dict(zip("xyz", self.point.T, strict=True))
             | {
@@ -88,7 +88,8 @@ def nearest(
     Parameters
     ----------
     mesh : mesh-like
-        Open or closed, as for `as_mesh`. Triangles without area count as segments or points.
+        Open or closed; any type that `as_mesh` accepts. Triangles without area count as segments or
+        points.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     backend : {"auto", "cpu", "cuda"}
@@ -101,8 +102,8 @@ def nearest(
     Nearest
         ``point``, ``triangle`` and ``distance``. The error of the distance is at most 4 units in
         the last place of the largest coordinate difference between the point and the triangle's
-        corners; at a vertex it is 0.0. Of triangles at the same float64 distance, the lowest index
-        is returned.
+        corners; at a vertex it is 0.0. If several triangles have the same float64 distance, the
+        lowest index is returned.
 
     Raises
     ------
@@ -146,11 +147,12 @@ def distances(
     Parameters
     ----------
     mesh : mesh-like
-        Open or closed, as for `as_mesh`; it must be closed if ``signed`` is true.
+        Open or closed; any type that `as_mesh` accepts. It must be closed if ``signed`` is true.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     signed : bool
-        Whether distances inside the solid are negative; `contains` decides, by parity.
+        Whether distances inside the solid are negative. Inside is decided by parity, as by
+        `contains`.
     backend, threads
         As in `nearest`.
     out : numpy.ndarray of float64, shape (n,), optional
@@ -192,14 +194,14 @@ def distances(
 
 
 class MeshDistance:
-    """A mesh indexed for distances of points, chunk by chunk.
+    """A mesh with the index for computing distances of points from it, chunk by chunk.
 
     Parameters
     ----------
     mesh : Mesh
         A mesh with at least one triangle; it must be closed if `signed`.
     signed : bool
-        Whether distances inside are negative.
+        Whether distances inside the mesh are negative.
     backend, threads
         As in `nearest`.
     """
@@ -229,7 +231,10 @@ class MeshDistance:
 
 
 def _index(mesh: Mesh, backend: BackendName, threads: int | None) -> tuple[NearestIndex, int]:
-    """Return the index of a mesh, which must have triangles, and the number of threads."""
+    """Return the distance index of a mesh, and the number of threads.
+
+    Raise MeshError if the mesh has no triangle.
+    """
     if not len(mesh.triangles):
         message = f"{mesh.name} has no triangle, so no distance from it is defined"
         raise MeshError(message)
@@ -238,7 +243,7 @@ def _index(mesh: Mesh, backend: BackendName, threads: int | None) -> tuple[Neare
 
 
 def _refuse_far(columns: tuple[Floats, Floats, Floats], row: int) -> None:
-    """Raise PointError if a point is beyond the range of the arithmetic (row >= 0)."""
+    """Raise PointError for a row with a coordinate beyond 2^339; do nothing if `row` is -1."""
     if row < 0:
         return
     place = tuple(float(column[row]) for column in columns)
@@ -256,7 +261,7 @@ _HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")
 
 @dataclass
 class DistanceColumn:
-    """The column of distances from one mesh, and its extremes.
+    """The column of distances from one mesh, with its smallest and largest value.
 
     Attributes
     ----------
@@ -265,9 +270,9 @@ class DistanceColumn:
     column : str
         Name of the column of distances.
     nearest, farthest : float, optional
-        The smallest and the largest distance, with their signs; None if there is no block.
+        The smallest and the largest distance, with their signs; None without blocks.
     inside : int, optional
-        Blocks with a negative distance; None if distances have no sign.
+        Number of blocks with a negative distance; None if distances have no sign.
     """
 
     name: str
@@ -277,7 +282,7 @@ class DistanceColumn:
     inside: int | None = None
 
     def add(self, distances: NDArray[np.float64]) -> None:
-        """Add the distances of more blocks, NaN for blocks without coordinates."""
+        """Take in the distances of further blocks; NaN stands for missing coordinates."""
         valid = distances[~np.isnan(distances)]
         if valid.size:
             least, most = float(valid.min()), float(valid.max())
@@ -287,14 +292,14 @@ class DistanceColumn:
             self.inside += int((valid < 0).sum())
 
     def cells(self) -> tuple[str, ...]:
-        """Return a row of the table."""
+        """Return the cells of the table's row for this column."""
         ends = ("-" if end is None else f"{end:,.6g}" for end in (self.nearest, self.farthest))
         return self.name, self.column, *ends, "" if self.inside is None else f"{self.inside:,}"
 
 
 @dataclass(frozen=True, repr=False)
 class DistanceSummary:
-    """Summary of the distances of a block model; `str` is a table, and a notebook shows one.
+    """The distances of a block model; `str` gives a table, and a notebook shows the table.
 
     Attributes
     ----------
@@ -316,7 +321,7 @@ class DistanceSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the columns that were written as rows."""
+        """Return a DataFrame with a row for each column that was written."""
         return records_frame(DistanceColumn, self.columns)
 
     def __str__(self) -> str:
@@ -324,7 +329,7 @@ class DistanceSummary:
         return "\n".join([*text_table(self._table(), names=2), self._counted()])
 
     def __repr__(self) -> str:
-        """Show the number of blocks and the meshes."""
+        """Return the number of blocks and the names of the meshes."""
         names = ", ".join(column.name for column in self.columns)
         return f"<DistanceSummary of {counted(self.rows, 'block')}: {names}>"
 
@@ -334,7 +339,7 @@ class DistanceSummary:
         return html_table("Distances", rows, headings=headings, notes=[self._counted()])
 
     def _table(self) -> list[tuple[str, ...]]:
-        """Return headings and rows, without the last column if distances have no sign."""
+        """Return headings and rows, without the column "inside" if distances have no sign."""
         signed = any(column.inside is not None for column in self.columns)
         rows = [_HEADINGS, *(column.cells() for column in self.columns)]
         return [row if signed else row[:-1] for row in rows]
@@ -362,8 +367,8 @@ def distance_file(
 ) -> DistanceSummary:
     r"""Write a block model file with the distance of each block's centroid from meshes.
 
-    The output has the model's format and one more column for each mesh. In text all other bytes are
-    kept, as by `label_file`. Memory is bounded for tables.
+    The output has the model's format and one more column for each mesh. In a text table all other
+    bytes stay the same. For a table, memory does not grow with the number of blocks.
 
     Parameters
     ----------
@@ -398,8 +403,8 @@ def distance_file(
     Notes
     -----
     Distances are those of `distances`, written with the fewest digits that read back as the same
-    float64. A Datamine table of single precision rounds them. A block without coordinates has no
-    distance.
+    float64. In a Datamine table of single precision they are rounded. A block without coordinates
+    has no distance.
 
     Examples
     --------
@@ -442,7 +447,7 @@ def distance_file(
 
 
 class _Measured:
-    """Measure distances chunk by chunk, and count blocks."""
+    """Measures the distances of blocks chunk by chunk, and counts blocks."""
 
     def __init__(
         self, model: BlockFile, indexes: list[MeshDistance], columns: list[DistanceColumn]
@@ -453,7 +458,7 @@ class _Measured:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> list[Floats]:
-        """Return the distances of a chunk from each mesh."""
+        """Return, for each mesh, the distances of the blocks of a chunk."""
         model = self._model
         require_constants(model.constants, column, model.columns, model.name, self.rows)
         try:
@@ -471,7 +476,7 @@ class _Measured:
 def _require_place(
     source: str, target: str, meshes: Mapping[str, MeshLike], *, overwrite: bool
 ) -> None:
-    """Refuse an output in another format, one that is an input, or one that exists."""
+    """Raise an error for an output that has another format, is also an input, or exists."""
     require_same_kind(source, target)
     if target == STANDARD:
         return

@@ -38,15 +38,15 @@ from geodomain.settings import BackendName
 
 
 class TriangleWeights(NamedTuple):
-    """The weight of each triangle in sums of volumes.
+    """For each triangle, how the volume below it counts in the volume inside the mesh.
 
     Attributes
     ----------
     values : (t,) int8
-        The weight of the volume below each triangle, with the sign of the triangle's projection.
+        The factor of the volume below each triangle, with the sign of the triangle's projection.
     doubtful : (t,) bool
-        Triangles near which the weights may be wrong. A block that such a triangle enters is cut
-        along lines; the shares of other blocks come from the weights.
+        Triangles near which the factors may be wrong. A block that such a triangle enters is
+        sampled along vertical lines; the shares of other blocks are computed with the factors.
     """
 
     values: NDArray[np.int8]
@@ -56,10 +56,10 @@ class TriangleWeights(NamedTuple):
 def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     """Return the weight of the volume below each triangle; the mesh caches the result.
 
-    The weight of a shell is the value of inside (1 or 0, by the rule) just within the shell minus
-    the value just outside it. By parity, a shell inside another is therefore a void. If triangles
-    cross, or shells overlap or face opposite ways, the weight is not the same everywhere in a
-    shell.
+    By the rule, a point has the value 1 inside the mesh and 0 outside. The weight of a shell is the
+    value just within the shell minus the value just outside it. By parity, a shell inside another
+    is therefore a void. If triangles cross, or shells overlap or face opposite ways, the weight is
+    not the same everywhere in a shell.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _crossed(
     mixed: Bools,
     related: Relations | None,
 ) -> Bools:
-    """Return the mask of triangles that cross others of their own or an overlapping shell."""
+    """Return the mask of triangles that cross triangles of their own or of an overlapping shell."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
@@ -125,7 +125,7 @@ def _crossed(
 def _of_shells(
     outward: NDArray[np.int8], related: Relations | None, rule: Rule
 ) -> NDArray[np.int8]:
-    """Return the weight of each shell from the shells around it."""
+    """Return the weight of each shell, from its direction and the shells around it."""
     if related is None:
         return outward
     winding = related.winding
@@ -142,7 +142,7 @@ _TRIES = 4  # number of triangles to try in a patch
 
 
 class _Sample(NamedTuple):
-    """The triangles above a point inside a triangle of a patch."""
+    """A point inside a triangle of a patch, with the triangles above this point."""
 
     shell: int  # the triangle's shell
     sign: int  # the sign of its projection
@@ -180,9 +180,10 @@ def weigh_patches(
 
 
 def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
-    """Return the patch of each triangle, -1 if `apart`, and the largest patches' triangles.
+    """Return the patch of each triangle, and the triangles of the largest patches.
 
-    Patches are connected by edges of exactly two triangles.
+    A patch is a set of triangles connected by edges of exactly two triangles. Triangles in the mask
+    `apart` are in no patch, which is written as -1.
     """
     corners = edge_table(mesh).triangles
     count = len(corners)
@@ -207,7 +208,7 @@ def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
 
 
 class _Places:
-    """Sample points in triangles, and find the triangles above them, exactly."""
+    """Samples points in triangles, and finds the triangles above these points, exactly."""
 
     def __init__(self, mesh: Mesh, component: NDArray[np.int32]) -> None:
         self._corners, self._component = mesh.vertices[mesh.triangles], component
@@ -215,7 +216,10 @@ class _Places:
         self._lows, self._highs = plan.min(axis=1), plan.max(axis=1)
 
     def sample(self, rows: Ints) -> _Sample | None:
-        """Return a sample in one of the largest triangles in plan; None if all are ambiguous."""
+        """Return a sample in one of the triangles `rows`, those largest in plan first.
+
+        Return None if the samples of the first few triangles are all ambiguous.
+        """
         a, b, c = (self._corners[rows, k, :2] for k in range(3))
         with np.errstate(over="ignore", invalid="ignore"):
             area = np.abs((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0])
@@ -272,13 +276,16 @@ def _inside(signs: list[int], rule: Rule) -> int:
 
 
 def _weight(sample: _Sample, rule: Rule) -> int:
-    """Return the weight of a triangle: value of inside just below it minus that just above."""
+    """Return the weight of a sample's triangle: inside just below it minus inside just above it.
+
+    Inside is 1 or 0, by the rule.
+    """
     signs = [sign for _, sign in sample.above]
     return sample.sign * (_inside([*signs, sample.sign], rule) - _inside(signs, rule))
 
 
 def _holds(sample: _Sample, weights: dict[int, int], rule: Rule) -> bool:
-    """Return whether the weights above a sample give inside correctly above and below it."""
+    """Return whether the weights give the right value of inside just above and below a sample."""
     signs = [sign for _, sign in sample.above]
     above = sum(weights.get(shell, 0) * sign for shell, sign in sample.above)
     below = above + weights[sample.shell] * sample.sign
@@ -340,7 +347,7 @@ def proportions(
         not finite, or a block's plan is not entirely within the footprint of a surface. If k
         triangles lie above or below a block, and none is larger than r times the block, the error
         is less than ``k * (1 + r) * 2**-47`` of the block's volume. If a surface overlaps itself on
-        less than 1e-9 of the plan, the error is up to 1e-9 more.
+        less than 1e-9 of the plan, this can add an error of up to 1e-9.
 
     Warns
     -----
@@ -384,15 +391,15 @@ def check_kind(kind: str) -> None:
 
 
 def by_lines(name: str, blocks: int, lines: int) -> str:
-    """Return the warning about blocks cut along lines because triangles may cross."""
+    """Return the warning about blocks sampled along lines because triangles may cross there."""
     return (
-        f"{name}: {counted(blocks, 'block')} in which triangles may "
-        f"cross or fold, computed along {lines} x {lines} vertical lines, not exactly"
+        f"{name}: triangles may cross or fold in {counted(blocks, 'block')}, whose shares were "
+        f"sampled along {lines} x {lines} vertical lines and are not exact"
     )
 
 
 class Shares:
-    """Compute shares of blocks inside a solid, or above or below a surface.
+    """Computes the shares of blocks inside a solid, or above or below a surface.
 
     Parameters
     ----------
@@ -433,7 +440,11 @@ class Shares:
         self._index = choose(backend).block_index(mesh, edges)
 
     def _footprint(self, rims: Floats, folded: Floats) -> Floats:
-        """Find the end of the footprint; return the edges that must not meet a block's plan."""
+        """Return the edges in rim and folds that must not meet a block's plan.
+
+        If other edges may lie at the end of the footprint, keep a `FootprintEnd` to test blocks
+        with.
+        """
         edges = np.concatenate([rims, folded])
         end = FootprintEnd(self._mesh, edges, self._threads)
         strict = end.reach != EdgeReach.NOWHERE
@@ -443,12 +454,18 @@ class Shares:
         return np.ascontiguousarray(edges[strict])
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
-        """Write the shares of blocks, (n, 3), and warn if blocks were cut along lines."""
+        """Write the shares of blocks into `out`; warn if some were sampled along lines.
+
+        `lows`, `highs` and `centres`, (n, 3), are the corners and centroids of the blocks.
+        """
         parts = (slice(begin, begin + _TOGETHER) for begin in range(0, len(out), _TOGETHER))
         self.write_many((lows[rows], highs[rows], centres[rows], out[rows]) for rows in parts)
 
     def write_many(self, parts: Iterable[tuple[Floats, Floats, Floats, Floats]]) -> None:
-        """Write the shares of several parts of the blocks, and warn once."""
+        """Write the shares of several batches of blocks; warn once for all batches.
+
+        A batch is the arguments of `write`.
+        """
         lines = sum(self._write_some(*part) for part in parts)
         if lines:
             warn(by_lines(self._mesh.name, lines, self._lines))
@@ -464,9 +481,9 @@ class Shares:
         return int((answers == BlockAnswer.BY_LINES).sum())
 
     def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
-        """Write the shares, inside or below, of blocks entered by a triangle or a rim.
+        """Write the shares of blocks that a triangle or rim enters; leave other entries of `out`.
 
-        Return the `BlockAnswer` of each block.
+        Shares are inside a solid, or below a surface. Return the `BlockAnswer` of each block.
         """
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         answers = self._ask(self._index, self._weights, lows, highs, out)
@@ -489,7 +506,7 @@ class Shares:
         return answers
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return the mask of blocks to cut along lines if a triangle of the solid enters, (n,)."""
+        """Return the mask, (n,), of blocks to sample along lines if a triangle enters them."""
         if self._doubtful is None:
             return np.full(len(lows), self._weights is None)
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
@@ -519,7 +536,10 @@ class Shares:
     def cuts(
         self, lows: Floats, highs: Floats, lines: int
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
-        """Return the crossings of lines through blocks; see `geodomain.compute.api.BlockIndex`."""
+        """Return the crossings of the mesh with ``lines * lines`` vertical lines in each block.
+
+        See `geodomain.compute.api.BlockIndex`.
+        """
         return self._index.cuts(
             np.ascontiguousarray(lows),
             np.ascontiguousarray(highs),
@@ -529,11 +549,12 @@ class Shares:
         )
 
     def common(self, others: Sequence[Shares], lows: Floats, highs: Floats) -> Floats:
-        """Return the share of each block in the intersection of bodies, for all sets, (n, 2**k).
+        """Return the share of each block in the intersection of bodies, for all sets of bodies.
 
-        The bits of the column number are the bodies of a set; this body is the lowest bit. Sets of
-        fewer than two bodies get 0. No block may have a doubtful triangle, and surfaces must cover
-        its plan once.
+        The result is (n, 2**k) for k bodies: this one and `others`. The bits of a column's number
+        are the bodies in the set, with this body as the lowest bit. Sets of fewer than two bodies
+        get 0. No block may have a doubtful triangle, and surfaces must cover each block's plan
+        once.
         """
         bodies = []
         for body in (self, *others):
@@ -542,7 +563,7 @@ class Shares:
         return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
-        """Return the shares, 0 or 1, of blocks that no triangle enters, from their centroids."""
+        """Return 1 for centroids inside or below, 0 for others, NaN outside the footprint."""
         if self._kind == "solid":
             return self._locator.contains(centres, rule=self._rule).astype(np.float64)
         side = sides_of(self._locator.count_sides(centres))
@@ -563,12 +584,12 @@ SIZES = "between 2^-306 and 2^339"
 
 
 def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
-    """Return the mask of sizes within the range, in the shape of the argument."""
+    """Return the mask of sizes that are within the allowed range, in the shape of `sizes`."""
     return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
 
 
 def _corners(centres: Floats, sizes: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the lowest and highest corners of blocks, (n, 3), checked."""
+    """Return the lowest and highest corners of blocks, (n, 3); raise ValueError for wrong sizes."""
     lengths = as_doubles(sizes, "sizes")
     if lengths.shape not in ((3,), centres.shape):
         message = f"sizes must have shape (3,) or {centres.shape}, not {lengths.shape}"
@@ -620,7 +641,8 @@ def proportions_lattice(
     rule : {"parity", "winding"}
         The rule for inside, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Cuts along lines are always computed on the CPU.
+        Where to compute; the bits are the same. Blocks that are sampled along vertical lines (see
+        Warns) are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (nx, ny, nz), optional
@@ -630,14 +652,14 @@ def proportions_lattice(
     -------
     numpy.ndarray of float64, shape (nx, ny, nz)
         From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a block's plan
-        is not entirely within the footprint of a surface. With n triangles in a block's column, of
-        sizes at most r times the block's size, the error is less than ``n * (1 + r) * 2**-47`` of
-        the block's volume: below 1e-9 if n * r is at most 1e5.
+        is not entirely within the footprint of a surface. If n triangles lie above or below a
+        block, and none is larger than r times the block, the error is less than
+        ``n * (1 + r) * 2**-47`` of the block's volume: below 1e-9 if n * r is at most 1e5.
 
     Warns
     -----
     GeodomainWarning
-        As `proportions`, if blocks were cut along lines.
+        As `proportions`, if some blocks were sampled along vertical lines.
 
     Raises
     ------
@@ -680,7 +702,7 @@ def proportions_lattice(
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
-    """Write the shares of a lattice as those of arbitrary blocks, a layer of x at a time."""
+    """Write the shares into `room` as for blocks that form no lattice, one layer of x at a time."""
     cells = tuple(slice(0, len(axis) - 1) for axis in edges)
     layers = _layers(edges, cells)
     shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
@@ -689,7 +711,10 @@ def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -
 def _write_doubtful(
     shares: Shares, edges: tuple[Floats, ...], cells: tuple[slice, ...], room: Floats
 ) -> None:
-    """Rewrite the shares of the blocks within `cells` that must be cut along lines."""
+    """Recompute the shares of blocks for which the weights of triangles may be wrong.
+
+    Only blocks in the ranges `cells` are tested. These blocks are sampled along vertical lines.
+    """
 
     def doubtful() -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
         for i, (lows, highs, middles) in enumerate(_layers(edges, cells), cells[0].start):
@@ -703,7 +728,7 @@ def _write_doubtful(
 
 
 def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice, ...]:
-    """Return the cells along each axis that overlap a box."""
+    """Return the ranges of blocks along x, y and z that overlap a box."""
     spans = []
     for axis, least, most in zip(edges, low, high, strict=True):
         begin = max(int(np.searchsorted(axis, least, "right")) - 1, 0)
@@ -715,7 +740,7 @@ def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice,
 def _layers(
     edges: tuple[Floats, ...], cells: tuple[slice, ...]
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield the lowest and highest corners and the middles of cells, (n, 3), layer by layer."""
+    """Yield the lowest and highest corners and the middles of blocks, (n, 3), by layers of x."""
     cuts = [
         (axis[:-1][span], axis[1:][span], _middles(axis)[span])
         for axis, span in zip(edges, cells, strict=True)
@@ -731,7 +756,7 @@ def _layers(
 
 
 def _edges(values: ArrayLike, name: str) -> Floats:
-    """Return edges as float64, checked: increasing, with a float64 between neighbours."""
+    """Return edges as float64; raise ValueError unless they are increasing and far enough apart."""
     edges = np.ascontiguousarray(as_doubles(values, name)) + 0.0
     if edges.ndim != 1 or len(edges) < 2:
         message = (
@@ -764,7 +789,7 @@ def _middles(edges: Floats) -> Floats:
 def _labels(
     mesh: Mesh, edges: tuple[Floats, ...], rule: Rule, backend: BackendName, threads: int
 ) -> NDArray[np.uint64]:
-    """Return the labels of the blocks' middles as bits along z, (nx, ny, words)."""
+    """Return, as bits along z, whether the middle of each block is inside, (nx, ny, words)."""
     x, y, z = (_middles(axis) for axis in edges)
     if rule == "parity":
         return label_bits(mesh, Axes(x, y, z), choose(backend), threads)

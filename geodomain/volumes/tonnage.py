@@ -15,7 +15,8 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
-# Faces this close to a bench boundary, in bench heights, count as on it: 0.3 / 0.1 is below 3.
+# Faces this close to a bench boundary, in bench heights, count as on the boundary, because in
+# float64, for example, 0.3 / 0.1 is below 3.
 _ON_FACE = 1e-9
 _MOST = 10_000
 
@@ -23,7 +24,7 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the lowest bench of each block, then the next bench, up to the highest.
+    """Yield for all blocks their lowest bench, then the next bench, up to the highest.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def split_by_bench(
     bench : (n,) float64
         The base of the bench.
     share : (n,) float64
-        The share of the block in the bench, 0 to 1; 0 for a block that ends below it.
+        The share of the block in the bench, 0 to 1; 0 for a block that ends below the bench.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def split_by_bench(
         row = int(np.argmax(count > _MOST))
         message = (
             f"block {first_row + row} is {dz[row]:g} high, more than {_MOST:,} benches of "
-            f"{height:g}: correct its size, or use higher benches"
+            f"{height:g}: correct the block's size, or use higher benches"
         )
         raise TableError(message)
     for step in range(int(count.max(initial=0))):
@@ -67,7 +68,7 @@ def split_by_bench(
 
 
 def _snapped(heights: Floats) -> Floats:
-    """Round values that are very close to a whole number."""
+    """Round those values that are very close to a whole number."""
     nearest = np.round(heights)
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
@@ -84,12 +85,21 @@ _HALF, _PART = 26, 1 << 20
 
 
 def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int) -> list[int]:
-    """Sum finite values, (n,), by their groups, (n,), from 0 to count - 1.
+    """Return the exact sum of finite values, (n,), for each group.
+
+    Parameters
+    ----------
+    values : (n,) float64
+        The values.
+    groups : (n,) intp
+        The group of each value, from 0 to `count` - 1.
+    count : int
+        Number of groups.
 
     Returns
     -------
     list of int
-        The exact sums in units of 2^-1126, which can be added up; see `nearest_float`.
+        The sums in units of 2^-1126. They can be added up; see `nearest_float`.
 
     Examples
     --------
@@ -105,7 +115,10 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
 
 
 def nearest_float(total: int, weight: int = ONE) -> float:
-    """Return the float64 nearest to an exact sum, or to a ratio of two; infinity on overflow."""
+    """Return the float64 nearest to total / weight; infinity if that overflows.
+
+    By default, `weight` is the unit of `exact_sums`.
+    """
     try:
         return total / weight
     except OverflowError:
@@ -120,7 +133,7 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
     keys : (n,) intp
         Keys from 0 to `size` - 1.
     size : int
-        The range of keys; keys are sorted only if it is much larger than n.
+        The size of the range; keys are sorted only if it is much larger than n.
 
     Examples
     --------
@@ -137,7 +150,7 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
 
 
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add a part to the totals, summing the fractions of each exponent and group."""
+    """Add values to the totals of their groups; fractions with equal exponents are summed first."""
     fractions, exponents = np.frexp(values)
     lowest, highest = int(exponents.min()), int(exponents.max())
     keys = (exponents - lowest) * np.intp(len(totals)) + groups
@@ -165,7 +178,7 @@ class MetalUnit:
     name : str
         Name of the unit.
     parts : int
-        Divisor from grade times tonnes to this unit, such as 100 for a grade in percent.
+        Number by which grade times tonnes is divided, such as 100 for a grade in percent.
     """
 
     name: str
@@ -181,7 +194,7 @@ _UNITS = {
 
 
 def metal_unit(grade: str, unit: str) -> MetalUnit:
-    """Return the unit of a grade's metal from the unit of the grade.
+    """Return the unit of metal for a grade in this unit.
 
     Raises
     ------
@@ -242,17 +255,17 @@ class Wanted:
     cutoffs : tuple of float
         Cut-offs in ascending order. The result also has rows to which no cut-off applies.
     shares : mapping of str to str
-        Domains, and the columns of their shares of each block.
+        By name of a domain: the column with the share of each block in this domain.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        Policy for negative grades; None uses them as they are.
+        Policy for negative grades; if None, they are used as they are.
     units : mapping of str to MetalUnit
         Units of metal, for grades whose unit is specified.
     density_unit : DensityUnit, optional
         The unit of the densities, to convert sums to tonnes.
     rest : str
-        The domain of the remainder of a block with shares.
+        With shares, the domain of the remainder of each block.
     spelled : tuple of str
-        Texts of cut-offs with commas but no point, where the commas may be decimal.
+        Texts of cut-offs with commas but no point, in which a comma may be a decimal mark.
     """
 
     domain: str
@@ -270,7 +283,7 @@ class Wanted:
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains with shares, in the order of the table, and the domain of the rest."""
+        """The domains with shares, in the order of the table, then the domain of the remainder."""
         return tuple(dict.fromkeys([*self.shares, self.rest])) if self.shares else ()
 
     @property
@@ -290,21 +303,25 @@ class Group:
     counts : (2 + grades + 1,) int64
         Numbers of blocks; of blocks without volume; without density; and without each grade.
     sums : list of int
-        Exact volume and tonnes; and, for each grade, the tonnes that have the grade and the metal.
+        Exact volume and tonnes; then, for each grade, the tonnes of the blocks that have the grade,
+        and the metal.
     """
 
     counts: NDArray[np.int64]
     sums: list[int]
 
     def add(self, other: Group) -> None:
-        """Add another group."""
+        """Add the counts and sums of another group."""
         self.counts = self.counts + other.counts
         self.sums = [own + more for own, more in zip(self.sums, other.sums, strict=True)]
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Numbers of a chunk of blocks, NaN where missing; `step` is the cut-off interval of each."""
+    """Volumes, densities and grades of a chunk of blocks, NaN where missing.
+
+    `step` is the number of the cut-off interval of each block; see `Tonnage`.
+    """
 
     volume: Floats
     density: Floats
@@ -320,18 +337,20 @@ class Tonnage:
     rows : int
         Number of blocks.
     groups : dict
-        Sums by domain, bench (its base; None without benches, or if unknown) and interval: interval
-        0 is below every cut-off or without the grade, 1 begins at the first cut-off.
+        Sums by domain, bench and interval. A bench is given by its base; None without benches, or
+        for blocks of unknown height. Interval 0 holds blocks below every cut-off or without the
+        grade, and interval 1 begins at the first cut-off.
     blocks : dict
         Counts by domain and interval; a block in several benches counts once.
     all_blocks : (intervals, ..) int64
         Counts by interval; a block in several domains counts once.
     negative : dict
-        Counts of negative values of each grade.
+        For each grade, counts of negative values.
     unshared : dict
-        For each domain with shares, the number of blocks without one.
+        For each domain with shares, the number of blocks whose share is missing.
     over : tuple, optional
-        The number of blocks whose shares add up to more than 1, and the first block.
+        The number of blocks whose shares add up to more than 1, and the number of the first such
+        block, from 1.
     spelled : LabelSpellings
         The spellings of labels.
     densities : DensityChecks
@@ -357,7 +376,17 @@ class Tonnage:
         return 3 + len(self.wanted.grades)
 
     def add(self, points: Floats, sizes: Floats, numbers: GiveNumbers, labels: GiveLabels) -> None:
-        """Add blocks: world centroids and sizes, (n, 3), and functions that read their columns."""
+        """Add the blocks of a chunk to the sums.
+
+        Parameters
+        ----------
+        points, sizes : (n, 3) float64
+            Centroids in world coordinates, and sizes.
+        numbers : callable
+            Returns a column of the blocks as numbers, by name.
+        labels : callable
+            Returns the labels of the blocks; see `GiveLabels`.
+        """
         chunk = self._read(sizes, numbers)
         flags = _flags(chunk)
         any_part = np.zeros(len(points), np.bool_)
@@ -373,7 +402,7 @@ class Tonnage:
         self.rows += len(points)
 
     def _read(self, sizes: Floats, numbers: GiveNumbers) -> _Chunk:
-        """Return volumes, densities, grades and intervals of the blocks, checked."""
+        """Return volumes, densities, grades and cut-off intervals of the blocks, checked."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
@@ -396,19 +425,19 @@ class Tonnage:
         return _Chunk(volume, density, grades, step)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
-        """Raise TableError for the first wrong row."""
+        """Raise TableError for the first block in the mask `wrong`, if the mask has one."""
         if wrong.any():
             row = int(wrong.argmax())
             text = repr(float(numbers[row])).removesuffix(".0")
             message = f"{name} is {text} in block {self.rows + row + 1}: {why}"
             if numbers[row] < 0:
-                message += f"; if it stands for a missing value, use missing={{{name!r}: {text}}}"
+                message += f"; if {text} marks a missing value, use missing={{{name!r}: {text}}}"
             raise TableError(message)
 
     def _require_finite(
         self, sizes: Floats, volume: Floats, density: Floats, grades: tuple[Floats, ...]
     ) -> None:
-        """Raise TableError for the first block whose volume, tonnes or metal overflows."""
+        """Raise TableError for the first block whose volume, tonnes or metal overflows float64."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             tonnes = volume * density
@@ -423,7 +452,7 @@ class Tonnage:
             if wrong.size:
                 row = int(wrong[0])
                 value = float(factors[row])
-                mend = "correct it"
+                mend = "correct the value"
                 if name in wanted.columns:
                     mark = f"missing={{{name!r}: {value!r}}}"
                     mend += f", or, if it stands for a missing value, use {mark}"
@@ -434,7 +463,10 @@ class Tonnage:
                 raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
-        """Yield the domain of each block, as an index of labels, and its share."""
+        """Yield the domain of each block, as an index of labels, and its share in the domain.
+
+        With shares, one pair of arrays is yielded for each domain, and one for the remainder.
+        """
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
             if len(self._labels) > _MOST_LABELS:
@@ -464,7 +496,7 @@ class Tonnage:
             self.over = count + int(above.sum()), first
 
     def _benches(self, points: Floats, sizes: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the bench of each block and its share there, one bench after another."""
+        """Yield a bench of each block and the block's share in it, from the lowest bench up."""
         if self.wanted.bench is None:
             yield np.full(len(points), np.nan), np.ones(len(points))
             return
@@ -472,7 +504,7 @@ class Tonnage:
         yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
 
     def _count(self, rows: Places, codes: Places, chunk: _Chunk, flags: NDArray[np.bool_]) -> None:
-        """Count blocks by domain and interval."""
+        """Count the blocks in `rows` by domain and cut-off interval."""
         intervals = len(self.all_blocks)
         keys = codes[rows] * intervals + chunk.step[rows]
         table = _table(keys, flags[:, rows], len(self._labels) * intervals)
@@ -489,7 +521,7 @@ class Tonnage:
         chunk: _Chunk,
         flags: NDArray[np.bool_],
     ) -> None:
-        """Add blocks to their groups."""
+        """Add the blocks in `rows` to the sums by domain, bench and cut-off interval."""
         ends, which = np.array([np.nan]), np.zeros(len(rows), np.intp)
         if self.wanted.bench is not None:
             ends, which = np.unique(bench[rows], return_inverse=True)
@@ -510,19 +542,22 @@ class Tonnage:
 
 
 def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
-    """Return whether volume, density and each grade are missing, (.., n)."""
+    """Return masks of blocks without volume, without density, and without each grade, (.., n)."""
     return np.isnan([chunk.volume, chunk.density, *chunk.grades])
 
 
 def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
-    """Return the number of blocks with each key, and with each key and flag, (size, 1 + ..)."""
+    """Return, for each key, the numbers of all blocks and of blocks in each mask of `flags`."""
     counts = [np.bincount(keys, minlength=size)]
     counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
     return np.array(counts, np.int64).T
 
 
 def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
-    """Yield the terms of the sums, 0 where unknown: volume, tonnes, and two for each grade."""
+    """Yield the terms of the sums, 0 where unknown: the volumes and the tonnes of the blocks.
+
+    Then yield two for each grade: the tonnes of the blocks that have the grade, and the metal.
+    """
     volume = chunk.volume[rows] * share[rows]
     yield _or_zero(volume)
     with np.errstate(over="ignore"):

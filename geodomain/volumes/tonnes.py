@@ -84,16 +84,16 @@ def tonnes(
     column : str
         The column of labels, texts or codes. It is not read with ``proportion``.
     bench : float, optional
-        The height of benches, whose bases are at multiples of it. A block that spans several
-        benches is split by its overlap in z, and counted in each.
+        The height of benches, whose bases are at multiples of this height. A block that spans
+        several benches is split by its overlap in z, and counted in each.
     cutoff : float, sequence or mapping of str to them, optional
         Add rows for the blocks at or above each cut-off, of the only grade or of the named grade.
         A text such as "0.5,1" is split at its commas. A text such as "0,5" is refused for a table
         with decimal commas.
     proportion : mapping of str to str, optional
-        Domains, and the columns with their shares of each block, 0 to 1. The remainder of a block
-        belongs to the background, so that the table adds up to the model. A remainder below a
-        millionth of a block is ignored as rounding.
+        By name of a domain, the column with the share of each block in the domain, 0 to 1. The
+        remainder of a block belongs to the background, so that the table adds up to the model. A
+        remainder below a millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
         The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"`` or a mass per
         tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass.
@@ -258,7 +258,7 @@ def require_amounts(
     cutoff: Cutoffs | None = None,
     **table: Unpack[TableKeywords],
 ) -> None:
-    """Raise TableError for missing columns and ambiguous cut-offs."""
+    """Raise an error if a model lacks columns of densities or grades, or cut-offs are invalid."""
     named = [density, *grade] if isinstance(density, str) else grade
     cut, _, spelled = _cutoffs(cutoff, tuple(grade))
     if not named:
@@ -278,7 +278,7 @@ def _add_up(
     threads: int | None,
     progress: Progress | None,
 ) -> Tonnage:
-    """Add up a model in one pass."""
+    """Add up the blocks of a model in one pass over its file."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
     _refuse_commas(wanted.cut, wanted.spelled, model)
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
@@ -305,11 +305,11 @@ def _add_up(
 
 
 def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
-    """Return the block sizes; refuse a model without sizes, and benches of a tilted model."""
+    """Return the block sizes; raise TableError without sizes, and for benches of a tilted model."""
     if sizes is None:
         message = (
-            f"{table} has no block sizes, so volumes are unknown: name their columns, "
-            "or give the sizes, with dx=, dy= and dz="
+            f"{table} has no block sizes, so volumes are unknown: give dx=, dy= and dz=, as names "
+            "of size columns or as numbers"
         )
         raise TableError(message)
     lattice = frame.lattice
@@ -370,7 +370,7 @@ def _wanted(
 def _units(
     grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
-    """Return the unit of metal of each grade that has a unit."""
+    """Return the unit of metal for each grade whose unit is specified."""
     if isinstance(grade_unit, str):
         if len(grades) != 1:
             message = f"grade_unit must name the grade ({', '.join(grades) or 'there is none'})"
@@ -387,7 +387,7 @@ def _units(
 
 
 def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
-    """Refuse cut-offs whose commas may be decimal marks, if the table has decimal commas."""
+    """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
     if not spelled or model.facts().get("decimal mark") != "comma":
         return
     text = spelled[0]
@@ -404,7 +404,10 @@ def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None
 def _cutoffs(
     cutoff: Cutoffs | None, grades: tuple[str, ...]
 ) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
-    """Return the grade, its cut-offs in ascending order, and texts with commas but no point."""
+    """Return the grade of the cut-offs, the cut-offs in ascending order, and doubtful texts.
+
+    Doubtful texts have commas but no point, so their commas may be decimal marks.
+    """
     if cutoff is None:
         return "", (), ()
     if not isinstance(cutoff, Mapping):
@@ -451,7 +454,8 @@ class GradeTotal:
     mean : float, optional
         Mean weighted by tonnes, over the blocks that have the grade; None if these have no tonnes.
     metal : float
-        Grade times tonnes, in `unit`, or else in the unit of the grade times the unit of tonnes.
+        Grade times tonnes, in `unit`; if `unit` is empty, in the unit of the grade times the unit
+        of tonnes.
     tonnes : float
         Tonnes of the blocks that have the grade.
     missing : int
@@ -470,7 +474,7 @@ class GradeTotal:
 
 @dataclass(frozen=True)
 class TonnesRow:
-    """A row of the table.
+    """A row of the table: sums over the blocks of a domain, in a bench, at or above a cut-off.
 
     Attributes
     ----------
@@ -482,12 +486,14 @@ class TonnesRow:
         Lowest grade of the blocks; None for all blocks.
     blocks : int
         Number of blocks with any part in the domain and the bench.
-    volume, tonnes : float
-        Volume in cubed units of the coordinates; volume times density.
+    volume : float
+        Volume in cubed units of the coordinates.
+    tonnes : float
+        Volume times density.
     grades : tuple of GradeTotal
         The grades in the caller's order.
     without_volume, without_density : int
-        Blocks that are counted but have no volume or no tonnes.
+        Numbers of blocks that are counted but have no volume, or no tonnes.
     """
 
     domain: str
@@ -503,7 +509,7 @@ class TonnesRow:
 
 @dataclass(frozen=True, repr=False)
 class Tonnes:
-    """Tonnes and grade of a model; `str` is a table, and a notebook shows one.
+    """Tonnes and grade of a model; `str` gives a table, and a notebook shows the table.
 
     Attributes
     ----------
@@ -538,15 +544,18 @@ class Tonnes:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return `rows`, with columns of each grade, such as ``mean_AU`` and ``metal_AU_g``."""
+        """Return `rows` as a DataFrame.
+
+        A grade has several columns, such as ``mean_AU`` and ``metal_AU_g``.
+        """
         return records_frame(TonnesRow, self.rows, self._grade_columns())
 
     def to_csv(self) -> str:
         r"""Return the rows as CSV: numbers in full, and empty cells for missing values.
 
-        The columns are domain, bench, cutoff, blocks, volume, tonnes, and for each grade the mean
-        and the metal, such as ``mean_AU`` and ``metal_AU``, or ``metal_AU_g`` if its unit is
-        specified. Lines end in "\n".
+        The columns are domain, bench, cutoff, blocks, volume and tonnes. Two columns for each grade
+        follow, the mean and the metal: ``mean_AU`` and ``metal_AU``, or ``metal_AU_g`` if the unit
+        of the metal is known. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -556,7 +565,7 @@ class Tonnes:
         return text.getvalue()
 
     def _grade_columns(self) -> dict[str, TableColumn]:
-        """Return the columns of each grade."""
+        """Return the columns of all grades: mean, metal, tonnes and number of missing values."""
         columns: dict[str, TableColumn] = {}
         for place, first in enumerate(self.totals[0].grades):
             grades = [row.grades[place] for row in self.rows]
@@ -574,7 +583,7 @@ class Tonnes:
         return in_lines([*text_table([headings, *rows]), *_missing_notes(self)])
 
     def __repr__(self) -> str:
-        """Show the numbers of blocks, tonnes and domains."""
+        """Return the numbers of blocks, tonnes and domains as text."""
         whole = self.totals[0]
         return (
             f"<Tonnes of {counted(self.blocks, 'block')}: {whole.tonnes:,.6g} t "
@@ -588,7 +597,7 @@ class Tonnes:
         return html_table("Tonnes and grade", rows, headings=headings, notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the headings, and the cells of the rows and of the totals."""
+        """Return the headings of the printed table, and the cells of its rows, totals last."""
         benched, cut = self.bench is not None, bool(self.cutoff_grade)
         headings = ["domain", *["bench"] * benched]
         headings += [f"{self.cutoff_grade} from"] if cut else []
@@ -611,7 +620,7 @@ def _metal(grade: GradeTotal) -> str:
 def _cells(
     row: TonnesRow, name: str, benched: bool, cut: bool, *, whole: bool = False
 ) -> list[str]:
-    """Return the cells of a row for reading: numbers are rounded."""
+    """Return the cells of a row of the printed table, with rounded numbers."""
     cells = [name]
     if benched:
         unknown = "" if whole else _NO_BENCH
@@ -625,14 +634,14 @@ def _cells(
 
 
 def _csv_cells(row: TonnesRow) -> list[str | int | float]:
-    """Return the cells of a row for CSV: numbers in full."""
+    """Return the cells of a row of the CSV, with numbers in full."""
     grades = [value for grade in row.grades for value in (grade.mean, grade.metal)]
     cells = [row.domain, row.bench, row.cutoff, row.blocks, row.volume, row.tonnes, *grades]
     return ["" if cell is None else cell for cell in cells]
 
 
 def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
-    """Yield notes on missing values, which the numbers in the table leave out."""
+    """Yield notes on blocks with missing values, which the sums in the table leave out."""
     whole = tonnes.totals[0]
     if whole.without_volume:
         yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
@@ -650,12 +659,12 @@ def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
 
 # From sums to the report, with warnings.
 
-# A domain, and the lower end of a bench.
+# Name of a domain, and base of a bench.
 _Key = tuple[str, float | None]
 
 
 def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
-    """Return the sums as a report."""
+    """Return the running sums as a report, with the warnings issued so far."""
     by_bench, by_domain, whole = _gather(tonnage)
     for (name, _), steps in by_domain.items():
         for step, group in enumerate(steps):
@@ -678,7 +687,10 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 def _gather(
     tonnage: Tonnage,
 ) -> tuple[dict[_Key, list[Group]], dict[_Key, list[Group]], list[Group]]:
-    """Combine groups by domain and bench, by domain, and overall; each is a list by interval."""
+    """Combine groups by domain and bench, by domain, and overall.
+
+    Each result is a list with a group for each cut-off interval.
+    """
     by_bench: dict[_Key, list[Group]] = {}
     by_domain: dict[_Key, list[Group]] = {}
     whole = _empty(tonnage)
@@ -690,7 +702,7 @@ def _gather(
 
 
 def _empty(tonnage: Tonnage) -> list[Group]:
-    """Return an empty group for each interval."""
+    """Return a group without blocks for each cut-off interval."""
     intervals, kinds = tonnage.all_blocks.shape
     sums = 2 + 2 * len(tonnage.wanted.grades)
     return [Group(np.zeros(kinds, np.int64), [0] * sums) for _ in range(intervals)]
@@ -699,7 +711,7 @@ def _empty(tonnage: Tonnage) -> list[Group]:
 def _in_order(
     tonnage: Tonnage, groups: dict[_Key, list[Group]], order: dict[str, int]
 ) -> tuple[TonnesRow, ...]:
-    """Return the rows by domain and bench; rows without domain or bench come last."""
+    """Return the rows sorted by domain and bench; rows without a domain or bench come last."""
 
     def place(key: _Key) -> tuple[int, bool, str, float]:
         name, bench = key
@@ -710,7 +722,7 @@ def _in_order(
 
 
 def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow]:
-    """Yield the row of all blocks, then one for each cut-off."""
+    """Yield the row of all blocks of a group, then the row at or above each cut-off."""
     above = _empty(tonnage)[:1]
     for group in reversed(steps):
         above.append(Group(above[-1].counts, above[-1].sums))
@@ -721,7 +733,7 @@ def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow
 
 
 def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
-    """Return a row of the report, rounding each sum once."""
+    """Return a row of the report. Each exact sum is rounded once."""
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
@@ -755,7 +767,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
 
 
 def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
-    """Raise TableError for a sum that overflows, although no single block does."""
+    """Raise TableError if a sum overflows float64, although no single block does."""
     density = wanted.density if isinstance(wanted.density, str) else "the density"
     sums = [("volume", "the block sizes", row.volume), ("tonnes", density, row.tonnes)]
     sums += [(f"metal of {grade.name}", grade.name, grade.metal) for grade in row.grades]
@@ -770,7 +782,7 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
 
 
 def _notes(tonnage: Tonnage) -> Iterator[str]:
-    """Yield notes on the densities and the labels."""
+    """Yield notes on densities, and on labels that differ only in spelling."""
     yield from tonnage.densities.notes()
     if not tonnage.wanted.shares:
         yield from tonnage.spelled.notes()
@@ -779,7 +791,7 @@ def _notes(tonnage: Tonnage) -> Iterator[str]:
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:
     """Yield warnings about missing, negative and inconsistent values in the sums.
 
-    `negative` is false if negative grades were already reported during reading.
+    `negative` is false if warnings about negative grades were issued during reading.
     """
     wanted = tonnage.wanted
     _, no_volume, no_density, *no_grade = _all_counts(tonnage)
@@ -792,20 +804,22 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
         )
     if no_density:
         yield (
-            f"{_blocks(no_density)} no {wanted.density}: they are included in the volume, not in "
-            "tonnes"
+            f"{_blocks(no_density)} no {wanted.density}: such blocks are included in the volume, "
+            "not in tonnes"
         )
     for name, missing in zip(wanted.grades, no_grade, strict=True):
         if missing:
-            yield f"{_blocks(missing)} no {name}: they are included in tonnes, not in the mean"
+            yield (
+                f"{_blocks(missing)} no {name}: such blocks are included in tonnes, not in the mean"
+            )
     for grade in tonnage.negative.values() if negative else ():
         yield from grade.warnings("block")
     yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:
             yield (
-                f"{_blocks(count)} no {wanted.shares[name]}, so no part is in {name}: the "
-                f"remainder after the other shares is in {wanted.rest}"
+                f"{_blocks(count)} no {wanted.shares[name]}, so no part of such blocks is in "
+                f"{name}: the remainder after the other shares is in {wanted.rest}"
             )
     if tonnage.over:
         count, first = tonnage.over
@@ -816,7 +830,7 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
-    """Return the counts over all blocks: total, without volume, density, and each grade."""
+    """Return the numbers of all blocks, and of blocks without volume, density, and each grade."""
     counts: NDArray[np.int64] = tonnage.all_blocks.sum(axis=0)
     return [int(count) for count in counts]
 

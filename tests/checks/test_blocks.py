@@ -56,7 +56,7 @@ def test_codes_far_from_all_others_are_proposed_as_missing(tmp_path: Path, code:
 def test_one_missing_elevation_is_enough(tmp_path: Path) -> None:
     table = blocks()
     table.loc[7, "Z"] = -999.0
-    assert "1 row has -999 for a coordinate, far from all others" in said(table, tmp_path)["label"]
+    assert "-999 for a coordinate, far from all other coordinates" in said(table, tmp_path)["label"]
 
 
 def test_codes_among_coordinates_are_none(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_blocks_that_are_there_twice_are_said(tmp_path: Path) -> None:
     texts = said(pandas.concat([blocks(), blocks()[:100]]), tmp_path)
     assert "the blocks have 1.2 times the volume of their bounding box" in texts["label"]
     for name in ("label", "blocks"):
-        assert "100 blocks have the same centroid as another: their volume counts" in texts[name]
+        assert "100 blocks have the same centroid as another block: their volume" in texts[name]
     told = "100 blocks are duplicated, with the same centroid and size; the first is block 501"
     assert told in texts["inspect"] and "the same as block 1:" in texts["inspect"]
     assert "same centroid as another" not in texts["inspect"]

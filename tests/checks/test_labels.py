@@ -184,7 +184,7 @@ def test_labels_with_blanks_are_told_by_every_verb(
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, quoting=2 if kind == "quoted" else 0)
-    said = "domain has labels with blanks around them (ignored): 'ORE' in 2 row"
+    said = "domain has labels with blanks around them, which are ignored: 'ORE' in 2 row"
     for words in (
         ["tonnes", path, "--density", "1"],
         ["compare", path, path],

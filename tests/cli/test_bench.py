@@ -42,7 +42,7 @@ def test_json_and_a_chart(tmp_path: Path) -> None:
 def test_pictures_that_are_there_are_kept(tmp_path: Path) -> None:
     (tmp_path / "chart.png").write_text("mine")
     result = run(*SMALL, "--chart", str(tmp_path / "chart.png"))
-    assert (result.exit_code, "is there already" in result.stderr) == (4, True)
+    assert (result.exit_code, "already exists" in result.stderr) == (4, True)
     assert (tmp_path / "chart.png").read_text() == "mine"
     assert run(*SMALL, "-q", "--chart", str(tmp_path / "chart.png"), "--overwrite").output == ""
     assert run(*SMALL, "--chart", str(tmp_path / "no" / "chart.png")).exit_code == 4

@@ -124,7 +124,7 @@ def test_a_slip_is_a_usage_error(folder, arguments, words):
 def test_a_file_that_is_there_is_kept(folder):
     before = Path("ok.ply").read_bytes()
     said = run("hair.ply", "--weld", "0.001", "-o", "ok.ply", code=4).stderr
-    assert "is there already" in said
+    assert "already exists" in said
     assert Path("ok.ply").read_bytes() == before
     run("hair.ply", "--weld", "0.001", "-o", "ok.ply", "--overwrite")
     assert Path("ok.ply").read_bytes() != before
@@ -133,7 +133,9 @@ def test_a_file_that_is_there_is_kept(folder):
 def test_an_output_in_no_folder_exits_4(folder):
     arguments = ["check", "ok.ply", "--weld", "0.1", "-o", "nil/x.ply"]
     result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 4 and result.stderr.startswith("error: nil/x.ply: the folder is")
+    assert result.exit_code == 4 and result.stderr.startswith(
+        "error: nil/x.ply: the folder does not exist"
+    )
 
 
 def test_a_weld_to_nothing_is_not_written(folder):
@@ -191,7 +193,9 @@ def test_an_open_surface_is_one_and_not_to_be_mended(folder):
     assert said.startswith("ground.ply: can be used for labelling as a surface\n")
     found = json.loads(run("ground.ply", "--kind", "surface", "--json").stdout)
     assert found[0]["kind"] == "surface" and found[0]["fit"] and not found[0]["faults"]
-    assert "ok.ply is closed: as a surface" in run("ok.ply", "--kind", "surface", code=3).stdout
+    assert (
+        "ok.ply is closed: used as a surface" in run("ok.ply", "--kind", "surface", code=3).stdout
+    )
 
 
 def test_a_weld_that_closes_by_taking_triangles_says_so(folder):

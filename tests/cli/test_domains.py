@@ -169,7 +169,7 @@ def test_an_open_mesh_by_winding_number_with_a_column_of_doubt(folder: Path) -> 
     assert lines[0] == "X,Y,Z,domain,uncertain"
     assert lines[1].endswith(",POT,0") and lines[2].endswith(",1") and lines[3].endswith(",,0")
     assert "is not closed, so a block is inside if its generalised winding number" in result.stderr
-    assert "rounding may have decided for 1 block" in result.stderr
+    assert "rounding may have decided the label of 1 block" in result.stderr
 
 
 def test_solids_or_domains(folder: Path) -> None:

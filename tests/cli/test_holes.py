@@ -123,9 +123,9 @@ def test_inspect_takes_blocks_or_holes(folder: Path) -> None:
     assert "--collar FILE" in inspect(code=2).stderr
     assert "give one of them" in inspect("b.csv", "--collar", "collar.csv", code=2).stderr
     said = inspect("b.csv", "--survey", "survey.csv", code=2).stderr
-    assert "--survey is about drillholes" in said
+    assert "--survey is for drillholes" in said
     said = inspect("b.csv", "--hole-column", "dip=D", code=2).stderr
-    assert "--hole-column is about drillholes" in said
+    assert "--hole-column is for drillholes" in said
 
 
 def test_messages_name_options(folder: Path) -> None:

@@ -228,7 +228,7 @@ def test_outputs_that_are_there_are_kept(raw, tmp_path: Path) -> None:
     arguments = (*raw, "--mode", "barycentric", "-o", str(tmp_path))
     result = run(*arguments)
     assert result.exit_code == 4
-    assert "barycentricV_f32 is there already" in result.stderr
+    assert "barycentricV_f32 already exists" in result.stderr
     assert not (tmp_path / "barycentricT_f32").exists()
     done(*arguments, "--overwrite")
     assert (tmp_path / "barycentricV_f32").stat().st_size == 2000
@@ -338,7 +338,7 @@ def test_a_long_table_counts_its_rows_through(ground, segments, tmp_path: Path) 
     ("options", "said"),
     [
         ((), "no output given"),
-        (("-o", "-", "--start", "x1", "y1", "z1"), "go together"),
+        (("-o", "-", "--start", "x1", "y1", "z1"), "must be given together"),
         (("-o", "-", "--ray-type", "float32"), "--ray-type is for raw files"),
     ],
 )
@@ -353,7 +353,7 @@ def test_slips_with_a_table(table, options, said: str) -> None:
         (("--mode", "all"), "--mode all writes a table"),
         (("--missing", "-99"), "--missing is for a table"),
         (("--decimal", ","), "--decimal is for a table"),
-        (("-o", "-"), "raw files go to a folder"),
+        (("-o", "-"), "results for raw files go to a folder"),
         (("extra",), "not 5 inputs"),
     ],
 )
@@ -382,7 +382,7 @@ def test_tables_are_text(table, tmp_path: Path) -> None:
         (table[0], tmp_path / "holes.parquet", tmp_path / "hits.csv"),
     ):
         result = run(mesh, str(segments), "-o", str(hits))
-        assert (result.exit_code, "give it as .csv" in result.stderr) == (3, True)
+        assert (result.exit_code, "give a .csv file" in result.stderr) == (3, True)
         assert not hits.exists()
 
 

@@ -138,13 +138,13 @@ def test_warnings_of_a_command_and_its_json_name_options(
     monkeypatch.chdir(tmp_path)
     write_mesh(box((0, 0, 0), (1, 1, 1)), tmp_path / "ore.obj")
     Path("blocks.csv").write_text("X,Y,Z,DX,DY,DZ\n1,1,1,0,1,1\n")
-    with pytest.warns(geodomain.GeodomainWarning, match="name others with dx=, dy= and dz="):
+    with pytest.warns(geodomain.GeodomainWarning, match="other size columns with dx=, dy= and"):
         geodomain.label_file("blocks.csv", {"ORE": "ore.obj"}, None)
     told = CliRunner().invoke(
         main, ["label", "blocks.csv", "--solid", "ORE=ore.obj", "--dry-run", "--json"]
     )
-    assert "name others with --dx, --dy and --dz" in told.stdout
-    assert "name others with --dx, --dy and --dz" in told.stderr
+    assert "name other size columns with --dx, --dy and --dz" in told.stdout
+    assert "name other size columns with --dx, --dy and --dz" in told.stderr
     assert "dx=" not in told.output
 
 

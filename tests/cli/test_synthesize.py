@@ -95,7 +95,7 @@ def test_it_replaces_nothing_unasked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     result = run(tmp_path, *FEW)
     assert result.exit_code == 4
-    assert f"{name} is there already" in result.stderr
+    assert f"{name} already exists" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert run(tmp_path, *FEW, "--overwrite", "--quiet").output == ""
     assert (tmp_path / name).read_bytes() != b"mine"

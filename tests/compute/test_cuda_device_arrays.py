@@ -165,7 +165,9 @@ def test_an_array_of_another_gpu_is_refused(fake, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GEODOMAIN_DEVICE", "0")
     there = on_device(fake, points(5))
     monkeypatch.setattr(driver, "ordinal", lambda address: 1)
-    with pytest.raises(geodomain.DeviceError, match="is on GPU 1, and GPU 0 is used: set"):
+    with pytest.raises(
+        geodomain.DeviceError, match="is on GPU 1, but this process uses GPU 0: set"
+    ):
         geodomain.contains(MESH, there)
 
 

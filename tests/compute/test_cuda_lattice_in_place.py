@@ -87,9 +87,9 @@ def test_what_an_array_on_the_device_is_not_for(fake) -> None:
     out = on_device(fake, room)
     for axis, values in ((0, axes[0][::-1]), (1, axes[1][[0, 0, 1, 2, 3, 4]])):
         given = [values if k == axis else axes[k] for k in range(3)]
-        with pytest.raises(ValueError, match="axes that are finite and strictly increasing: sort"):
+        with pytest.raises(ValueError, match="finite, strictly increasing axes: sort"):
             geodomain.contains_lattice(MESH, *given, out=out)
-    with pytest.raises(ValueError, match="'winding' cannot write to an out on a GPU"):
+    with pytest.raises(ValueError, match="'winding' cannot write to an out= on a GPU"):
         geodomain.contains_lattice(MESH, *axes, rule="winding", out=out)
     with pytest.raises(ValueError, match="out is on a GPU, which the CPU cannot read"):
         geodomain.contains_lattice(MESH, *axes, backend="cpu", out=out)

@@ -151,7 +151,9 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_other(
     locator = PointLocator(MESH, backend="cuda")
     locator.contains(POINTS)
     two.crash_after[number] = "geodomain_look_up", launches, two.LaunchError("unspecified failure")
-    with pytest.warns(geodomain.GeodomainWarning, match=f"GPU {number} failed .* others take over"):
+    with pytest.warns(
+        geodomain.GeodomainWarning, match=f"GPU {number} failed .* other GPUs take over"
+    ):
         assert np.array_equal(locator.contains(POINTS), expected)
     asked = shares(two, "look_up")[number]
     with warnings.catch_warnings():
@@ -232,7 +234,7 @@ def test_what_else_a_gpu_leaves_to_the_other(kernel: str, two: FakeCuda) -> None
     expected = ask("cpu")
     assert np.array_equal(ask("cuda"), expected)
     two.crash_after[1] = f"geodomain_{kernel}", 1, error
-    with pytest.warns(geodomain.GeodomainWarning, match="GPU 1 failed .* others take over"):
+    with pytest.warns(geodomain.GeodomainWarning, match="GPU 1 failed .* other GPUs take over"):
         assert np.array_equal(ask("cuda"), expected)
     two.crash_after[0] = f"geodomain_{kernel}", 1, error
     with pytest.warns(geodomain.GeodomainWarning, match="GPU 0 failed .* the CPU takes over"):

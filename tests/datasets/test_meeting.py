@@ -51,7 +51,7 @@ def output(request: pytest.FixtureRequest, folder: Path) -> str:
 def test_a_second_run_is_refused(output: str) -> None:
     def meet() -> None:
         for other in (domains(), {"HALO": HALO}):
-            with pytest.raises(OSError, match=r"another run is writing it, process \d+ on "):
+            with pytest.raises(OSError, match=r"run is writing this output, process \d+ on "):
                 label_dataset("blocks", other, output, overwrite=True)
 
     first = Once(meet)
@@ -86,7 +86,7 @@ def test_age_alone_breaks_no_lock(folder: Path, known: bool) -> None:
     command = ["label", "blocks", "--solid", "HALO=halo.ply", "-o", "out"]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 4 and not files_of("out")
-    assert done.stderr.startswith("error: out: another run is writing it")
+    assert done.stderr.startswith("error: out: another run is writing this output")
     assert ("process 7 on mine.example, since 1990" in done.stderr) is known
     assert "continue with --take-over" in done.stderr
     done = CliRunner().invoke(main, [*command, "--take-over"])

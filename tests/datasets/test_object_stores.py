@@ -139,7 +139,7 @@ def test_the_output_of_another_job_or_of_something_else_is_refused(
     label_dataset(IN, {"ORE": HALO}, "fresh")
     assert objects(bucket) == files_of("fresh")
     bucket.pipe_file("s3://mine/thesis/chapter.doc", b"three years")
-    with pytest.raises(TableError, match="s3://mine/thesis is not empty, and not an output"):
+    with pytest.raises(TableError, match="s3://mine/thesis is not empty, and is not an output"):
         label_dataset(IN, domains(), "s3://mine/thesis", overwrite=True)
 
 

@@ -81,7 +81,7 @@ SAID = {
     "order": "b.parquet has 'Y: double' as column 1, not 'X: double'",
     "kind": "b.csv is text, unlike a.parquet",
     "damaged": "b.parquet cannot be read as Parquet",
-    "other": "b.pdf in blocks is not a Parquet or CSV file by its extension",
+    "other": "b.pdf in blocks does not have the extension of a Parquet or CSV file",
 }
 
 

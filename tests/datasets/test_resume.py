@@ -176,7 +176,9 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
     label_dataset("blocks", domains(), "out")
     gone = next(iter(all_parts()))
     Path("blocks", gone).unlink()
-    with pytest.raises(TableError, match=f"out holds {gone}, which is not a part of the dataset"):
+    with pytest.raises(
+        TableError, match=f"out holds {gone}, which is no longer a part of the dataset"
+    ):
         label_dataset("blocks", domains(), "out")
     summary = label_dataset("blocks", domains(), "out", overwrite=True)
     assert not Path("out", gone).exists()
@@ -192,7 +194,7 @@ def test_a_part_that_no_run_has_finished_is_not_left_among_the_others(folder: Pa
     (left,) = files_of("out")
     Path("blocks", left).unlink()
     for overwrite in (False, True):
-        with pytest.raises(TableError, match=f"out holds {left}, .* not finished by any run: move"):
+        with pytest.raises(TableError, match=f"out holds {left}, .* no run has finished: move"):
             label_dataset("blocks", domains(), "out", overwrite=overwrite)
     Path("out", left).unlink()
     Path("out/notes.md").write_text("ours")
@@ -218,7 +220,7 @@ def test_the_output_of_something_else_is_refused(folder: Path) -> None:
     Path("out").mkdir()
     Path("out/thesis.doc").write_text("three years")
     for overwrite in (False, True):
-        with pytest.raises(TableError, match="out is not empty, and not an output"):
+        with pytest.raises(TableError, match="out is not empty, and is not an output"):
             label_dataset("blocks", domains(), "out", overwrite=overwrite)
     assert [path.name for path in Path("out").iterdir()] == ["thesis.doc"]
 

@@ -117,7 +117,7 @@ def test_conditions_need_their_columns() -> None:
     domain = Domain("X", cube(), only_if={"rock": "OX"})
     with pytest.raises(DomainError, match="rock"):
         labels(domain)
-    with pytest.raises(ValueError, match="2 rows for 5"):
+    with pytest.raises(ValueError, match="2 rows, but there are 5"):
         labels(domain, columns={"rock": ["OX", "OX"]})
     with pytest.raises(DomainError, match="holds numbers"):
         labels(domain, columns={"rock": [1.0] * 5})
@@ -206,7 +206,7 @@ def test_what_is_not_there_and_what_folds_is_counted(chunk: int) -> None:
     assert summary.beyond.blocks == 1 and summary.beyond.label == "?"
     said = " ".join(summary.warnings)
     assert "fold.ply is crossed more than once in 2 columns" in said
-    assert "1 block is outside the footprint of a surface of UP: unassigned there" in said
+    assert "1 block is outside the footprint of a surface of UP: unassigned, unless" in said
     assert "(beyond) ?" in as_table(summary)
 
 
@@ -236,7 +236,7 @@ def test_blocks_where_surfaces_of_a_stack_cross_are_counted(rule: str) -> None:
     # Listed from bottom to top: whatever lies between has changed places.
     wrong = summary_of(Stack([low, high], "ABC", rule=rule), points=points)
     (said,) = (one for one in wrong.warnings if "cross" in one)
-    assert said.startswith("3 blocks lie where surfaces of the stack A / B / C cross, in the layer")
+    assert said.startswith("3 blocks lie where surfaces of the stack A / B / C cross; by rule = ")
     assert f"rule = '{rule}'" in said and said.endswith("from top to bottom")
 
 

@@ -403,7 +403,8 @@ def test_a_collar_without_two_coordinates_is_one_collar() -> None:
 @warned_of("collar-zero")
 def test_accepting_a_hole_that_is_not_there_is_told() -> None:
     with pytest.warns(
-        GeodomainWarning, match="no hole 'dh005' to accept collar-zero of: is it 'DH005'"
+        GeodomainWarning,
+        match="'collar-zero:dh005' names a hole that does not exist: is it 'DH005'",
     ):
         Drillholes(*tables(moved(4, 3, 0.0, collars())), accept=["collar-zero:dh005"])
 
@@ -711,7 +712,9 @@ def test_misuse(options: tuple[str, ...], said: str) -> None:
     assert said in run("inspect", *options, code=2).stderr
 
 
-@pytest.mark.filterwarnings("ignore:ground.txt is PLY:geodomain.GeodomainWarning")
+@pytest.mark.filterwarnings(
+    "ignore:ground.txt has the extension .txt, but is PLY:geodomain.GeodomainWarning"
+)
 def test_a_topography_is_not_overwritten() -> None:
     tables()
     Path("ground.ply").rename("ground.txt")
@@ -773,7 +776,7 @@ def test_samples_of_frames_are_refused_and_passed_as_by_commands() -> None:
     ):
         with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; correct them"):
             verb(strict=True)
-        with pytest.warns(GeodomainWarning, match="there is no hole 'DHX' to accept"):
+        with pytest.warns(GeodomainWarning, match="DHX' names a hole that does not exist"):
             verb(strict=True, accept="interval-no-collar:DHX")
         with pytest.raises(ValueError, match="there is no finding 'no' to accept"):
             verb(accept="no")

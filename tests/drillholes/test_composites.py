@@ -127,7 +127,9 @@ def test_conditions_are_about_samples() -> None:
 
 
 def test_overlaps_are_refused() -> None:
-    with pytest.raises(TableError, match=r"1 overlap with the interval before, the first in row 1"):
+    with pytest.raises(
+        TableError, match=r"1 overlap of a sample with the sample above, the first in row 1"
+    ):
         made((0, 5, 1.0), (4, 6, 1.0), length=2)
 
 

@@ -106,7 +106,7 @@ def test_a_path_of_any_kind_is_an_input(folder: Path) -> None:
 def test_two_tables_need_two_files(other: str, folder: Path) -> None:
     given = {"surfaces": {"TOPO": GROUND}, "solids": {"ORE": ORE}, "overwrite": True}
     one = "out.csv" if other != "-" else "-"
-    said = "out.csv is to hold two outputs" if other != "-" else "both go to stdout"
+    said = "out.csv is given for two outputs" if other != "-" else "both go to stdout"
     with pytest.raises(TableError, match=said):
         geodomain.crossings_file(**TABLES, **given, output=one, pierce=other)
     assert not Path("out.csv").exists()
@@ -115,6 +115,6 @@ def test_two_tables_need_two_files(other: str, folder: Path) -> None:
 def test_two_names_that_differ_in_case_are_one_file(folder: Path) -> None:
     """Where disks mind no case, the second table would take the place of the first."""
     given = {"surfaces": {"TOPO": GROUND}, "solids": {"ORE": ORE}, "overwrite": True}
-    with pytest.raises(TableError, match=r"out\.csv and OUT\.csv are one file on many disks"):
+    with pytest.raises(TableError, match=r"out\.csv and OUT\.csv are the same file on disks"):
         geodomain.crossings_file(**TABLES, **given, output="out.csv", pierce="OUT.csv")
     assert not Path("out.csv").exists()

@@ -152,7 +152,7 @@ def test_a_hole_without_a_station_is_left_out_unless_vertical(tmp_path: Path) ->
     holes = holes_of(tmp_path, survey=survey)
     assert holes.names == ("A",)
     assert holes.report.left_out == {"B": "it has no station"}
-    with pytest.raises(TableError, match="there is no hole 'B' among the 1: it has no station"):
+    with pytest.raises(TableError, match="there is no hole 'B' among the 1 usable hole: it has no"):
         holes.positions("B", [1])
     both = holes_of(tmp_path, survey=survey, vertical=True)
     assert both.positions("B", [9]).tolist() == [[50, 0, 91]]

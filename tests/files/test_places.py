@@ -118,7 +118,7 @@ def test_outputs_of_a_command_and_what_it_reads(folder: Path, command: str) -> N
                 os.link(path, name)
             assert "the input" in refused(*words, *rest, one, name, "--overwrite")
         for bad, said in {
-            f"no/out{end}": "folder is not there",
+            f"no/out{end}": "folder does not exist",
             f"loop{end}": "symbolic links",
             f"sub{end}": "",
         }.items():
@@ -167,7 +167,7 @@ def test_links_to_one_place_are_one_place(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="two outputs"):
         require_places([tmp_path / "a", tmp_path / "b"])
     (tmp_path / "away").symlink_to("none/b")
-    with pytest.raises(FileNotFoundError, match="the folder is not there"):
+    with pytest.raises(FileNotFoundError, match="the folder does not exist"):
         require_places([tmp_path / "away"])
     require_places([Path("/dev/null"), tmp_path / "b"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "away"]

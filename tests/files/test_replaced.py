@@ -232,7 +232,7 @@ def test_a_mesh_replaces_no_file_unless_told(tmp_path: Path, name: str) -> None:
     """By the rule of `label_file`; for a pair of files, whichever is there."""
     there = tmp_path / ("a.str" if name == "a.dtm" else name)
     there.write_bytes(b"mine")
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_mesh(cube(), tmp_path / name)
     assert there.read_bytes() == b"mine" and len([*tmp_path.iterdir()]) == 1
     write_mesh(cube(), tmp_path / name, overwrite=True)

@@ -146,7 +146,7 @@ def test_a_missing_file(tmp_path):
 def test_an_output_that_is_there_is_kept(table):
     out = table.with_name("out.csv")
     out.write_bytes(b"precious")
-    with pytest.raises(FileExistsError, match="is there already; name another output"):
+    with pytest.raises(FileExistsError, match="already exists; name another output"):
         label_file(table, out)
     assert out.read_bytes() == b"precious"
     label_file(table, out, overwrite=True)

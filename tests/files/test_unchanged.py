@@ -209,7 +209,7 @@ def test_a_new_file_where_there_are_no_links(
     file.commit()
     assert (tmp_path / "a").read_bytes() == b"new"
     late = AtomicFile(tmp_path / "a", new=True)
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         late.commit()
     late.abandon()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -190,7 +190,7 @@ def test_a_missing_file_is_the_systems_own_error(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "kinds", "sentence"),
     [
-        ([2, 0, 1], [3], "holds lines, which are no faces"),
+        ([2, 0, 1], [3], "holds lines, which are not faces"),
         ([1, 0], [1], "holds vertices"),
         ([4, 0, 1, 2, 3], [10], "holds tetrahedra"),
         ([3, 0, 1, 2, 2, 0, 1], [5, 3], "holds lines"),

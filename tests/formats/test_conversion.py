@@ -201,7 +201,7 @@ def test_blocks_beside_wireframes_of_a_project() -> None:
         members.comment = b"Open Mining Format 2.0"
     done = convert("both.omf", "c.omf")
     assert "12 triangles" in done.stderr
-    assert f"both.omf has 1 block model too, {name!r}, which is not written" in done.stderr
+    assert f"both.omf also holds 1 block model, {name!r}, which is not written" in done.stderr
     assert "24 blocks" in convert(f"both.omf:{name}", "d.omf").stderr
     assert "12 triangles" in convert("both.omf:ore", "e.omf").stderr
 

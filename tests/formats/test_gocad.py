@@ -110,7 +110,7 @@ def test_what_cannot_be_read(tmp_path: Path, text: str, sentence: str) -> None:
 
 def test_a_renamed_file_is_known_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(FAULT)
-    with pytest.warns(UserWarning, match=r"a\.txt is GOCAD called \.txt"):
+    with pytest.warns(UserWarning, match=r"a\.txt has the extension \.txt, but is GOCAD"):
         assert len(read_mesh(tmp_path / "a.txt").triangles) == 2
 
 

@@ -59,7 +59,7 @@ def test_the_grid_is_in_the_second_line_or_is_given(folder: Path) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_codes_are_added_and_every_other_byte_stays(folder: Path, end: str) -> None:
     (folder / "a.dat").write_bytes((text(end=end) + end).encode())
-    with pytest.warns(GeodomainWarning, match="ORE is 1, W is 2, and 0 for rows without a label"):
+    with pytest.warns(GeodomainWarning, match="ORE is 1, W is 2, and rows without a label get 0"):
         label_file("a.dat", ORE, "b.dat", background="W", gslib_grid=GRID)
     before, after = (Path(name).read_bytes().split(b"\n") for name in ("a.dat", "b.dat"))
     tail = end.encode()[:-1]
@@ -131,9 +131,12 @@ def test_realisations_come_one_after_the_other(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (text("2 4 3 2 105 205 -47.5 10 10 5", rows=23), "has 23 rows, but its grid has 24 cells"),
+        (
+            text("2 4 3 2 105 205 -47.5 10 10 5", rows=23),
+            "has 23 rows for the 24 cells of its grid",
+        ),
         (text("2 4 3 2 105 205 -47.5 10 10 5", rows=25), "has 25 rows"),
-        (text("2 99999 99999 99999 0 0 0 1 1 1"), "fewer rows"),
+        (text("2 99999 99999 99999 0 0 0 1 1 1"), "too few rows"),
         (text("2 4 3 2 105 205 -47.5 10 10 0"), "without a grid"),
         (text("2 4 3 2 105 205 nan 10 10 5"), "without a grid"),
         (text("2 4 3 2 105 205 -47.5 10 10 5").replace("\t  23", ""), "row 24 has 1 numbers for 2"),

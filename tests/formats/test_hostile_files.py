@@ -74,7 +74,7 @@ def landxml(inner: str) -> str:
     return f"<LandXML><Surfaces><Surface name='a'/>{inner}</Surfaces></LandXML>"
 
 
-CROWDED = "has 600,000 corners, and comes through one place 200,000 times: it is no polygon"
+CROWDED = "has 600,000 corners, and 200,000 of them are at one point: this is not a polygon"
 POINTS = "<Pnts>" + "".join(f"<P id='{n}'>{n} {n * n} 0</P>" for n in (1, 2, 3)) + "</Pnts>"
 COSTLY = {
     "a face of an OBJ": ("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 200_000, CROWDED),

@@ -181,7 +181,7 @@ BAD_LANDXML = {
     "word": (LANDXML.replace("3.1e2", "x"), r"point 'p3': 'x' is not a number"),
     "nan": (LANDXML.replace("3.1e2", "nan"), r"not finite"),
     "two": (LANDXML.replace('id="p2"', 'id="p1"'), "two points with the same id"),
-    "line": (files.landxml("p1 p2"), "has 2 corners, and three is the fewest"),
+    "line": (files.landxml("p1 p2"), "has 2 corners, but a face needs three"),
     "none": (LANDXML.replace("Faces", "Fates"), "2 LandXML surfaces of 'TIN' without faces"),
     "cut": (LANDXML[:-30], "is truncated or not XML"),
 }
@@ -424,7 +424,7 @@ def test_heights_of_a_geotiff_that_are_in_doubt(tmp_path):
         assert read_mesh(tmp_path / "a.tif").bounds[:, 2].tolist() == [1, 6]
     both = [z_of_tags(2.0, 0.0, 0.0)[0], *gdal(SCALE)[1:]]
     tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=both)
-    with pytest.raises(MeshError, match=r"two scales of height, 0\.5 and 2"):
+    with pytest.raises(MeshError, match=r"two different scales for heights, 0\.5 and 2"):
         read_mesh(tmp_path / "a.tif")
 
 
@@ -477,7 +477,7 @@ def test_heights_of_a_geotiff_in_an_unknown_unit(tmp_path, across, up):
     tifffile = pytest.importorskip("tifffile")
     tags = [*PLACE, unit_keys(across, up)]
     tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
-    with pytest.raises(MeshError, match="export it with one unit for all"):
+    with pytest.raises(MeshError, match="export x, y and heights in one unit"):
         read_mesh(tmp_path / "a.tif")
 
 
@@ -611,7 +611,7 @@ def test_every_name_survives_or_is_said(tmp_path, extension):
     assert list(read_meshes(path)) == ["x", "a", "a b c"]
     before = path.read_bytes()
     with pytest.raises(
-        MeshError, match="would have two solids named 'x'; the second comes from 'x ': rename one"
+        MeshError, match="would have two solids named 'x', the second for the solid 'x '"
     ):
         write_mesh({"x": one, "x ": one}, path, overwrite=True)
     assert path.read_bytes() == before

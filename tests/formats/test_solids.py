@@ -59,7 +59,7 @@ def test_a_name_that_there_is_not(pit: Path) -> None:
 def test_a_file_that_is_there_wins_over_a_name(pit: Path) -> None:
     write_mesh(cube(), "x.ply")
     Path("pit.ts:WASTE").write_bytes(Path("x.ply").read_bytes())
-    with pytest.warns(geodomain.GeodomainWarning, match="is PLY called"):
+    with pytest.warns(geodomain.GeodomainWarning, match="but is PLY"):
         assert read_mesh("pit.ts:WASTE").bounds[0].tolist() == [0, 0, 0]
 
 

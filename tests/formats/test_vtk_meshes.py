@@ -109,9 +109,9 @@ def test_the_surfaces_of_a_collection_are_solids_by_name(tmp_path: Path) -> None
     [
         ('<DataSet index="0" file="../a.vtp"/>', "outside its folder"),
         ('<DataSet index="0" file="/etc/passwd"/>', "outside its folder"),
-        ('<DataSet index="0" file="b/a.vtp"/>', "index of other files, but b/a.vtp is missing"),
+        ('<DataSet index="0" file="b/a.vtp"/>', "its file b/a.vtp is missing"),
         ('<DataSet index="0" file="i.vti"/>', "i.vti, which is not a surface"),
-        ("", "lists none"),
+        ("", "lists no files"),
         ("<DataSet", "damaged"),
     ],
 )

@@ -131,6 +131,6 @@ def test_thousands_of_domains_of_one_mesh_do_not_hold_every_pair() -> None:
         "up to D50 with D1325 are counted"
     ]
     assert [note for note in summary.notes if "no block" in note] == [
-        "1,999 domains (D1, D2, D3, D4, D5, ...) label no block: other domains take all that they "
-        "have"
+        "1,999 domains (D1, D2, D3, D4, D5, ...) label no block: other domains label all blocks in "
+        "them"
     ]

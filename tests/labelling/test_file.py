@@ -131,7 +131,7 @@ def test_rotated_models() -> None:
 
 def test_an_output_that_is_there_is_kept() -> None:
     Path("out.csv").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"out\.csv is there already"):
+    with pytest.raises(FileExistsError, match=r"out\.csv already exists"):
         label_file("b.csv", "d.toml", "out.csv")
     with pytest.raises(FileExistsError):
         label_file("b.csv", "d.toml", "b.csv")

@@ -70,7 +70,7 @@ def test_domains_and_layers_without_a_block_are_remarks(model: Path) -> None:
         geodomain.Stack([sheet(48), sheet(20)], ["AIR", "ROCK", "FLOOR"]),
     ]
     notes = geodomain.label_file(model, domains, None).notes
-    assert "CORE labels no block: other domains take all 4 blocks inside it" in notes
+    assert "CORE labels no block: other domains label all 4 blocks inside it" in notes
     assert "THIN has no block" in notes
     assert any(note.startswith("layer AIR of") and note.endswith("has no block") for note in notes)
 
@@ -152,7 +152,7 @@ APART = {
     "a mine's datum": (shifted(z=5_000), "with 5,000 taken from z of the mesh"),
     "heights in feet": (MESH * [1, 1, 0.54] - [0, 0, 50], "z of the mesh times 3.28084"),
     "heights in metres": (MESH * [1, 1, 5.4] - [0, 0, 400], "z of the mesh times 0.3048"),
-    "elevation": (shifted(z=400), "in plan and not in elevation"),
+    "elevation": (shifted(z=400), "in plan but not in elevation"),
     "elsewhere": (shifted(x=12_345), "12,000 taken from x"),
     "near by": (shifted(x=700), ""),
 }

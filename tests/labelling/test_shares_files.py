@@ -275,7 +275,7 @@ def test_one_mesh_that_crosses_itself_has_an_error(tmp_path: Path, rule, asked) 
     assert part.proportion_volume == pytest.approx(fine, abs=1e-14)
     assert part.proportion_error == pytest.approx(np.hypot(off, 1 / 512) + 1e-9, abs=1e-14)
     assert found.shares.estimated_error == pytest.approx(off, abs=1e-14)
-    assert "1 of them cut along 16 x 16 lines: proportions there are wrong by" in str(found)
+    assert "1 of them sampled along 16 x 16 lines: proportions there are wrong by" in str(found)
     if "proportions" in asked:
         cells = pandas.read_csv(tmp_path / "o.csv")["prop_t"]
         np.testing.assert_allclose(cells, [fine, 0], atol=1e-14)

@@ -136,7 +136,7 @@ def test_places_that_have_no_distance() -> None:
         ({"within": float("inf")}, "within is inf"),
         ({"within": "5"}, "within is '5'"),
         ({"within": True}, "within is true"),
-        ({"within": 2, "beyond": 2}, "no block can be beyond 2 and within 2"),
+        ({"within": 2, "beyond": 2}, "no block can be both beyond 2 and within 2"),
         ({"kind": "either"}, "needs a distance"),
         ({"within": 2, "invert": True}, "invert needs a kind with two sides"),
         ({"within": 2, "rule": "winding"}, "rule needs kind = 'solid'"),
@@ -181,6 +181,6 @@ def test_intervals_are_not_cut_at_distances(tmp_path: Path) -> None:
 def test_shares_of_blocks_are_not_taken_at_distances(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("X,Y,Z,DX,DY,DZ\n12,5,5,2,2,2\n")
     skin = [Domain("S", cube(), within=2)]
-    with pytest.raises(DomainError, match="S has a within or beyond"):
+    with pytest.raises(DomainError, match="S uses 'within' or 'beyond'"):
         geodomain.label_file(tmp_path / "b.csv", skin, tmp_path / "o.csv", by="majority")
     assert not (tmp_path / "o.csv").exists()

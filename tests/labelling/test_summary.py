@@ -189,7 +189,7 @@ def test_disjoint_boxes() -> None:
     with pytest.raises(TableError, match=r"x 100 to 200, y 0 to 10.*in x 0 to 10.*allow_disj"):
         refuse_disjoint([ORE], model, "b.csv")
     many = [Domain(f"S{k}", (box((k, 20, 0), (k + 1, 30, 1)),)) for k in range(5)]
-    with pytest.raises(TableError, match=r"; S0 in x 0 to 1, .*; S2 in .*; and 2 more elsewhere"):
+    with pytest.raises(TableError, match=r"; S0 is in x 0 to 1, .*; S2 is in .*; 2 more are"):
         refuse_disjoint(many, model, "b.csv")
 
 

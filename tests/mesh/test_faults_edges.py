@@ -28,7 +28,7 @@ def test_a_hairline_gets_the_call_that_closes_it():
 def test_a_hole_is_not_welded():
     assert open_edges_sentence(lidless()) == (
         "box.stl is not closed: 4 open edges, the first from (0.0, 0.0, 1.0) to (0.0, 1.0, 1.0); "
-        "the smallest gap is 1. Welding does not close it: repair it in the program that "
+        "the smallest gap is 1. Welding does not close it: repair the mesh in the program that "
         "made it, or label with allow_open=True."
     )
 

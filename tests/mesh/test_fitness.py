@@ -113,7 +113,7 @@ PARITY = {name: ask for name, ask in INSIDE.items() if name != "PointLocator"}
 def test_a_solid_in_which_nothing_can_be_inside_is_refused(made, ask):
     mesh = made(cube(2.0))
     for _ in range(2):
-        with pytest.raises(MeshError, match=r"there twice.*nothing is inside; remove the copies"):
+        with pytest.raises(MeshError, match=r"occurs twice.*nothing is inside; remove the copies"):
             ask(mesh)
     assert "nothing is inside" in geodomain.check(mesh).faults()[0]
 
@@ -244,6 +244,6 @@ def test_a_command_says_it_once(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(
-            MeshError, match=r"each face of twice\.ply, .*, is there twice.*an inside\.$"
+            MeshError, match=r"each face of twice\.ply, .*, occurs twice.*an inside\.$"
         ):
             Labeller(domains_to_label({"ORE": path}).domains)

@@ -238,7 +238,7 @@ def test_a_failure_leaves_no_folder_that_was_not_there(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"old")
     opened = written_together(tmp_path, {"a": "<i4", "b": "<i4"})
-    with pytest.raises(FileExistsError, match="b is there already"):
+    with pytest.raises(FileExistsError, match="b already exists"):
         opened.__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 

@@ -70,7 +70,7 @@ def test_two_families_are_refused() -> None:
 
 
 def test_no_family_is_refused_with_what_is_there() -> None:
-    with pytest.raises(TableError, match=r"no six columns .* its columns are a, b, c"):
+    with pytest.raises(TableError, match=r"lacks the six columns .* its columns are a, b, c"):
         layout_of("a,b,c,d,e,f")
 
 

@@ -261,7 +261,7 @@ def test_what_lacks_a_grade_is_among_the_warnings(labelled: Path) -> None:
         page = page_of(labelled, density=2.5, grade="AU", missing=-99)
     html = (labelled.parent / "report.html").read_text()
     (warned,) = re.findall(r'<ul id="warnings">(.*?)</ul>', html)
-    assert f"{count} blocks have no AU: they are included in tonnes" in warned
+    assert f"{count} blocks have no AU: such blocks are included in tonnes" in warned
     with pytest.warns(GeodomainWarning):
         expected = tonnes_file(labelled, density=2.5, grade="AU", missing=-99)
     means = {row.domain: f"{row.grades[0].mean:.6g}" for row in expected.rows}

@@ -110,7 +110,7 @@ def test_samples_of_python_have_their_hash(labelled: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--within", "5"), "--within is about drillholes, and needs --collar"),
+        (("--within", "5"), "--within is for drillholes, and needs --collar"),
         (("--sample-grade", "AU"), "also give --collar and --intervals"),
         (
             ("--collar", "c.csv", "--intervals", "a.csv", "--sample-grade", "AU"),

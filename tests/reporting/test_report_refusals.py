@@ -42,8 +42,7 @@ def test_a_page_and_a_record_do_not_go_to_standard_output(
     before = set(labelled.parent.iterdir())
     done = run(labelled, "-o", "-")
     assert (
-        done.exit_code == 3
-        and "not to standard output: name a file that ends in .html" in done.output
+        done.exit_code == 3 and "not standard output: name a file that ends in .html" in done.output
     )
     assert set(labelled.parent.iterdir()) == before
 

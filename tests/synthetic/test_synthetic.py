@@ -187,7 +187,7 @@ def test_orebody_is_closed_outward_and_shared(frequency: int) -> None:
 
 @pytest.mark.parametrize("frequency", [0, 512])
 def test_orebody_frequency_is_bounded(frequency: int) -> None:
-    with pytest.raises(ValueError, match=f"511, not {frequency}"):
+    with pytest.raises(ValueError, match=f"frequency is {frequency}; it must be from 1 to 511"):
         synthetic.star_shaped_orebody(frequency)
 
 

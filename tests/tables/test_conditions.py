@@ -121,7 +121,7 @@ def rows_or_refusal(condition, column) -> list[bool] | str:
     [
         ("1,410", {">=": 500}, "'1,410' in line 3. The decimal mark of the table is '.': export "),
         ("1,410", 1410, "'1,410' in line 3."),
-        ("1,001,410.5", {"<": 5}, "'1,001,410.5' in line 3. Export it without thousands"),
+        ("1,001,410.5", {"<": 5}, "'1,001,410.5' in line 3. Export the table without thousands"),
         ("0,5", {">": 0.1}, "or, if ',' is its decimal mark, use decimal=','."),
         ("<0.01", {">": 0.1}, "below_detection='half' (or limit, zero, missing); if the cell"),
         ("BDL", {">": 0.1}, "its limit with detection_limit={'AU': 0.01}"),

@@ -228,7 +228,10 @@ REFUSED = {
     "turned": (DATAMINE_TURNED % (b"30", b"3"), "rotated model .ANGLE1 is 30.*XWORLD, YWORLD"),
     "micromine turned": (MICROMINE_TURNED % b"35", "rotation row is 35, 0, 0.*EAST, NORTH, RL"),
     "thousands": (b"X;Y;Z\n1.234,5;2;3\n", "thousands separators"),
-    "both marks": (b"X;Y;Z\n1,5;2.5;3\n", r"mixes decimal commas \(1,5\) and points \(2.5\)"),
+    "both marks": (
+        b"X;Y;Z\n1,5;2.5;3\n",
+        r"mixes decimal commas \(1,5\) and decimal points \(2.5\)",
+    ),
 }
 
 

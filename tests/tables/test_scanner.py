@@ -157,27 +157,27 @@ def test_what_is_out_of_range(text):
 
 
 FAULTS = {
-    b"1,2,3,4\n": "blocks.csv, line 4: 4 fields where the header has 5. Correct the row; a field "
-    "that contains the delimiter must be in double quotes.",
-    b"1\n": "line 4: 1 field where",
-    b"1,2,3,4,5,\n": "line 4: 6 fields where",
-    b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct it, or, "
-    "if it stands for a missing value, use missing='abc'.",
+    b"1,2,3,4\n": "blocks.csv, line 4: the row has 4 fields, but the header has 5. Correct the "
+    "row; a field that contains the delimiter must be in double quotes.",
+    b"1\n": "line 4: the row has 1 field, but",
+    b"1,2,3,4,5,\n": "line 4: the row has 6 fields, but",
+    b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct the "
+    "cell, or, if it stands for a missing value, use missing='abc'.",
     b'1,2,3,"4,5",6\n': "line 4: ZC is '4,5', which is not a number because the decimal mark is "
     "'.', without thousands separators (decimal=',' chooses the other mark).",
     b"1,1e999,3,4,5\n": "blocks.csv, line 4: XC is '1e999', which is beyond the range of a number. "
-    "Correct it, or leave the field empty.",
+    "Correct the cell, or leave it empty.",
     b"1,2,3,-inf,5\n": "line 4: ZC is '-inf', which is beyond the range",
     b"1,1.79769313486231580793728971405303415079934132710037826937e308,3,4,5\n": "line 4: XC is "
     "'1.79769313486231580793728971405303415...', which is beyond the range",
     b'1,2,3,4,"5\n1,2,3,4,5\n': "blocks.csv, line 4: the quote that opens the field "
-    "'\"5\\n1,2,3,4,5\\n' is never closed. Close it, or remove it.",
+    "'\"5\\n1,2,3,4,5\\n' is never closed. Close or remove the quote.",
     b'1,2,3,4,"a\nb\r\nc"x\n': "blocks.csv, line 4: the quoted field '\"a\\nb\\r\\nc\"', closed in "
     "line 6, is followed by text before the next delimiter. Double the quotes within the field, "
-    "or put the closing quote at its end.",
+    "or put the closing quote at the end of the field.",
     b'1,2,3,4,"a" b\n': "line 4: the quoted field '\"a\"' is followed by text",
     b"1,2,3,4,\0\n": "blocks.csv, line 4: there is a NUL byte, so the file is damaged or not plain "
-    "text. Export it again as CSV in UTF-8.",
+    "text. Export the table again as CSV in UTF-8.",
     b'1,2,3,4,"a\n\0"\n': "line 5: there is a NUL byte",
     b"\xff,2,\xff\xfe,4,5\n": "line 4: YC is '\ufffd\ufffd', which is not",
 }
@@ -199,7 +199,7 @@ def test_fault_lines_count_all_line_ends_of_earlier_chunks():
     chunks = [b"1,2,3,4,5\r\n\r\n", b'"\r\n\n",2,3,4,5\r1,2,3,4,5\n', b"a,b,c\n"]
     for chunk in chunks[:2]:
         assert scanner.scan(np.frombuffer(chunk, np.uint8), final=False).consumed == len(chunk)
-    with pytest.raises(TableError, match="line 8: 3 fields"):
+    with pytest.raises(TableError, match="line 8: the row has 3 fields"):
         scanner.scan(np.frombuffer(chunks[2], np.uint8), final=False)
 
 
@@ -207,7 +207,7 @@ def test_an_undecided_fault_comes_in_its_turn():
     beyond = b"a,1.79769313486231580793728971405303415079934132710037826937e308,2,3,b\n"
     with pytest.raises(TableError, match=r"line 3: XC is '1\.797"):
         scan(b"a,1,2,3,b\n" + beyond + b"ragged\n")
-    with pytest.raises(TableError, match="line 2: 1 field"):
+    with pytest.raises(TableError, match="line 2: the row has 1 field"):
         scan(b"ragged\n" + beyond)
 
 

@@ -71,7 +71,7 @@ def corners(*rows: tuple[float, ...]) -> bytes:
 
 def test_centroids_on_the_lattice_of_corners_are_said() -> None:
     head = corners((100, 200, 50, 10, 10, 5), (110, 200, 55, 10, 10, 5), (115, 205, 55, 5, 5, 5))
-    with pytest.warns(GeodomainWarning, match="XC, YC, ZC are whole numbers.*position='corner'"):
+    with pytest.warns(GeodomainWarning, match="ZC look like block corners.*position='corner'"):
         read_layout(head)
     read_layout(head, TableOptions(position="corner"))
     read_layout(head, TableOptions(position="centroid"))

@@ -356,7 +356,7 @@ MISUSED = {
     ("--density", "2", "--grade", "AU", "--cutoff", "CU=1"): "but there is no --grade",
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=x"): "is not GRADE=VALUE",
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=1", "--cutoff", "2"): "AU, no grade",
-    ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs for AU, CU",
+    ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs are given for AU, CU",
     ("--density", "2", "--proportion", "ore"): "is not NAME=COLUMN",
     ("--density", "2", "--proportion", "A=ore", "--column", "b"): "give only one of them",
     ("--density", "2", "--proportion", "A=ore", "--proportion", "A=AU"): "a domain twice",

@@ -21,8 +21,8 @@ from geodomain.errors import GeodomainWarning, TableError
 
 HEAD = "XC,YC,ZC,DX,DY,DZ,domain,SG,AU"
 TWICE = (
-    "40 blocks have the same centroid as another: their volume counts twice; 'geodomain inspect' "
-    "names the first"
+    "40 blocks have the same centroid as another block: their volume counts twice; 'geodomain "
+    "inspect' names the first of them"
 )
 OVERLAP = "blocks overlap their neighbours along x: centroids at 5 and 15 are 10 apart"
 

@@ -1,1 +1,1 @@
-"""Launch the kernels on a GPU through PyCUDA; there is no geometry here."""
+"""Launch the kernels on a GPU through PyCUDA. The geometry is in kernels/, not here."""

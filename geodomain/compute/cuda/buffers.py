@@ -1,4 +1,4 @@
-"""Pool device and page-locked memory between calls, and copy to and from it."""
+"""Keep GPU memory and page-locked memory for later calls, and copy to and from the GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_IDLE = 2
 
 
 class PooledMemory(Protocol):
-    """The contents of a pool: memory for work of some size, allocated all at once."""
+    """A set of buffers in a pool: memory for work of size `room`, allocated together."""
 
     room: int
 
@@ -36,16 +36,18 @@ Pooled = TypeVar("Pooled", bound=PooledMemory)
 
 
 class Pool(Generic[Pooled]):
-    """Buffers for reuse between calls. If all are lent, more are made; only a few stay idle.
+    """Sets of buffers that calls borrow and give back.
 
-    Each device has its own buffers; a thread borrows those of the device that it works on.
+    If all sets are lent, a new one is made. Only a few idle sets are kept. Each device has
+    its own sets; a thread borrows those of the device that it works on.
 
     Parameters
     ----------
     make : callable
-        Returns buffers of a room, or raises PyCUDA's MemoryError.
+        Takes a size, and returns buffers for work of that size, or raises PyCUDA's
+        MemoryError.
     least : int
-        The smallest room that is worth using.
+        The smallest size that is worth using.
     """
 
     def __init__(self, make: Callable[[int], Pooled], least: int) -> None:
@@ -57,20 +59,21 @@ class Pool(Generic[Pooled]):
 
     @property
     def idle_count(self) -> int:
-        """Return how many buffers are idle, on all devices."""
+        """Return how many sets of buffers are idle, on all devices."""
         return sum(map(len, list(self._idle_of.values())))
 
     @property
     def _idle(self) -> list[Pooled]:
-        """Return the idle buffers of this thread's device."""
+        """Return the idle sets of buffers on this thread's device."""
         return self._idle_of.setdefault(device.number(), [])
 
     @contextlib.contextmanager
     def borrowed(self, room: int) -> Iterator[Pooled]:
-        """Lend buffers of this room, or of less if memory is short.
+        """Lend buffers for work of size `room`, or for smaller work if memory is short.
 
-        After an error the buffers are freed at once: copies may still be running, and memory that
-        the error's frames hold would be freed without a current context.
+        After an error the buffers are freed at once. Copies to them may still be running, so the
+        device is awaited first. If the error kept them alive, they would be freed later, when no
+        context is current.
         """
         buffers = self._take(room)
         try:
@@ -86,7 +89,10 @@ class Pool(Generic[Pooled]):
                 idle.append(buffers)
 
     def drain(self) -> list[Pooled]:
-        """Return the idle buffers and forget them; drop the list while a context is current."""
+        """Remove the idle buffers of this device from the pool, and return them.
+
+        The caller must drop them while a context is current, which frees them.
+        """
         with self._lock:
             drained = self._idle
             self._idle_of[device.number()] = []
@@ -109,7 +115,7 @@ class Pool(Generic[Pooled]):
 
 
 def _let_go(buffers: PooledMemory) -> None:
-    """Drop the memory of buffers and their parts."""
+    """Drop all attributes of buffers and of the parts in their lists, which frees the memory."""
     for parts in [value for value in buffers.__dict__.values() if isinstance(value, list)]:
         for part in parts:
             part.__dict__.clear()
@@ -117,15 +123,15 @@ def _let_go(buffers: PooledMemory) -> None:
 
 
 class Drainable(Protocol):
-    """A pool of any kind of buffers."""
+    """A pool of buffers of any kind."""
 
     @property
     def idle_count(self) -> int:
-        """Return how many buffers are idle."""
+        """Return how many sets of buffers are idle."""
         ...
 
     def drain(self) -> Sequence[PooledMemory]:
-        """Return the idle buffers and forget them."""
+        """Remove the idle buffers from the pool, and return them."""
         ...
 
 
@@ -134,7 +140,7 @@ _pools: weakref.WeakSet[Drainable] = weakref.WeakSet()
 
 @device.of_each_device
 def memory_pool() -> MemoryPool:
-    """Return the pool of plain device memory for indexes and queries."""
+    """Return PyCUDA's pool of device memory, which indexes and queries share."""
     from pycuda.tools import DeviceMemoryPool
 
     pool: MemoryPool = DeviceMemoryPool()
@@ -142,12 +148,12 @@ def memory_pool() -> MemoryPool:
 
 
 def allocate(size: int) -> CudaMemory:
-    """Allocate device memory, at least a byte; idle buffers are freed if it is short."""
+    """Allocate at least one byte of device memory; if memory is short, free idle buffers first."""
     return _allocate_from(device.driver().mem_alloc, size)
 
 
 def allocate_pooled(size: int) -> CudaMemory:
-    """Allocate from the pool, like `allocate`; freed memory returns to the pool."""
+    """Allocate device memory from the pool, to which it returns when freed; else as `allocate`."""
     return _allocate_from(memory_pool().allocate, size)
 
 
@@ -161,14 +167,14 @@ def _allocate_from(source: Callable[[int], CudaMemory], size: int) -> CudaMemory
 
 
 def drain_all() -> bool:
-    """Free the idle memory of all pools on the current device; return whether there was any."""
+    """Free the idle memory of all pools on this device; return whether there was any."""
     held = memory_pool().held_blocks > 0
     memory_pool().free_held()
     return any([held, *[pool.drain() for pool in list(_pools)]])
 
 
 def release() -> None:
-    """Free idle memory, on the device and page-locked."""
+    """Free the idle memory of all pools, on the GPUs and page-locked."""
     if memory_pool.results or any(pool.idle_count for pool in list(_pools)):
         for number in device.in_use():
             with device.using(number), device.current():
@@ -176,10 +182,10 @@ def release() -> None:
 
 
 def _release_for_good() -> None:
-    """Free idle memory at exit; later frees take effect at once, while a context is current.
+    """Free idle memory at exit, and keep no freed memory from then on.
 
-    Memory that callers hold to the very end is freed by the driver: PyCUDA can free it only in
-    the thread that first used the device, and warns in others.
+    Memory that callers still hold when the process ends is freed by the driver. PyCUDA can
+    free it only in the thread that first used the device, and warns in other threads.
     """
     warnings.filterwarnings("ignore", ".* in out-of-thread context could not be cleaned up")
     with contextlib.suppress(DeviceError):  # the driver frees the memory of a failed device
@@ -194,18 +200,18 @@ def _release_for_good() -> None:
 atexit.register(_release_for_good)
 
 
-# Memory for points in transit: chunks on the device, page-locked pieces on the host.
+# Memory for points in transit: batches on the device, page-locked pieces on the host.
 
 IN_FLIGHT = 4_194_304  # points on the device at a time, in all the slots
-SLOTS = 4  # chunks in flight: one copied in, one computed, one copied out, one waiting
-ROOM = IN_FLIGHT // SLOTS  # points of a chunk at most
+SLOTS = 4  # batches in flight: one copied in, one computed, one copied out, one waiting
+ROOM = IN_FLIGHT // SLOTS  # largest number of points in a batch
 LEAST_ROOM = 16_384  # below this the CPU is the better place
-_SMALL_ROOM = 131_072  # of a small job, so that the next one need not grow it
+_SMALL_ROOM = 131_072  # points in a batch of a small job, so that the next job can use its memory
 PIECE_ROWS = 262_144  # points in a page-locked piece; divides ROOM
 _PIECES = 4
-# Bytes of results in a chunk whose points are sorted: more points make nearer neighbours.
+# Bytes of results in a batch whose points are sorted: in a larger batch neighbours are nearer.
 TOGETHER = 1 << 25
-RESIDENT = 1 << 23  # points of a chunk if points and output are on the device already
+RESIDENT = 1 << 23  # points in a batch if points and output are on the device already
 # Bytes of a result: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
 
@@ -216,10 +222,11 @@ Kind = Literal["sent", "together", "resident"]
 
 
 class Slot:
-    """Memory for one chunk on the device: its points, their results, and a stream.
+    """Memory on the device for one batch of points and their results, and a stream.
 
-    A result has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 of coordinates,
-    1 of label, 8 in two lists. If points and results are ``resident``, nothing is copied.
+    A result has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 for
+    coordinates, 1 for a label, 8 in two lists. If points and results are ``resident``, that
+    is, already on the device, nothing is copied.
     """
 
     def __init__(self, room: int, width: int, *, resident: bool = False) -> None:
@@ -235,33 +242,33 @@ class Slot:
         self.unsure_rows = cuda.mem_alloc(4 * room)
         self.counts = cuda.mem_alloc(8)  # open rows, unsure rows
         self._refused = cuda.pagelocked_empty(1, np.uint64)  # kernels write to it over the bus
-        self.refused = int(self._refused.ctypes.data)  # the address of the first refused row
+        self.refused = int(self._refused.ctypes.data)  # the address of the first undecided row
         if not resident:
             self.coordinates = cuda.mem_alloc(24 * room)
             self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
 
     @property
     def first_refused(self) -> int | None:
-        """Return the first refused row of a finished chunk, or None."""
+        """Return the first undecided row of a computed batch, or None."""
         row = int(self._refused[0])
         return None if row == NONE_REFUSED else row
 
     def place_of(self, own: CudaMemory) -> int:
-        """Return where the last kernel writes results: the caller's output, or `own` memory."""
+        """Return the address for final results: in the caller's output if set, or else `own`."""
         return self.into or int(own)
 
     def begin(self, into: int) -> None:
-        """Reset an idle slot: set where results go, and that no row is refused."""
+        """Prepare an idle slot: set the address for results, and clear the undecided row."""
         self.into = into
         self._refused[0] = NONE_REFUSED
 
     def clear_lists(self) -> None:
-        """Empty the lists, in the stream's order."""
+        """Empty the two lists of rows, in the stream's order."""
         device.driver().memset_d32_async(int(self.counts), 0, 2, self.stream)
 
 
 class Piece:
-    """Page-locked memory that the bus copies from, and the event that it is free again."""
+    """Page-locked memory from which points are copied, and an event for the end of the copy."""
 
     def __init__(self, rows: int) -> None:
         cuda = device.driver()
@@ -270,7 +277,7 @@ class Piece:
 
 
 class Ring:
-    """Page-locked pieces of ``room`` points, filled in turn."""
+    """Pieces of page-locked memory for ``room`` points each, which are filled in turn."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -278,7 +285,7 @@ class Ring:
 
 
 class Buffers:
-    """The device memory of one call."""
+    """The slots, that is, the device memory, of one call."""
 
     def __init__(self, kind: Kind, width: int, room: int) -> None:
         self.room = room
@@ -288,7 +295,7 @@ class Buffers:
 
 
 def room_for(kind: Kind, rows: int, width: int) -> int:
-    """Return the points of a slot for a total number of rows, as a power of two."""
+    """Return how many points a slot should hold for a query of `rows` points, a power of two."""
     most = {"sent": ROOM, "together": TOGETHER >> (width - 1).bit_length(), "resident": RESIDENT}
     share = -(-rows // SLOTS) if kind == "sent" else rows
     return min(most[kind], max(_SMALL_ROOM, 1 << (share - 1).bit_length()))
@@ -296,7 +303,7 @@ def room_for(kind: Kind, rows: int, width: int) -> int:
 
 @functools.cache
 def pool_of(kind: Kind, width: int) -> Pool[Buffers]:
-    """Return the pool of buffers for results of at least `width` bytes."""
+    """Return the pool of buffers for results of `width` bytes or slightly more."""
     return _buffer_pools[kind, next(each for each in WIDTHS if each >= width)]
 
 
@@ -315,11 +322,11 @@ rings = Pool(Ring, LEAST_ROOM)
 _MOST_THREADS = 8
 POINT_BYTES = 24
 _LARGE = 4 << 20  # bytes for which starting threads is worth it
-FEW_ROWS = 16_384  # points that are copied sooner than threads start
+FEW_ROWS = 16_384  # so few points are copied before threads have started
 
 
 class _Threads:
-    """Native threads that live from their first work to the end of one call; a context manager."""
+    """Native threads that start with their first work and end with the call."""
 
     _FREE: ClassVar[str]  # the core's function that ends them
 
@@ -328,7 +335,7 @@ class _Threads:
         self._handle = ctypes.c_void_p()
 
     def __enter__(self) -> Self:
-        """Return the threads."""
+        """Return this object; no thread is started yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -343,12 +350,12 @@ class _Threads:
 
 
 class Stager(_Threads):
-    """Threads that copy memory."""
+    """Native threads that copy memory on the host."""
 
     _FREE = "stager_free"
 
     def copy(self, source: NDArray[np.generic], target: NDArray[np.generic]) -> None:
-        """Copy between contiguous arrays of equal size; small ones in this thread."""
+        """Copy between contiguous arrays of equal size; small arrays are copied by this thread."""
         if source.nbytes <= POINT_BYTES * FEW_ROWS:
             ctypes.memmove(target.ctypes.data, source.ctypes.data, source.nbytes)
             return
@@ -361,10 +368,10 @@ class Stager(_Threads):
 
 
 class Filler(_Threads):
-    """Threads that fill the pieces of a ring with rows of points, ahead of the sender.
+    """Native threads that fill the pieces of a ring with points before these are sent.
 
-    ``points`` are three columns of doubles with any strides; a piece holds ``rows`` rows. If there
-    are few points, this thread copies them itself.
+    ``points`` are three columns of doubles with any strides; a piece holds ``rows`` points.
+    If there are few points, the calling thread copies them itself.
     """
 
     _FREE = "filler_free"
@@ -372,12 +379,13 @@ class Filler(_Threads):
     def __init__(self, points: Columns, ring: list[Piece], rows: int, threads: int) -> None:
         super().__init__(threads)
         self._points, self._ring, self._rows = points, ring, rows
-        self._first = self._sent = self._emptied = 0  # first row; pieces
+        self._first = self._sent = self._emptied = 0  # the first row; numbers of pieces
 
     def send(self, begin: int, end: int, address: int, stream: CudaStream) -> None:
         """Copy rows [begin, end) to the device, as x y z, x y z, ..., in the stream's order.
 
-        Fastest if rows are sent in turn, because the rows after ``end`` are filled meanwhile.
+        This is fastest if the next call starts at ``end``, because the next rows are already
+        being filled in.
         """
         cuda, rows, few = device.driver(), self._rows, len(self._points[0]) <= FEW_ROWS
         if not few and (not self._handle or begin != self._first + self._sent * rows):
@@ -398,7 +406,7 @@ class Filler(_Threads):
                 self._release()
 
     def start(self, begin: int) -> None:
-        """Start filling, from this row to the last."""
+        """Start to fill pieces with the rows from `begin` to the last row."""
         self._end()
         for piece in self._ring:
             piece.free.synchronize()  # returns at once if it was never used
@@ -414,7 +422,7 @@ class Filler(_Threads):
         )
 
     def _release(self) -> None:
-        """Release sent pieces for refilling; half of the ring may be in transit."""
+        """Let the threads refill pieces that have been sent; wait if over half are in transit."""
         while self._emptied < self._sent:
             free = self._ring[self._emptied % len(self._ring)].free
             if self._sent - self._emptied > len(self._ring) // 2:
@@ -427,7 +435,7 @@ class Filler(_Threads):
 
 @contextmanager
 def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
-    """Lend a ring with threads that fill it, in pieces that divide ``room``."""
+    """Lend a Filler; each piece of its ring holds a number of points that divides ``room``."""
     rows = min(PIECE_ROWS, room)
     with (
         rings.borrowed(rows) as ring,  # smaller if memory is short
@@ -437,9 +445,9 @@ def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
 
 
 def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemory]:
-    """Copy contiguous arrays to the device, all at once.
+    """Copy contiguous arrays to new device memory, and return that memory.
 
-    With ``pooled`` the memory comes from the pool, and returns there.
+    If ``pooled``, the memory comes from the pool, and returns to the pool when freed.
     """
     room = allocate_pooled if pooled else allocate
     memory = [room(array.nbytes) for array in arrays]
@@ -448,10 +456,11 @@ def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemor
 
 
 def download(out: NDArray[np.generic], address: int) -> None:
-    """Copy a contiguous array from the device, after all work sent before.
+    """Copy device memory to a contiguous array, after all work sent before.
 
-    Several threads fill ordinary memory from page-locked pieces while the bus fills others.
-    The driver alone would copy with one thread, and wait for new memory meanwhile.
+    Several threads copy from page-locked pieces to the array, while the GPU writes to other
+    pieces. Without them the driver would copy with one thread, and wait for pages of new
+    memory.
     """
     cuda = device.driver()
     if out.nbytes < _LARGE or driver.is_pinned(out.ctypes.data, out.nbytes):

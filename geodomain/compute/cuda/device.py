@@ -1,4 +1,4 @@
-"""Manage CUDA devices: which are in use, their contexts, kernels and launches."""
+"""Return the loaded module of a kernel file in the current context."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from geodomain.errors import DeviceError, warn
 
 
 def cpu_instead(what: str) -> str:
-    """Warn that the CPU computes something because GPU memory is short; return the reason."""
+    """Warn that the CPU computes `what`, because GPU memory is short; return the reason."""
     want = f"not enough GPU memory for {what}"
     message = f"{want}: computed on the CPU, with the same results"
     warn(message)
@@ -47,7 +47,7 @@ class OfEachDevice(Generic[Params, Result]):
     function : callable
         A function with hashable arguments.
     number : callable
-        Returns the device that the calling thread works on.
+        Returns the number of the device that the calling thread works on.
 
     Attributes
     ----------
@@ -61,7 +61,10 @@ class OfEachDevice(Generic[Params, Result]):
         self.results: dict[int, dict[tuple[object, ...], Result]] = {}
 
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
-        """Return the cached result for this device; if two threads compute it, the first one's."""
+        """Return the cached result for this device, or call the function and cache its result.
+
+        If two threads call the function at once, both return the result that was stored first.
+        """
         cache, key = self.results.setdefault(self._number(), {}), (*args, *kwargs.items())
         if key not in cache:
             cache.setdefault(key, self._function(*args, **kwargs))
@@ -77,7 +80,7 @@ class OfEachDevice(Generic[Params, Result]):
 
 @functools.cache
 def driver() -> Driver:
-    """Return PyCUDA's driver module, initialised; DeviceError if something is missing."""
+    """Return PyCUDA's driver module, initialised; raise DeviceError if something is missing."""
     try:
         import pycuda.driver
 
@@ -102,19 +105,19 @@ def driver() -> Driver:
 
 
 def left_visible() -> str:
-    """Return a note on CUDA_VISIBLE_DEVICES, which may hide devices, if it is set."""
+    """Return the value of CUDA_VISIBLE_DEVICES as a note in brackets; "" if it is not set."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"
 
 
 @functools.cache
 def process() -> int:
-    """Return the process that started the driver."""
+    """Return the number of the process that started the driver."""
     return os.getpid()
 
 
 class _Work(threading.local):
-    """The device that a thread works on; None for the first one in use."""
+    """The number of the device that a thread works on; None means the first one in use."""
 
     number: int | None = None
 
@@ -125,9 +128,9 @@ chosen: list[tuple[int, ...]] = []  # by `geodomain.use_devices`; one item at mo
 
 @functools.cache
 def numbers() -> tuple[int, ...]:
-    """Return the visible devices that this process uses.
+    """Return the numbers of the visible devices that this process uses.
 
-    The caller's choice, or those of GEODOMAIN_DEVICE, such as "0,1", or all.
+    They are those of `geodomain.use_devices`, or of GEODOMAIN_DEVICE (such as "0,1"), or all.
     """
     count = driver().Device.count()
     wish = os.environ.get("GEODOMAIN_DEVICE")
@@ -146,14 +149,14 @@ def numbers() -> tuple[int, ...]:
 
 
 def number() -> int:
-    """Return the device that this thread works on: that of `using`, or the first one in use."""
+    """Return the number of this thread's device: that set by `using`, or the first one in use."""
     here = _work.number
     return numbers()[0] if here is None else here
 
 
 @contextlib.contextmanager
 def using(device: int) -> Iterator[None]:
-    """Let this thread work on a device."""
+    """Make this thread work on a device within a `with`."""
     before, _work.number = _work.number, device
     try:
         yield
@@ -162,7 +165,7 @@ def using(device: int) -> Iterator[None]:
 
 
 def span(count: int) -> str:
-    """Return the valid numbers of `count` devices as text."""
+    """Return the numbers that `count` devices have, as text, such as "0 to 3"."""
     return f"0 to {count - 1}"
 
 
@@ -177,13 +180,14 @@ _FORKED = (
 class PrimaryContext:
     """The primary context of a device, which torch and cupy share; a context manager.
 
-    It is current within its `with`, on any thread; afterwards the previous context is. PyCUDA's
-    errors inside become DeviceErrors with an explanation. After an error that ends the context,
-    the device is not used any more.
+    Within its `with` the context is current, on any thread; afterwards the previous context
+    is current again. PyCUDA's errors inside become DeviceErrors with an explanation. After an
+    error that ends the context, the device is not used any more.
 
     Parameters
     ----------
     cuda : Driver
+        PyCUDA's driver module.
     number : int
         Number of the device.
     process : int
@@ -192,7 +196,7 @@ class PrimaryContext:
     Raises
     ------
     DeviceError
-        If the device has no context to give.
+        If the device cannot provide a context.
     """
 
     def __init__(self, cuda: Driver, number: int, process: int) -> None:
@@ -201,12 +205,12 @@ class PrimaryContext:
         try:
             self._context = cuda.Device(number).retain_primary_context()
         except cuda.Error as error:
-            message = f"the GPU does not give a context: {error}; use backend='cpu'"
+            message = f"the GPU cannot create a context: {error}; use backend='cpu'"
             raise DeviceError(message) from error
 
     @property
     def ended(self) -> str:
-        """Return why the device cannot be used any more; "" while it can."""
+        """Return why the device cannot be used any more; "" as long as it can."""
         return self._ended if os.getpid() == self._process else _FORKED
 
     def __enter__(self) -> Driver:
@@ -234,9 +238,10 @@ class PrimaryContext:
                 self._cuda.Context.pop()
 
     def _pass_on(self, error: BaseException) -> None:
-        """Raise the meaning of PyCUDA's error, after freeing what the failed calls allocated.
+        """Free what failed calls allocated, and raise an error that explains PyCUDA's error.
 
-        It is freed now, because PyCUDA leaks memory dropped by a thread without the context.
+        The memory is freed now, because PyCUDA leaks memory that a thread drops without the
+        context.
         """
         if isinstance(error, (self._cuda.Error, DeviceError)):
             traceback.clear_frames(error.__traceback__)
@@ -252,7 +257,7 @@ class PrimaryContext:
             raise DeviceError(ended)
 
     def _meaning_of(self, error: Exception) -> DeviceError:
-        """Return the meaning of PyCUDA's error; record the first that ends the context."""
+        """Return an error that explains PyCUDA's error; record the first that ends the context."""
         meaning = cuda_errors.meaning_of(self._cuda, error)
         if isinstance(meaning, cuda_errors.DeadContext):
             self._ended = self._ended or str(meaning)
@@ -299,12 +304,15 @@ def of_each_device(function: Callable[Params, Result]) -> OfEachDevice[Params, R
 
 @of_each_device
 def context() -> PrimaryContext:
-    """Return the context of this thread's device."""
+    """Return the primary context of this thread's device."""
     return PrimaryContext(driver(), number(), process())
 
 
 def one_at_a_time(function: Callable[Params, Result]) -> Callable[Params, Result]:
-    """Serialise a function's calls on each device, so that threads do not mix their launches."""
+    """Return a function whose calls on one device run one after the other.
+
+    So threads do not mix the launches of their calls.
+    """
     turns: dict[int | None, threading.Lock] = {}
 
     @functools.wraps(function)
@@ -318,7 +326,7 @@ def one_at_a_time(function: Callable[Params, Result]) -> Callable[Params, Result
 
 
 def current() -> AbstractContextManager[Driver]:
-    """Return the context of this thread's device; it is current within `with`."""
+    """Return a context manager within which the context of this thread's device is current."""
     return context()
 
 
@@ -337,7 +345,10 @@ def is_in_use() -> bool:
 
 
 def home_of(address: int) -> int:
-    """Return the device that has an address; this thread's if there is only one, or if unknown."""
+    """Return the number of the device whose memory holds an address.
+
+    If there is only one device, or the holder is unknown, return this thread's device.
+    """
     return _homes([address])[0]
 
 
@@ -352,21 +363,21 @@ def _homes(addresses: Sequence[int]) -> list[int]:
 
 @of_each_device
 def architecture() -> str:
-    """Return the device's architecture, such as sm_90."""
+    """Return the architecture of this thread's device, such as sm_90."""
     major, minor = driver().Device(number()).compute_capability()
     return f"sm_{major}{minor}"
 
 
 @of_each_device
 def has_slow_doubles() -> bool:
-    """Return whether floats are so much faster than doubles that trying them first pays."""
+    """Return whether floats are so much faster than doubles that it pays to try floats first."""
     cuda = driver()
     ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
     return bool(cuda.Device(number()).get_attribute(ratio) >= 8)
 
 
 def _build(text: str) -> bytes:
-    """Compile with nvcc."""
+    """Compile CUDA source text with nvcc for this thread's device, and return the cubin."""
     from pycuda import compiler
 
     with warnings.catch_warnings():
@@ -404,7 +415,7 @@ def module(name: str) -> CudaModule:
 
 @of_each_device
 def kernel(file: str, name: str) -> CudaKernel:
-    """Return one kernel of a kernel file."""
+    """Return one kernel of a kernel file, by its name."""
     with _loading:  # a second thread waits for the compiler instead of running it again
         loaded = module(file)
         if not isinstance(loaded, PtxModule):
@@ -422,7 +433,7 @@ def kernel(file: str, name: str) -> CudaKernel:
 
 @of_each_device
 def _prepared(file: str, name: str, size: int) -> CudaKernel:
-    """Return one kernel of a kernel file, prepared for arguments of `size` bytes in total."""
+    """Return one kernel of a kernel file, prepared for `size` bytes of arguments."""
     prepared = kernel(file, name)
     prepared.prepare([f"{size}s"])
     return prepared
@@ -430,12 +441,15 @@ def _prepared(file: str, name: str, size: int) -> CudaKernel:
 
 @functools.cache
 def block_threads() -> int:
-    """Return the number of threads in a block."""
+    """Return the number of threads in a thread block."""
     return layout.constant("kBlockThreads")
 
 
 def list_threads(rows: int) -> int:
-    """Return the threads for a list of at most `rows` rows, whose length is on the device."""
+    """Return how many threads to launch for a list of at most `rows` rows.
+
+    The length of the list is known only on the device.
+    """
     return min(rows, block_threads() * LIST_BLOCKS)
 
 
@@ -447,7 +461,7 @@ def launch(
     stream: CudaStream | None = None,
     times: int = 1,
 ) -> None:
-    """Run a kernel with `threads` threads, `times` times across; with none, do nothing."""
+    """Run a kernel with `threads` threads along x, and `times` blocks along y; 0 does nothing."""
     if threads == 0:
         return
     block = block_threads()
@@ -463,21 +477,21 @@ def start(
     *fields: Argument,
     stream: CudaStream | None = None,
 ) -> None:
-    """Run a kernel on a grid of blocks (across, down) of `block` threads."""
+    """Run a kernel on a grid of thread blocks (along x, along y), each of `block` threads."""
     packed = arguments(*fields)
     ready = _prepared(file, name, len(packed))
     ready.prepared_async_call(grid, (block, 1, 1), stream, packed)
 
 
 def unload() -> None:
-    """Drop the kernels of this thread's device, whose context is current."""
+    """Drop the kernels of this thread's device; its context must be current."""
     _prepared.results.pop(number(), None)
     kernel.results.pop(number(), None)
     module.results.pop(number(), None)
 
 
 def free(*memory: CudaMemory | None) -> None:
-    """Free device memory in the context that it came from; None is skipped."""
+    """Free device memory in the context in which it was allocated; None is skipped."""
     if sys.is_finalizing() or not is_in_use():
         return  # the driver frees a context's memory with it
     blocks = [block for block in memory if block is not None]
@@ -495,7 +509,7 @@ def _free_all(memory: list[CudaMemory]) -> None:
 
 
 def drop(release: Callable[[], object]) -> None:
-    """Call `release` with this thread's context current; do nothing if the context is gone."""
+    """Call `release` with this thread's context current; do nothing if it is no longer usable."""
     if sys.is_finalizing() or number() not in in_use():
         return
     with current():
@@ -506,7 +520,7 @@ def drop(release: Callable[[], object]) -> None:
 
 
 def wait_for(*arrays: Points | Room) -> None:
-    """Wait for the streams that write the arrays; a context is current."""
+    """Wait for the streams that write these arrays; a context must be current."""
     named = [getattr(array, "stream", None) for array in arrays]
     streams = {stream for stream in named if stream is not None}
     if streams and not all(stream > 0 and libcuda.wait_for_stream(stream) for stream in streams):
@@ -527,7 +541,7 @@ _NO_KERNELS = (
 
 
 def missing(architecture: str | None, origins: Iterable[str]) -> str | None:
-    """Return the first missing step and how to take it, or None.
+    """Return the first thing that is missing to use a GPU, and how to install it, or None.
 
     Parameters
     ----------

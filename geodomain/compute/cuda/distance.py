@@ -1,6 +1,7 @@
-"""Compute distances on a GPU through PyCUDA, a thread for each point, neighbours together.
+"""Compute distances on a GPU through PyCUDA, with one thread for each point.
 
-One kernel lists the few triangles that may be nearest to a point, others decide among them.
+Points are sorted so that neighbours are computed together. One kernel lists the few
+triangles that may be nearest to each point, and other kernels decide among these.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FILE = "distance.cu"
 
 
 class Scratch:
-    """Buffers that a stream reuses for each chunk, handed out in the same order."""
+    """Buffers that a stream uses again for each batch; they are handed out in the same order."""
 
     def __init__(self, room: Rooms) -> None:
         self._room = room
@@ -47,7 +48,7 @@ class Scratch:
 
 
 class CudaNearestIndex:
-    """The hierarchy over one mesh's triangles on the device, for nearest-triangle queries."""
+    """The hierarchy of boxes over one mesh's triangles on the device, for distances."""
 
     def __init__(self, mesh: MeshArrays) -> None:
         self._hierarchy = held = Hierarchy(mesh, brute=False)
@@ -57,7 +58,11 @@ class CudaNearestIndex:
             self._surround(*map(int, self._memory))
 
     def _surround(self, nodes: int, of_nodes: int, of_packets: int, rows: int) -> None:
-        """Write the flat triangles, and the nodes and cylinders from the packets up to the root."""
+        """Fill the arrays of a NearestView.
+
+        These are the flat triangles, and the nodes and cylinders, from the packets of triangles
+        up to the root.
+        """
         held, count = self._hierarchy, self._hierarchy.packet_count
         _launch("packets", count, held.packets, count, self._frame, held.mesh, of_packets, rows)
         for begin, end in reversed(list(itertools.pairwise(held.firsts))):
@@ -71,7 +76,7 @@ class CudaNearestIndex:
         )  # fmt: skip
 
     def __del__(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         device.free(*getattr(self, "_memory", ()))
 
     def nearest(
@@ -83,9 +88,10 @@ class CudaNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write each point's distance, its nearest triangle, and the nearest point there, (n, 3).
+        """Write each point's distance and, if asked for, the nearest triangle and nearest point.
 
-        Returns the first row outside the range of coordinates, or -1.
+        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row outside
+        the range of coordinates, or -1.
         """
         whole = triangle is not None or place is not None
         out = np.empty((len(distance), 5)) if whole else distance
@@ -107,7 +113,7 @@ class CudaNearestIndex:
         return refused
 
     def _ask(self, slot: Slot, room: Scratch, *, whole: bool) -> int:
-        """Compute a chunk, sorted to put neighbours together; return the results' address."""
+        """Compute a batch, sorted so that neighbours are together; return the results' address."""
         rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
         cells, count = bins.curve(self._frame, rows)
         bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
@@ -131,7 +137,7 @@ def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | Non
 
 
 def _sizes(held: Hierarchy) -> list[int]:
-    """Return the bytes of nodes, cylinders of nodes, cylinders of packets, and flat triangles."""
+    """Return the sizes in bytes of nodes, their cylinders, packets' cylinders, flat triangles."""
     nodes, packets = held.firsts[-1], held.packet_count
     counts = {"NearestNode": nodes, "Cylinder": nodes}
     sizes = [layout.structure(name).size * count for name, count in counts.items()]

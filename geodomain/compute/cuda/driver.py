@@ -1,4 +1,4 @@
-"""Wrap the CUDA driver: types for PyCUDA, calls it lacks, errors, and array interfaces."""
+"""Wrap the CUDA driver: types for PyCUDA, functions that PyCUDA lacks, errors, array interfaces."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class CudaMemory(Protocol):
     """Device memory, allocated directly or from a pool."""
 
     def __int__(self) -> int:
-        """Return its address."""
+        """Return the address of the memory."""
         ...
 
     def free(self) -> None:
-        """Free it."""
+        """Free the memory."""
         ...
 
 
@@ -35,22 +35,22 @@ Image = NDArray[np.generic] | memoryview | bytes  # a source of a copy
 
 
 class CudaStream(Protocol):
-    """A queue of work on the device, done in order."""
+    """A queue of work on the device, which is done in order."""
 
     def synchronize(self) -> None:
-        """Wait for all its work."""
+        """Wait until all work in the stream is done."""
         ...
 
 
 class CudaEvent(Protocol):
-    """A mark in a stream."""
+    """A mark in a stream, reached when the work before it is done."""
 
     def record(self, stream: CudaStream | None = None) -> CudaEvent:
-        """Mark the end of the work sent so far."""
+        """Set the mark after the work that has been sent to the stream so far."""
         ...
 
     def synchronize(self) -> None:
-        """Wait for it."""
+        """Wait until the mark is reached."""
         ...
 
     def query(self) -> bool:
@@ -58,7 +58,7 @@ class CudaEvent(Protocol):
         ...
 
     def time_till(self, event: CudaEvent) -> float:
-        """Return the milliseconds to a later mark."""
+        """Return the milliseconds from this mark to a later one."""
         ...
 
 
@@ -66,19 +66,19 @@ class CudaContext(Protocol):
     """A context of the device."""
 
     def push(self) -> None:
-        """Make it current."""
+        """Make the context current."""
         ...
 
 
 class ContextStack(Protocol):
-    """The contexts of a thread, the current one last."""
+    """The contexts of a thread; the last one is current."""
 
     def pop(self) -> None:
         """Make the previous context current."""
         ...
 
     def synchronize(self) -> None:
-        """Wait for all the work of the current context."""
+        """Wait until all work in the current context is done."""
         ...
 
 
@@ -86,23 +86,23 @@ class CudaDevice(Protocol):
     """One GPU."""
 
     def name(self) -> str:
-        """Return the product name."""
+        """Return the product name of the GPU."""
         ...
 
     def compute_capability(self) -> tuple[int, int]:
-        """Return its major and minor version."""
+        """Return the major and the minor number of the compute capability."""
         ...
 
     def total_memory(self) -> int:
-        """Return the size of its memory in bytes."""
+        """Return the size of the GPU's memory in bytes."""
         ...
 
     def get_attribute(self, attribute: object) -> int:
-        """Return an attribute by the driver's enumeration."""
+        """Return an attribute of the GPU, which is named by the driver's enumeration."""
         ...
 
     def retain_primary_context(self) -> CudaContext:
-        """Return the context that libraries of a process share."""
+        """Return the context that all libraries of a process share."""
         ...
 
 
@@ -110,7 +110,7 @@ class CudaDevices(Protocol):
     """The GPUs that the driver reports."""
 
     def __call__(self, number: int) -> CudaDevice:
-        """Return a GPU by number."""
+        """Return the GPU with a number."""
         ...
 
     def count(self) -> int:
@@ -122,7 +122,7 @@ class CudaKernel(Protocol):
     """A kernel, ready to be launched."""
 
     def prepare(self, arg_types: Sequence[str]) -> object:
-        """Set the types of its arguments, as `struct` formats."""
+        """Set the types of the kernel's arguments, as `struct` formats."""
         ...
 
     def prepared_async_call(
@@ -132,7 +132,7 @@ class CudaKernel(Protocol):
         stream: CudaStream | None,
         *arguments: bytes,
     ) -> None:
-        """Launch it with arguments of those types."""
+        """Launch the kernel with arguments of the types that `prepare` set."""
         ...
 
 
@@ -140,7 +140,7 @@ class CudaModule(Protocol):
     """The kernels of one file."""
 
     def get_function(self, name: str) -> CudaKernel:
-        """Return a kernel by name."""
+        """Return the kernel with a name."""
         ...
 
 
@@ -157,23 +157,23 @@ class DeviceAttributes(Protocol):
 
 
 class MemoryPool(Protocol):
-    """`pycuda.tools.DeviceMemoryPool`: memory for reuse."""
+    """`pycuda.tools.DeviceMemoryPool`, which keeps freed device memory for later use."""
 
     @property
     def held_blocks(self) -> int:
-        """Return how many blocks are idle."""
+        """Return how many blocks of memory are idle."""
         ...
 
     def allocate(self, size: int) -> CudaMemory:
-        """Allocate this many bytes."""
+        """Allocate `size` bytes."""
         ...
 
     def free_held(self) -> None:
-        """Free the idle blocks."""
+        """Free the idle blocks of memory."""
         ...
 
     def stop_holding(self) -> None:
-        """From now on, free returned blocks at once."""
+        """Free blocks at once from now on, instead of keeping them."""
         ...
 
 
@@ -195,57 +195,57 @@ class Driver(Protocol):
         ...
 
     def get_driver_version(self) -> int:
-        """Return 1000 times the major version of CUDA, and 10 times the minor."""
+        """Return the CUDA version of the driver as 1000 * major + 10 * minor."""
         ...
 
     def module_from_buffer(self, image: bytes) -> CudaModule:
-        """Load a cubin or PTX."""
+        """Load a cubin or PTX into the current context."""
         ...
 
     def mem_alloc(self, size: int) -> CudaMemory:
-        """Allocate device memory of this many bytes."""
+        """Allocate `size` bytes of device memory."""
         ...
 
     def pagelocked_empty(
         self, shape: int | tuple[int, ...], dtype: type[Number]
     ) -> NDArray[Number]:
-        """Return an array in page-locked memory."""
+        """Return a new, uninitialised array in page-locked memory."""
         ...
 
     def memcpy_htod(self, dest: Place, src: Image) -> None:
-        """Copy to the device."""
+        """Copy from the host to the device."""
         ...
 
     def memcpy_htod_async(self, dest: Place, src: Image, stream: CudaStream) -> None:
-        """Copy to the device in a stream's order."""
+        """Copy from the host to the device, in the stream's order."""
         ...
 
     def memcpy_dtoh(self, dest: NDArray[np.generic], src: Place) -> None:
-        """Copy from the device."""
+        """Copy from the device to the host."""
         ...
 
     def memcpy_dtoh_async(self, dest: NDArray[np.generic], src: Place, stream: CudaStream) -> None:
-        """Copy from the device in a stream's order."""
+        """Copy from the device to the host, in the stream's order."""
         ...
 
     def memcpy_dtod_async(
         self, dest: Place, src: Place, size: int, stream: CudaStream | None = None
     ) -> None:
-        """Copy on the device."""
+        """Copy from one place on the device to another, in the stream's order."""
         ...
 
     def memset_d8(self, dest: Place, data: int, count: int) -> None:
-        """Fill with a byte."""
+        """Fill device memory with `count` copies of a byte."""
         ...
 
     def memset_d32(self, dest: Place, data: int, count: int) -> None:
-        """Fill with a word."""
+        """Fill device memory with `count` copies of a 32-bit word."""
         ...
 
     def memset_d32_async(
         self, dest: Place, data: int, count: int, stream: CudaStream | None = None
     ) -> None:
-        """Fill with a word in a stream's order."""
+        """Fill device memory with `count` copies of a 32-bit word, in the stream's order."""
         ...
 
 
@@ -261,7 +261,7 @@ _LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # smaller values mean unknown me
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """Return the driver's library, which PyCUDA loads too, or None."""
+    """Return the driver's shared library, which PyCUDA also loads, or None if there is none."""
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -269,7 +269,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def driver_version() -> int | None:
-    """Return the CUDA version that the driver is for, as 1000 times the major plus 10 the minor."""
+    """Return the CUDA version of the driver as 1000 * major + 10 * minor, or None."""
     cuda, version = library(), ctypes.c_int(0)
     if cuda is None or cuda.cuDriverGetVersion(ctypes.byref(version)):
         return None
@@ -295,7 +295,10 @@ def device_count() -> int | str:
 
 
 def is_pinned(address: int, size: int) -> bool:
-    """Return whether memory of ``size`` bytes is page-locked, by whomever; a context is current."""
+    """Return whether ``size`` bytes at an address are page-locked; a context must be current.
+
+    It does not matter which library locked them.
+    """
     if size == 0:
         return False
     ends = (address, address + size - 1)
@@ -303,12 +306,12 @@ def is_pinned(address: int, size: int) -> bool:
 
 
 def ordinal(address: int) -> int | None:
-    """Return the number of the device that has an address, or None if it is unknown."""
+    """Return the number of the device whose memory holds an address, or None if unknown."""
     return _attribute(_DEVICE_ORDINAL, address)
 
 
 def wait_for_stream(handle: int) -> bool:
-    """Wait for a stream of another library by its handle; False if that fails."""
+    """Wait for another library's stream, given by its handle; return False if that fails."""
     cuda = library()
     return cuda is not None and bool(cuda.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
 
@@ -322,9 +325,9 @@ def current_context() -> int | None:
 
 
 def linked(ptx: bytes, context: int) -> bytes | None:
-    """Return machine code of PTX for a context's device, or None if the driver cannot link it.
+    """Return machine code for PTX on a context's device, or None if the driver cannot link it.
 
-    Other threads can run and link meanwhile; this thread needs no context.
+    Other threads can work and link at the same time; this thread needs no current context.
     """
     cuda, was = library(), ctypes.c_void_p()
     if cuda is None or cuda.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
@@ -353,8 +356,9 @@ def _linked(cuda: ctypes.CDLL, ptx: bytes) -> bytes | None:
 def _attribute(number: int, address: int) -> int | None:
     """Return an attribute of an address, or None for memory unknown to the driver.
 
-    cuPointerGetAttributes succeeds for unknown memory too, with type 0 and a device below 0;
-    cuPointerGetAttribute fails, which tools that watch for errors would report.
+    The function calls cuPointerGetAttributes, which succeeds for unknown memory too, with
+    type 0 and a device below 0. cuPointerGetAttribute would fail, and debugging tools report
+    failed calls.
     """
     cuda = library()
     if cuda is None:
@@ -375,22 +379,22 @@ _COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # an error in nvcc's outpu
 
 
 class OutOfDeviceMemory(DeviceError):
-    """GPU memory is short: a smaller chunk, or the CPU, may work."""
+    """GPU memory is short: a smaller batch may work, or the CPU."""
 
 
 class DeadContext(DeviceError):
-    """The context is dead; the device cannot be used any more."""
+    """The context can no longer be used, nor can the device."""
 
 
 class RefusedCall(DeviceError):
-    """A call that no device can do; the device still works."""
+    """No device can do the call; the device still works for other calls."""
 
 
 def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
-    """Return the meaning of PyCUDA's error, after testing whether the context still works.
+    """Return an error that explains PyCUDA's error, after testing whether the context works.
 
-    After an illegal address or a failed launch every later call of the context fails, and pending
-    results cannot be trusted; other errors leave the context usable.
+    After an illegal address or a failed launch every later call of the context fails, and
+    pending results cannot be trusted; other errors leave the context usable.
     """
     if isinstance(error, cuda.MemoryError):
         message = "not enough GPU memory; free some of it, or use backend='cpu'"
@@ -416,11 +420,14 @@ def is_dead(cuda: Driver) -> bool:
 def no_kernels(
     cuda: Driver, file: str, architecture: str, refused: Exception | None
 ) -> DeviceError:
-    """Return the error of a kernel file that does not load: refused, not compiled, or missing."""
+    """Return the error for a kernel file that does not load.
+
+    The driver refused it, nvcc could not compile it, or it is missing.
+    """
     if refused is None:
         message = (
             f"no compiled kernels of {file} for {architecture} were found, and no nvcc on the PATH "
-            "to compile them: install a CUDA toolkit that supports it, or use backend='cpu'"
+            "to compile them: install a CUDA toolkit for this architecture, or use backend='cpu'"
         )
         return DeviceError(message)
     lines = [line.strip() for line in str(refused).splitlines()]
@@ -440,7 +447,7 @@ def no_kernels(
 
 
 def version_text(version: int) -> str:
-    """Format a driver version, which is 1000 times the major plus 10 times the minor."""
+    """Return a CUDA version as text, such as "12.4", from 1000 * major + 10 * minor."""
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
@@ -448,19 +455,22 @@ def version_text(version: int) -> str:
 
 
 class ArrayInterface(NamedTuple):
-    """An array's memory and its owner.
+    """The memory of an array on a GPU, and the object that owns it.
 
     Attributes
     ----------
     address : int
+        Address of the first element.
     read_only : bool
+        Whether the array must not be written to.
     shape : tuple of int
+        Shape of the array.
     strides : tuple of int, optional
         In bytes; None if C-contiguous.
     typestr : str
         The type, in NumPy's notation.
     stream : int, optional
-        The stream to wait for; None for none, -1 for all streams.
+        The stream to wait for; None for no stream, -1 for all streams.
     owner : object
         The object that owns the memory.
     """
@@ -490,7 +500,7 @@ class DlpackArray(Protocol):
     """An array that exports its memory by DLPack."""
 
     def __dlpack__(self, *, stream: int) -> object:
-        """Return a capsule."""
+        """Return a DLPack capsule for use on a stream."""
         ...
 
 
@@ -533,7 +543,7 @@ _set_name.restype, _set_name.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.
 
 
 class _Owner:
-    """Owner of a DLPack tensor."""
+    """An object that keeps the memory of a DLPack tensor alive."""
 
     def __init__(self, managed: ctypes._Pointer[_Managed]) -> None:
         self._managed = managed
@@ -545,9 +555,9 @@ class _Owner:
 
 
 def interface(values: DlpackArray, stream: int) -> ArrayInterface:
-    """Return an array's memory and its owner.
+    """Return the memory of a DLPack array, and its owner.
 
-    The producer makes ``stream`` wait for its own work.
+    The library that made the array makes ``stream`` wait for its own work.
     """
     capsule = values.__dlpack__(stream=stream)
     managed = ctypes.cast(_get_pointer(capsule, _NAME), ctypes.POINTER(_Managed))

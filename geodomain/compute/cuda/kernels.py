@@ -1,4 +1,7 @@
-"""Find compiled kernels: in the cache on disk, by nvcc, or as the wheel's PTX; pack arguments."""
+"""Find compiled kernels and pack their arguments.
+
+Kernels come from the cache on disk, from nvcc, or from the PTX in the wheel.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,10 @@ _PYTHONS = (int, float, bytes)
 def arguments(*fields: Argument) -> bytes:
     """Pack a kernel's arguments, aligned as in C.
 
-    A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the bytes
-    of a structure, aligned to eight bytes: `kernels/launch/layout.cpp` makes sure that
-    every structure which kernels take by value has this alignment. There is no padding after the
-    last field: with it, a launch would fail for lack of resources.
+    A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the
+    bytes of a structure, aligned to eight bytes: `kernels/launch/layout.cpp` makes sure that
+    every structure that kernels take by value has this alignment. There is no padding after
+    the last field, because a launch with padding fails with the error "lack of resources".
     """
     shape = tuple([len(field) if isinstance(field, bytes) else type(field) for field in fields])
     values = [field if isinstance(field, _PYTHONS) else field.value for field in fields]
@@ -53,7 +56,7 @@ def arguments(*fields: Argument) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def _packer(shape: tuple[int | type, ...]) -> struct.Struct:
-    """Return the packer for fields of these types; a number is a structure of that many bytes."""
+    """Return the packer for fields of these types; a number means a structure of so many bytes."""
     codes = [f"0Q{kind}s" if isinstance(kind, int) else _FORMATS[kind] for kind in shape]
     return struct.Struct("@" + "".join(codes))
 
@@ -67,12 +70,12 @@ _ENTRY = re.compile(r"\.entry\s+(\w+)")
 
 
 def kernels(text: str) -> set[str]:
-    """Return the names of the kernels."""
+    """Return the names of the kernels in PTX text."""
     return set(_ENTRY.findall(text))
 
 
 def only(text: str, kernel: str) -> str:
-    """Return the PTX of one kernel and the functions it calls; all of it if there is none."""
+    """Return the PTX of one kernel and the functions it calls; all text if it is not found."""
     parts = _parts(text)
     bodies = {name: part for name, part in parts if name}
     functions = {name for name, part in bodies.items() if part.startswith("\n.func")}
@@ -94,7 +97,8 @@ def only(text: str, kernel: str) -> str:
 def _parts(text: str) -> list[tuple[str, str]]:
     """Split PTX into (name, text): kernels and functions with a body, and "" for text between.
 
-    Compilers put only the braces around a body alone at the beginning of a line.
+    The split relies on compilers putting the braces around a body, and no other braces, at
+    the beginning of a line.
     """
     parts, begin = [], 0
     while (body := text.find("\n{\n", begin)) >= 0:
@@ -131,7 +135,7 @@ class Image:
     read : callable
         Returns the image's bytes.
     path : Path, optional
-        Its file in the cache.
+        The image's file in the cache.
     """
 
     origin: str
@@ -139,7 +143,7 @@ class Image:
     path: Path | None = None
 
     def discard(self) -> None:
-        """Remove the image from the cache, because the driver refuses it."""
+        """Remove the image from the cache; call this if the driver refuses the image."""
         if self.path is not None:
             discard(self.path)
 
@@ -147,10 +151,11 @@ class Image:
 def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
     """Yield a kernel file's images, the best first; try the next if the driver refuses one.
 
-    First the cached image; then one compiled by nvcc, if there is one; then the wheel's PTX, which
-    a driver can compile if it is not older than the toolkit that wrote the PTX and the
-    device is not older than the PTX's target. A cache that cannot be
-    read or written costs a compilation, nothing else. No process is started before nvcc itself.
+    The first is the cached image, the second one compiled by nvcc, if installed, and the last
+    the wheel's PTX. A driver can compile the PTX if the driver is not older than the toolkit
+    that wrote the PTX, and the device is not older than the PTX's target. A cache that cannot
+    be read or written costs a compilation, nothing else. No process is started before nvcc
+    itself.
     """
     text = source(name)
     compiler_id = compiler()
@@ -167,7 +172,7 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
 
 
 def source(name: str) -> str:
-    """Return a kernel file of `kernels/launch` with our own headers inlined, each once."""
+    """Return the text of a kernel file of `kernels/launch`, with our own headers inlined once."""
     root, seen = _root(name), set[str]()
 
     def text(file: str) -> str:
@@ -196,9 +201,9 @@ def _missing(file: str) -> str:
 
 
 def shipped(name: str) -> Path | None:
-    """Return the wheel's PTX of a kernel file; None if there is none, or its sources have changed.
+    """Return the wheel's PTX of a kernel file, or None if its sources have changed since.
 
-    A wheel has no PTX if its builder had no nvcc.
+    A wheel also has no PTX if nvcc was missing when it was built.
     """
     for folder in kernel_folders():
         path = folder / Path(name).with_suffix(".ptx")
@@ -209,9 +214,10 @@ def shipped(name: str) -> Path | None:
 
 
 def shipped_version() -> int | None:
-    """Return the CUDA version that a driver needs to load the PTX, such as 12000.
+    """Return the CUDA version that a driver needs to load the PTX, such as 12000, or None.
 
-    It follows from the PTX language version: 8.0 is of CUDA 12.0, 9.0 of CUDA 13.0.
+    It follows from the version of the PTX language: 8.0 belongs to CUDA 12.0, 9.0 to CUDA
+    13.0.
     """
     for folder in kernel_folders():
         for path in folder.glob("*.ptx"):
@@ -222,19 +228,19 @@ def shipped_version() -> int | None:
 
 
 def _serves(ptx: Path, architecture: str) -> bool:
-    """Return whether a device is not older than the PTX's target."""
+    """Return whether a device of this architecture is new enough for a PTX file."""
     target = _TARGET.search(ptx.read_text(encoding="utf-8"))
     return target is None or int(target[1]) <= int(architecture.removeprefix("sm_"))
 
 
 def _made_from(name: str) -> str:
-    """Return the hash of all headers' and a kernel file's hashes, as in CMakeLists.txt."""
+    """Return the hash of a kernel file and all headers, computed as in CMakeLists.txt."""
     root = _root(name)
     return stamp(root, [*headers(root), f"launch/{name}"])
 
 
 def compiler() -> str | None:
-    """Return an identifier of nvcc without running it, or None if there is none."""
+    """Return a text that identifies nvcc, without running nvcc; None if nvcc is missing."""
     path = shutil.which("nvcc")
     if path is None:
         return None
@@ -243,7 +249,7 @@ def compiler() -> str | None:
 
 
 def folder() -> Path:
-    """Return the cache's folder: GEODOMAIN_CACHE, or the user's cache."""
+    """Return the folder of the cache: GEODOMAIN_CACHE, or one in the user's cache folder."""
     chosen = os.environ.get("GEODOMAIN_CACHE")
     if chosen:
         return Path(chosen)
@@ -270,7 +276,7 @@ def is_private(place: Path) -> bool:
 
 
 def key(text: str, architecture: str, made_by: str) -> str:
-    """Return the file name of a cubin."""
+    """Return the file name in the cache of the cubin of a source text."""
     return f"{_what(text, architecture)}-{_hash(made_by)}.cubin"
 
 
@@ -284,7 +290,7 @@ def _hash(text: str) -> str:
 
 
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
-    """List the cached cubins: this compiler's, or any compiler's if there is no nvcc now."""
+    """List the cached cubins of a source text: this compiler's, or any compiler's without nvcc."""
     place = folder()
     if made_by is not None:
         return [place / key(text, architecture, made_by)]
@@ -292,7 +298,7 @@ def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]
 
 
 def read(path: Path) -> bytes | None:
-    """Return a stored cubin; None if it is missing, damaged, or possibly another user's."""
+    """Return a cubin from the cache; None if missing, damaged, or possibly another user's."""
     try:
         stored = path.read_bytes() if is_private(path.parent) else b""
     except OSError:
@@ -302,7 +308,7 @@ def read(path: Path) -> bytes | None:
 
 
 def keep(path: Path, binary: bytes) -> bytes:
-    """Store a compiled binary if the cache is writable, and return it."""
+    """Store a cubin in the cache, if the cache is writable, and return the cubin."""
     with contextlib.suppress(OSError):
         _store(path, binary)
     return binary
@@ -360,12 +366,14 @@ _made: dict[Path, Future[bytes | None]] = {}
 
 
 class PtxModule:
-    """A kernel file of the wheel's PTX; each kernel is compiled and loaded separately.
+    """A kernel file as PTX from the wheel; each kernel is compiled and loaded separately.
 
     Parameters
     ----------
     cuda : Driver
+        PyCUDA's driver module.
     text : str
+        The PTX.
     architecture : str
         Architecture of the device, such as sm_90.
     """
@@ -379,8 +387,8 @@ class PtxModule:
     def get_function(self, name: str) -> CudaKernel:
         """Compile a kernel with the driver, in the current context, and return it.
 
-        Kernels that are launched with it start compiling, too. Only one thread at a time may call
-        this.
+        Kernels that are usually launched together with it are compiled at the same time, by other
+        threads. Only one thread at a time may call this.
         """
         if name not in self._loaded:
             self._begin(name)
@@ -392,7 +400,7 @@ class PtxModule:
         return folder() / key(what, self._architecture, self._made_by)
 
     def _begin(self, name: str) -> None:
-        """Start compiling a kernel and those launched with it, unless they have been started."""
+        """Start to compile a kernel and those launched with it, unless that has been started."""
         here, context = kernels(self._text), driver.current_context()
         if name not in here or context is None or self._path(name) in _made:
             return
@@ -409,7 +417,7 @@ class PtxModule:
         pool.shutdown(wait=False)
 
     def _load(self, name: str) -> CudaModule:
-        """Load a kernel's machine code, or its PTX if there is none."""
+        """Load a kernel from its machine code or, without machine code, from its PTX."""
         cuda, path = self._cuda, self._path(name)
         made = _made.get(path)
         binary = None if made is None else made.result()
@@ -426,7 +434,7 @@ class PtxModule:
 
 
 def _machine_code(path: Path, cut: Callable[[], str], context: int) -> bytes | None:
-    """Return a kernel's machine code from the cache, or compile it with the driver and cache it."""
+    """Return a kernel's machine code from the cache, or compile and store it."""
     binary = read(path)
     if binary is None:
         binary = driver.linked(cut().encode(), context)

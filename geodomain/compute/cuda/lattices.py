@@ -1,4 +1,4 @@
-"""Label the blocks of a lattice on a GPU: launches, slabs and copies."""
+"""Label the blocks of a lattice on a GPU, a few layers of x at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEW = 1 << 19  # lanes: with more columns in each, a GPU would idle
 
 
 class Workplace:
-    """A stream, and memory for the bits of some layers of x."""
+    """A stream, and device memory for the labels of some layers of x, as bits."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -44,19 +44,19 @@ class Workplace:
         self.host_counts = cuda.pagelocked_empty(2, np.uint32)
 
     def make_room(self, unsure: int) -> None:
-        """Make the list long enough for that many unsure pairs."""
+        """Replace the list of unsure pairs by one that holds `unsure` pairs."""
         del self.unsure  # first, because both may not fit
         self.unsure = allocate(layout.structure("Pairing").size * unsure)
         self.unsure_room = unsure
 
     def bring_counts(self) -> None:
-        """Start to copy the counts to the host."""
+        """Start to copy the counts of unsure and undecided pairs to the host."""
         device.driver().memcpy_dtoh_async(self.host_counts, self.counts, self.stream)
 
 
 @dataclass(frozen=True)
 class DeviceMesh:
-    """A mesh, and the grid of an index if that has put the mesh on the device already."""
+    """A mesh, and the grid of its index on the device, if the grid has been built."""
 
     arrays: MeshArrays
     grid: GridOnDevice | None
@@ -64,7 +64,7 @@ class DeviceMesh:
 
 @dataclass(frozen=True)
 class LatticePart:
-    """Layers of x from ``begin`` up to ``end``, with their ruler."""
+    """Layers of x from ``begin`` to ``end`` - 1, with the kernels' Ruler of their coordinates."""
 
     begin: int
     end: int
@@ -73,9 +73,9 @@ class LatticePart:
 
 @dataclass(frozen=True)
 class Rows:
-    """The destination of a part's labels: columns one after the other, ``width`` bytes each.
+    """The place where labels of some layers are written: ``width`` bytes for each column of blocks.
 
-    Labels are bits, or bytes if ``as_bytes``.
+    A label is a bit or, if ``as_bytes``, a byte. One column follows the other.
     """
 
     address: int
@@ -84,10 +84,11 @@ class Rows:
 
 
 class DeviceLattice:
-    """The mesh and the rulers on the device; drop this object while a context is current.
+    """A mesh and the axes of a lattice on the device.
 
-    The lattice is cut along x into parts of ``layers``; all triangles are tested for each part.
-    The first part has only ``first`` layers, so that it is done early.
+    The lattice is cut along x into parts of ``layers`` layers; each part is tested against
+    all triangles. The first part has only ``first`` layers, so that its results can be copied
+    early. Drop this object while a context is current.
     """
 
     def __init__(self, mesh: DeviceMesh, axes: Columns, layers: int, first: int) -> None:
@@ -107,11 +108,15 @@ class DeviceLattice:
         ]
 
     def parts(self) -> Iterator[LatticePart]:
-        """Yield the parts in order."""
+        """Yield the parts of the lattice in order."""
         yield from self._parts
 
     def launch(self, part: LatticePart, work: Workplace, bits: int, rows: Rows) -> None:
-        """Label a part: toggle its ``bits``, then write its rows, which may be the same words."""
+        """Launch the kernels that label a part and write the labels to ``rows``.
+
+        ``bits`` is the address of the words in which crossings are toggled; it may be that of
+        ``rows``.
+        """
         cuda, stream = device.driver(), work.stream
         columns = (part.end - part.begin) * self.width
         across, along = self._across
@@ -140,7 +145,7 @@ class DeviceLattice:
         self._settle(view, columns, rows, stream)
 
     def _settle(self, view: bytes, columns: int, rows: Rows, stream: CudaStream) -> None:
-        """Turn toggles into labels, and labels into rows."""
+        """Launch the kernel that turns toggled bits into labels and writes these to ``rows``."""
         lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each if there are enough
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
         in_flight = layout.constant("kBitsInFlight")
@@ -164,7 +169,10 @@ class DeviceLattice:
 
 
 def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
-    """Copy ascending axes and their tables together; return the memory and the kernels' Rulers."""
+    """Copy ascending axes and their search tables to the device.
+
+    Return the memory, and the kernels' Ruler of each axis.
+    """
     lengths = counts([len(axis) for axis in axes])
     image = np.empty(core().rulers_room(lengths, len(axes)), dtype=np.uint8)
     memory = allocate_pooled(image.nbytes)
@@ -177,13 +185,13 @@ def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
 
 # Labels in host memory, slab by slab along x: computing, packing and copying overlap.
 
-SLAB_BYTES = 16 << 20  # of bits in a slab, unless a layer of x is larger
+SLAB_BYTES = 16 << 20  # size of the bits in a slab, unless a layer of x is larger
 _SLABS = 3  # one is computed, one copied out, one waiting
 _LEAST_BYTES = 1 << 20
 
 
 class Slab(Workplace):
-    """Memory for the labels of some layers of x, on their way to the host."""
+    """Memory for the labels of some layers of x, on the device and on the host."""
 
     def __init__(self, room: int) -> None:
         super().__init__(room)
@@ -193,7 +201,7 @@ class Slab(Workplace):
 
 
 class Slabs:
-    """The device memory of one call."""
+    """The slabs, that is, the device memory, of one call."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -202,12 +210,12 @@ class Slabs:
 
 pool = Pool(Slabs, _LEAST_BYTES)
 
-# Starts to copy a slab's rows from an address; returns the step after that.
+# Starts to copy a slab's labels from an address; returns a function for the step after that.
 Fetch = Callable[[Slab, NDArray[np.uint8], int], Callable[[], None]]
 
 
 class TooManyUnsure(Exception):
-    """More pairs need full arithmetic than the list can hold."""
+    """More pairs of a triangle and a column need exact arithmetic than the list can hold."""
 
 
 def label(
@@ -216,9 +224,10 @@ def label(
     out: NDArray[np.uint8],
     threads: int,
 ) -> bool:
-    """Write bits along z to ``out`` of shape (nx, ny, bytes), contiguous; False if undecided.
+    """Write labels as bits along z to ``out``, contiguous, of shape (nx, ny, bytes).
 
-    ``bytes`` may be whole words of 64 bits, or the fewest bytes that hold a column.
+    ``bytes`` may be a multiple of 8, for 64-bit words, or the fewest bytes that hold a
+    column. Returns False if a block cannot be decided.
     """
     words = (len(axes[2]) + 63) // 64
     layer = 8 * words * len(axes[1])
@@ -235,7 +244,7 @@ def _label(
     layer: int,
     room: int,
 ) -> bool:
-    """Borrow slabs and label; slabs that the pool drops are freed within the context."""
+    """Borrow slabs and label; a context is current, so that slabs can be freed."""
     with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "not enough GPU memory for one layer of the lattice"
@@ -248,7 +257,10 @@ def _label(
 
 
 def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Fetch) -> bool:
-    """Send parts through the slabs in turn; each is taken out before its slab is reused."""
+    """Compute the parts of a lattice in the slabs by turns; return whether all were decided.
+
+    The labels of a slab are copied out before the slab is used again.
+    """
     under_way: deque[tuple[Slab, Callable[[], None]]] = deque()
     undecided = 0
 
@@ -276,7 +288,10 @@ def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetc
 
 
 def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
-    """Return the function that starts to copy a slab's rows, and returns the step after that."""
+    """Return a function that starts to copy a slab's labels to the host.
+
+    That function returns another, to be called when the slab's stream is done.
+    """
     cuda = device.driver()
     if driver.is_pinned(out.ctypes.data, out.nbytes):
 
@@ -296,19 +311,24 @@ def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
 
 # Labels in the caller's array on the device.
 
-IN_PLACE_BYTES = 128 << 20  # of bits at a time: smaller parts gain nothing if nothing is copied
+IN_PLACE_BYTES = (
+    128 << 20
+)  # size of the bits at a time; smaller parts gain nothing, because nothing is copied
 
 in_place_pool = Pool(Workplace, _LEAST_BYTES)
 
 
 def label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
-    """Write bools, or bits along z, to an array of shape (nx, ny, any); False if undecided."""
+    """Write labels to an array on the device, of shape (nx, ny, any), as bools or bits along z.
+
+    Returns False if a block cannot be decided.
+    """
     with device.current():
         return _label_in_place(mesh, axes, room)
 
 
 def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
-    """Borrow memory and label; memory that the pool drops is freed within the context."""
+    """Borrow memory and label; a context is current, so that memory can be freed."""
     wait_for(room)
     layer = 8 * ((len(axes[2]) + 63) // 64) * len(axes[1])
     in_rows = _bits_are_the_rows(room, layer)
@@ -323,7 +343,10 @@ def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
 
 
 def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
-    """Return whether the array can hold the kernels' words themselves."""
+    """Return whether kernels can toggle bits in the caller's array itself.
+
+    For that it must consist of aligned 64-bit words.
+    """
     row_bytes = room.shape[1] * room.shape[2]
     return room.dtype == np.uint8 and row_bytes == layer and room.address % 8 == 0
 
@@ -331,7 +354,10 @@ def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
 def _make(
     lattice: DeviceLattice, part: LatticePart, work: Workplace, room: DeviceRoom, in_rows: bool
 ) -> bool:
-    """Label a part, again if its list of unsure pairs was too short; False if undecided."""
+    """Label a part, and again with a longer list if there were too many unsure pairs.
+
+    Returns False if a block cannot be decided.
+    """
     depth = room.shape[2]
     address = room.address + part.begin * room.shape[1] * depth
     rows = Rows(address, depth, as_bytes=room.dtype == np.bool_)
@@ -371,10 +397,10 @@ def lattice_there(
     room: DeviceRoom,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice to an array on the device; False if undecided."""
+    """Write labels of a lattice to an array on the device; see `Backend.lattice_there`."""
     return label_in_place(DeviceMesh(mesh, _there(index)), axes, room)
 
 
 def _there(index: PointIndex | None) -> GridOnDevice | None:
-    """Return the grid of an index on the device, if there is one."""
+    """Return the grid of an index if it is on the device, or None."""
     return index.grid if isinstance(index, CudaPointIndex) else None

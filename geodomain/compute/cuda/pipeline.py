@@ -1,4 +1,4 @@
-"""Send points through the device chunk by chunk: copy in, compute, copy out."""
+"""Send points through the device, batch by batch: copy in, compute, copy out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PIECES = 3  # one is filled by the bus, one emptied, one waiting
 
 
 class OutletPiece:
-    """Page-locked memory that the bus copies to, and the event that it is full."""
+    """Page-locked memory to which results are copied, and an event for the end of the copy."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -54,7 +54,7 @@ class OutletPiece:
 
 
 class Outlet:
-    """Pieces of ``room`` bytes that results pass through on their way to memory."""
+    """Pieces of page-locked memory, ``room`` bytes each, through which results are copied."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -63,7 +63,7 @@ class Outlet:
     def bring(
         self, address: int, out: NDArray[np.generic], stream: CudaStream, stager: Stager
     ) -> None:
-        """Copy device memory, after a stream's work, to a contiguous array, and wait for it."""
+        """Copy device memory to a contiguous array after the work of a stream; wait for the end."""
         cuda, flat = device.driver(), out.reshape(-1).view(np.uint8)
         if driver.is_pinned(flat.ctypes.data, flat.nbytes):
             cuda.memcpy_dtoh_async(flat, address, stream)
@@ -91,7 +91,7 @@ pool = Pool(Outlet, _LEAST_BYTES)
 
 
 def piece_bytes(size: int) -> int:
-    """Return the bytes of a piece for a total size."""
+    """Return the size of a piece, in bytes, for results of `size` bytes in total."""
     return max(_LEAST_BYTES, min(_PIECE_BYTES, size))
 
 
@@ -99,12 +99,12 @@ def piece_bytes(size: int) -> int:
 
 
 class DeviceCopy:
-    """The rows of cached points that are on the device; create it while a context is current.
+    """A copy of cached points on the device; create it while a context is current.
 
     Attributes
     ----------
     views : dict
-        The kernels' PointsView of each range of rows that is there, by (begin, end).
+        The kernels' PointsView of each range of rows that has been copied, by (begin, end).
     """
 
     def __init__(self, rows: int) -> None:
@@ -113,14 +113,14 @@ class DeviceCopy:
         self.views: dict[tuple[int, int], bytes] = {}
 
     def free(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         device.free(self._memory)
 
 
 def copy_of(points: Points) -> DeviceCopy | None:
-    """Return the device copy of cached points, allocating it if necessary; None for other points.
+    """Return the device copy of cached points, or None for other points; a context is current.
 
-    A context is current.
+    The copy is allocated if necessary. Returns None too if it does not fit on the device.
     """
     if not isinstance(points, CachedColumns) or len(points[0]) > buffers.IN_FLIGHT:
         return None
@@ -134,22 +134,23 @@ def copy_of(points: Points) -> DeviceCopy | None:
     return copy
 
 
-# All points, chunk by chunk.
+# All points, batch by batch.
 
 Send = Callable[[Slot, int, int], bytes]
 Copy = Callable[[int, Slot, int, int], bytes]
 Fetch = Callable[[Slot, int, int, int], Callable[[], None]]
-# Launches kernels for a slot's chunk on its stream; returns the address of their answers.
+# Launches kernels for a slot's batch on its stream; returns the address of their results.
 Kernels = Callable[[Slot], int]
 
 
 def answer_all(
     points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool = False
 ) -> int:
-    """Write the results of all points; return the first bad row, or -1.
+    """Write the results for all points; return the first undecided row, or -1.
 
     ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when
-    this returns. With ``together`` the chunks are large.
+    this returns. If ``together``, the batches are large, so that more neighbours are in one
+    batch.
     """
     if len(out) == 0:
         return -1
@@ -158,7 +159,7 @@ def answer_all(
 
 
 def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
-    """Borrow buffers and compute; buffers that the pool drops are freed within the context."""
+    """Borrow buffers and compute; a context is current, so that buffers can be freed."""
     width = width_of(out)
     there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
     kind: Kind = "together" if together else "resident" if there else "sent"
@@ -176,7 +177,10 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
 
 
 def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
-    """Send chunks through the slots in turn; each is taken out before its slot is reused."""
+    """Compute all batches in the slots by turns; return the first undecided row, or -1.
+
+    The results of a slot are copied out before the slot is used again.
+    """
     rows, first_refused = len(out), -1
     under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
 
@@ -205,21 +209,21 @@ def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
 
 
 def _room_there(out: Room, row: int) -> int:
-    """Return the address of a row in ``out`` if kernels can write there, or 0."""
+    """Return the address of a row of ``out`` if kernels can write to it directly, or 0."""
     if not isinstance(out, DeviceRoom) or out.address % out.dtype.itemsize:
         return 0
     return out.address + width_of(out) * row
 
 
 def _there(points: DevicePoints) -> Send:
-    """Return the function that describes rows already on the device to the kernels."""
+    """Return the function that gives the kernels' view of rows already on the device."""
     return lambda slot, begin, end: points.view(begin)
 
 
 def _sender(points: Columns, send: Copy) -> Send:
-    """Return the function that copies rows to a slot and describes them to the kernels.
+    """Return the function that copies a batch to the device and returns the kernels' view of it.
 
-    Cached points go to memory of their own, once.
+    Cached points are copied once, to memory of their own; other points to the slot's memory.
     """
     copy = copy_of(points)
     if copy is None:
@@ -228,7 +232,7 @@ def _sender(points: Columns, send: Copy) -> Send:
 
     def send_once(slot: Slot, begin: int, end: int) -> bytes:
         if (begin, end) not in views:
-            for first, last in list(views):  # of other chunks, which this one overwrites
+            for first, last in list(views):  # of other batches, which this one overwrites
                 if first < end and begin < last:
                     del views[first, last]
             views[begin, end] = send(start + POINT_BYTES * begin, slot, begin, end)
@@ -238,7 +242,7 @@ def _sender(points: Columns, send: Copy) -> Send:
 
 
 def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
-    """Return the function that copies rows to an address and describes them to the kernels."""
+    """Return the function that copies rows to an address and returns the kernels' view of them."""
     if _is_pinned_rows(points):
         return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
@@ -247,14 +251,14 @@ def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
 
 
 def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
-    """Copy x y z, x y z, ... directly from the caller's memory."""
+    """Copy rows x y z, x y z, ... directly from the caller's page-locked memory."""
     source = _bytes_at(points[0].ctypes.data + POINT_BYTES * begin, POINT_BYTES * (end - begin))
     device.driver().memcpy_htod_async(start, source, slot.stream)
     return _view_of_rows(start)
 
 
 def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
-    """Copy three columns directly from the caller's memory."""
+    """Copy three columns directly from the caller's page-locked memory."""
     step = 8 * (end - begin)
     for axis, column in enumerate(points):
         place = start + axis * step
@@ -263,7 +267,7 @@ def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int)
 
 
 def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -> bytes:
-    """Copy from the ring that threads fill to the slot, piece by piece."""
+    """Copy rows through the page-locked pieces that the filler's threads fill."""
     filler.send(begin, end, start, slot.stream)
     return _view_of_rows(start)
 
@@ -273,7 +277,10 @@ def _view_of_rows(x: int) -> bytes:
 
 
 def _fetcher(out: Room, stager: Stager) -> Fetch:
-    """Return the function that starts to copy a slot's results, and returns the step after that."""
+    """Return a function that starts to copy a slot's results to `out`.
+
+    That function returns another, to be called when the slot's stream is done.
+    """
     if isinstance(out, DeviceRoom):
         return _across(out)
     cuda = device.driver()
@@ -295,7 +302,10 @@ def _fetcher(out: Room, stager: Stager) -> Fetch:
 
 
 def _across(out: DeviceRoom) -> Fetch:
-    """Return the function that copies a slot's results to `out`, unless they are there already."""
+    """Return a function that copies a slot's results to `out` on a device.
+
+    It does nothing if the kernels have written to `out`.
+    """
     size = width_of(out)
 
     def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
@@ -308,16 +318,16 @@ def _across(out: DeviceRoom) -> Fetch:
 
 
 def width_of(out: Room) -> int:
-    """Return the bytes of one result, which may be several numbers."""
+    """Return the size of one result in bytes; a result may be several numbers."""
     return int(math.prod(out.shape[1:]) * out.dtype.itemsize)
 
 
 def _nothing() -> None:
-    """Do nothing: the results are in place."""
+    """Do nothing, because the results need no second copy."""
 
 
 def _is_pinned_rows(points: Columns) -> bool:
-    """Return whether the columns are one page-locked array, row after row."""
+    """Return whether the columns are those of one page-locked array (n, 3) in C order."""
     places = [column.ctypes.data for column in points]
     if any(column.strides[0] != POINT_BYTES for column in points):
         return False
@@ -330,5 +340,5 @@ def _is_pinned_column(column: Floats) -> bool:
 
 
 def _bytes_at(address: int, size: int) -> memoryview:
-    """Return memory as a view that PyCUDA can copy from; the caller's array owns it."""
+    """Return memory as a view that PyCUDA can copy from; the array that owns it must stay alive."""
     return memoryview((ctypes.c_char * size).from_address(address))

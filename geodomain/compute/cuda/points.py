@@ -38,7 +38,11 @@ _LARGE = (256, 8)  # blocks for large triangles: by triangle, by row
 
 @dataclass(frozen=True)
 class BuiltGrid:
-    """A grid in device memory, which this object owns: its parts for a GridView, and its size."""
+    """A grid in device memory, which this object owns.
+
+    Its fields are the outermost grid and the memory of its parts, for a GridView, and its
+    size.
+    """
 
     whole: bytes
     parts: dict[str, CudaMemory]
@@ -46,10 +50,11 @@ class BuiltGrid:
 
 
 def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> BuiltGrid | None:
-    """Build the grid over a mesh on the device, from its views; a context is current.
+    """Build the grid over a mesh on the device, given the kernels' views; a context is current.
 
-    None if some cells would be crowded: child grids and bundles are built on the host. All
-    kernels go to the null stream, which other streams wait for.
+    Returns None if there are too many triangles, or if some cells would be crowded: then the
+    host builds the index, with child grids and bundles. All kernels use the null stream, for
+    which other streams wait.
     """
     if not 0 < triangle_count <= layout.constant("kMostTrianglesBuilt"):
         return None
@@ -110,9 +115,9 @@ _DENSITY = 1.0
 
 
 class GridOnDevice:
-    """A grid on the device, built there or, if cells are crowded, on the host.
+    """A grid on the device, which is built there or, if cells are crowded, on the host.
 
-    No context need be current.
+    Its methods need no current context.
 
     Attributes
     ----------
@@ -156,7 +161,7 @@ class GridOnDevice:
         return self._size
 
     def _halves(self, vertices: Floats, bounds: Floats) -> bytes:
-        """Return the view of the vertices as pairs of floats."""
+        """Store each coordinate as two floats, and return the kernels' SingleView of them."""
         self._memory.append(allocate_pooled(layout.structure("HalvedVertex").size * len(vertices)))
         places = int(self._memory[0]), len(vertices), int(self._memory[-1])
         device.launch("grid.cu", "geodomain_halve_vertices", len(vertices), *places)
@@ -164,7 +169,10 @@ class GridOnDevice:
         return layout.structure("SingleView").pack(vertices=places[-1], reach=float(reach))
 
     def _upload(self, parts: Mapping[str, NDArray[np.uint8]]) -> tuple[bytes, dict[str, int]]:
-        """Copy a host's index; return its outermost grid and its parts' addresses, 0 for none."""
+        """Copy an index from the host to the device.
+
+        Return its outermost grid, and the addresses of its parts, 0 for an empty part.
+        """
         memory = {name: upload(part)[0] for name, part in parts.items()}
         self._memory += memory.values()
         places = {name: int(copy) if parts[name].size else 0 for name, copy in memory.items()}
@@ -177,9 +185,9 @@ LEAST_CURVE_BITS, MOST_CURVE_BITS = 12, 24
 
 
 def curve(frame: bytes, rows: int) -> tuple[bytes, int]:
-    """Return the bins of points along a curve, and their number.
+    """Return the bins along a space-filling curve for `rows` points, and their number.
 
-    There are several bins to a point, because points often crowd near a surface.
+    There are several bins for each point, because points often crowd near a surface.
     """
     bits = min(max(LEAST_CURVE_BITS, 2 + rows.bit_length()), MOST_CURVE_BITS)
     return layout.structure("CurveBins").pack(frame=frame, bits=bits), 1 << bits
@@ -195,7 +203,10 @@ def order_by(
     room: Callable[[int], int],
     stream: CudaStream | None = None,
 ) -> None:
-    """Write the rows of ``source`` to ``order``, by bin; the kernel ``draw`` finds a row's bin."""
+    """Write the row numbers of ``source`` to ``order``, sorted by bin.
+
+    The kernel ``draw`` computes the bin of a row.
+    """
     blocks, size = -(-count // layout.constant("kBinsOfBlock")), ctypes.c_uint32(rows)
     tickets = room(layout.structure("BinTicket").size * rows)
     counts, sums, bin_count = room(4 * count), room(4 * blocks), ctypes.c_uint32(count)
@@ -214,7 +225,10 @@ def order_by(
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: int) -> int:
-    """Write the first solid of each point; see `Backend.codes`. All solids are tested at once."""
+    """Write the number of the first solid that contains each point; see `Backend.codes`.
+
+    All solids are tested by the same launch.
+    """
     count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
     with device.current():
         [table] = upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
@@ -277,7 +291,7 @@ class CudaPointIndex:
         return self.grid.size() if self.grid else self.substitute().size()
 
     def substitute(self) -> CpuPointIndex:
-        """Return the CPU's index of the mesh, built when GPU memory is first short."""
+        """Return the mesh's index on the CPU, which is built when GPU memory is short."""
         with self._lock:
             if self._substitute is None:
                 self._substitute = self._on_cpu()
@@ -285,20 +299,24 @@ class CudaPointIndex:
 
     @property
     def solid(self) -> bytes:
-        """Return the kernels' Solid."""
+        """Return the kernels' Solid structure for this mesh."""
         grid = self._grid()
         single = grid.single or layout.structure("SingleView").pack(vertices=0, reach=0.0)
         return layout.structure("Solid").pack(grid=grid.view, single=single)
 
     def record(self, answers: int, want: str) -> None:
-        """Count computed points; with ``want``, a reason, they were computed on the CPU."""
+        """Count computed points; if ``want`` is not "", the CPU computed them, for this reason."""
         with self._lock:
             self.answers += answers
             self.on_the_cpu += answers if want else 0
             self.want = self.want or want
 
     def label(self, slot: Slot) -> int:
-        """Label the slot's chunk by look-up, quick and full counts; return the labels' address."""
+        """Label the slot's batch, and return the labels' address.
+
+        Points are looked up in the grid, those left open are counted in quick arithmetic, and
+        those still unsure in exact arithmetic.
+        """
         grid, labels = self._grid(), slot.place_of(slot.labels)
         rows = ctypes.c_uint32(slot.rows)
         if slot.rows <= FEW_ROWS:
@@ -332,11 +350,11 @@ class CudaPointIndex:
         return labels
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is inside; return the first bad row, or -1."""
+        """Write whether each point is inside; return the first undecided row, or -1."""
         return self._answer(points, out, threads, self.label, CpuPointIndex.contains)
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first bad row, or -1."""
+        """Write the crossings above each point; return the first undecided row, or -1."""
         on_cpu = partial(CpuPointIndex.crossings, signed=signed)
 
         def kernels(slot: Slot) -> int:
@@ -345,7 +363,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, on_cpu)
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first bad row, or -1."""
+        """Write whether a winding number is not 0; return the first undecided row, or -1."""
 
         def kernels(slot: Slot) -> int:
             labels = slot.place_of(slot.labels)
@@ -359,7 +377,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.winds)
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether each point is on a triangle; return the first bad row, or -1."""
+        """Write whether each point is on a triangle; return the first undecided row, or -1."""
 
         def kernels(slot: Slot) -> int:
             labels = slot.place_of(slot.labels)
@@ -372,7 +390,10 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.on_surface)
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
+        """Write the crossings above and below each point, (n, 2).
+
+        Returns the first undecided row, or -1.
+        """
 
         def kernels(slot: Slot) -> int:
             device.launch(
@@ -384,7 +405,10 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.sides)
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds, (n, 2); the first refused row or -1."""
+        """Write generalised winding numbers and bounds on their errors, (n, 2).
+
+        Returns the first undecided row, or -1.
+        """
         with device.current():
             edges = upload(*rim)
         ends, weights = map(int, edges)
@@ -406,7 +430,7 @@ class CudaPointIndex:
     def _answer(
         self, points: Points, out: Room, threads: int, kernels: Kernels, on_cpu: OnCpu
     ) -> int:
-        """Compute by kernels, or by the CPU's index, which is built when first needed."""
+        """Run a query with kernels or, if GPU memory is short, with the mesh's index on the CPU."""
         return _or_on_cpu(
             [self], points, out,
             lambda: answer_all(points, out, threads, kernels),
@@ -414,7 +438,7 @@ class CudaPointIndex:
         )  # fmt: skip
 
     def _count(self, slot: Slot, into: int, *, signed: bool) -> int:
-        """Launch the count of crossings; return the counts' address."""
+        """Launch the kernels that count crossings; return the address of the counts."""
         device.launch(
             "grid.cu", "geodomain_crossings", slot.rows, self._grid().view, slot.view,
             slot.rows, ctypes.c_int32(signed), into, slot.refused, stream=slot.stream,
@@ -429,7 +453,7 @@ class CudaPointIndex:
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write the first index that contains each point, or -1, or -2; see `Backend.codes`."""
+    """Write the number of the first index that contains each point; see `Backend.codes`."""
     own = [index for index in indexes if isinstance(index, CudaPointIndex)]
     if len(own) != len(indexes):
         raise TypeError(NOT_HERE)
@@ -447,9 +471,10 @@ def _or_on_cpu(
     on_device: Callable[[], int],
     on_cpu: Callable[[Columns], int],
 ) -> int:
-    """Compute on the device, or on the CPU if GPU memory is too short for the smallest chunk.
+    """Compute on the device, or on the CPU if GPU memory is too short for the smallest batch.
 
-    Points or output on the device are computed there in any case: their owner can free memory.
+    If points or output are on the device, the CPU is never used: OutOfDeviceMemory is raised
+    instead, and their owner can free memory.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()
@@ -465,7 +490,7 @@ def _or_on_cpu(
 
 
 def machine_used(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]:
-    """Return the machine of these queries, "cuda", or "cpu" if memory was short; and the reason."""
+    """Return "cuda", or "cpu" if the CPU computed all points; and the reason."""
     answers = sum(index.answers for index in indexes)
     on_the_cpu = sum(index.on_the_cpu for index in indexes)
     want = next((index.want for index in indexes if index.want), "")

@@ -1,4 +1,4 @@
-"""Run segment queries on a GPU: build the hierarchy of boxes, launch kernels."""
+"""Run segment queries on a GPU: build the hierarchy of boxes, and launch the kernels."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SORT_BLOCKS = 132 * 8  # blocks that share the keys, if there are few keys
 
 
 class Rooms:
-    """Allocate device memory for the duration of a `with`."""
+    """Allocates device memory that is freed at the end of a `with`."""
 
     def __enter__(self) -> Rooms:
-        """Start without memory."""
+        """Return this object, without any memory yet."""
         self._memory: list[CudaMemory] = []
         return self
 
     def __call__(self, size: int) -> int:
-        """Allocate bytes and return their address."""
+        """Allocate `size` bytes, and return their address."""
         self._memory.append(allocate_pooled(size))
         return int(self._memory[-1])
 
@@ -52,7 +52,10 @@ def _launch(name: str, threads: int, *fields: Argument) -> None:
 
 
 def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
-    """Sort 64-bit keys with 32-bit values in place, by an even number of passes."""
+    """Sort 64-bit keys and their 32-bit values.
+
+    The result is in the given memory, because the number of passes is even.
+    """
     block, digits = device.block_threads(), layout.constant("kDigits")
     rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
     tiles = -(-n // (rounds * block))
@@ -73,7 +76,7 @@ def _radix(step: str, threads: int, *fields: Argument) -> None:
 
 
 class Hierarchy:
-    """The hierarchy of a mesh, built and stored on the device."""
+    """The hierarchy of boxes over a mesh's triangles, built and stored on the device."""
 
     def __init__(self, mesh: MeshArrays, *, brute: bool) -> None:
         self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
@@ -108,17 +111,17 @@ class Hierarchy:
         return int(memory)
 
     def _room(self, name: str, count: int) -> int:
-        """Allocate `count` structures that live as long as this object; return their address."""
+        """Allocate `count` structures for the lifetime of this object; return their address."""
         size = layout.structure(name).size * count
         self.nbytes += size
         return self._keep(allocate_pooled(size))
 
     def _mark(self) -> None:
-        """Record an event after the launches so far."""
+        """Record an event after the launches so far, to measure time."""
         self._marks.append(device.driver().Event().record())
 
     def _tell_times(self) -> None:
-        """Store the times of the steps, waiting only for the last one."""
+        """Wait for the last step of the build, and store the seconds of each step."""
         marks, self._marks = self._marks, []
         if marks:
             marks[-1].synchronize()
@@ -126,7 +129,7 @@ class Hierarchy:
             self.build_times[step] = begin.time_till(end) / 1000
 
     def _build(self, frame: bytes, room: Rooms) -> tuple[int, int]:
-        """Return the addresses of nodes and packets."""
+        """Build the hierarchy; return the addresses of its nodes and its packets of triangles."""
         n = self.count
         boxes, codes, order = room.of("Box", n), room(8 * n), room(4 * n)
         count = ctypes.c_int32(n)
@@ -168,10 +171,10 @@ class Hierarchy:
         return stored, packets
 
     def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
-        """Gather nodes, level by level; return the numbers of nodes and of packets.
+        """Gather wide nodes, level by level; return the numbers of nodes and of packets.
 
-        Level sizes stay on the device: as many levels as a tree usually has are launched at once,
-        and only then are the sizes read, to see whether that was enough.
+        The sizes of levels are computed on the device. As many levels as a tree usually has are
+        launched at once. Only then are the sizes read, to see whether more levels are needed.
         """
         levels, level = layout.constant("kLevels"), 0
         made = np.zeros(1 + levels, dtype=np.uint32)
@@ -195,7 +198,7 @@ class Hierarchy:
         return boxes_of_levels(nodes, self.firsts, self.frame[0])
 
     def __del__(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         device.free(*getattr(self, "_kept", ()))
 
 
@@ -208,7 +211,7 @@ BINNED_ROWS = 1 << 20  # with fewer segments, binning costs more than it saves
 
 
 class Resident:
-    """Segments on the device, and a list for the rows that quick arithmetic cannot decide."""
+    """Segments on the device, with room for a list of rows that quick arithmetic cannot decide."""
 
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
@@ -220,12 +223,12 @@ class Resident:
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:
-        """Return the list of unsure rows, emptied."""
+        """Empty the list of unsure rows, and return the kernels' RowList of it."""
         device.driver().memset_d32_async(self._unsure, 0, 1)
         return layout.row_list(self._unsure + 4, self._unsure)
 
     def part(self, begin: int, end: int) -> Resident:
-        """Return a range of the rows in place; it keeps the whole alive."""
+        """Return a range of the rows, without a copy; it keeps the memory of all rows alive."""
         part = copy.copy(self)
         part.rows, part._memory = end - begin, []
         part.ends = self.ends + layout.structure("Segment").size * begin
@@ -234,17 +237,17 @@ class Resident:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of the rows and the list."""
+        """Return the size in bytes of the segments and the list."""
         return (layout.structure("Segment").size + 4) * self.rows + 4
 
     def __del__(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         device.free(*getattr(self, "_memory", ()))
 
 
 @device.one_at_a_time
 def resident(segments: SegmentRows) -> Resident:
-    """Return the device's copy of segments, created at the first query."""
+    """Return the copy of segments on the device, which is made at the first query."""
     copied = segments.device.get("cuda")
     if not isinstance(copied, Resident) or copied.home != device.number():
         copied = segments.device["cuda"] = Resident(
@@ -254,7 +257,7 @@ def resident(segments: SegmentRows) -> Resident:
 
 
 def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
-    """Sort the rows into bins, so that near segments are together; return the order's address."""
+    """Sort the rows so that segments near each other are together; return the order's address."""
     cells = layout.structure("Bins").empty()
     core().bins_of(frame, segments.rows, cells)
     order, count = room(4 * segments.rows), int(cells[0]["count"])
@@ -272,7 +275,10 @@ class CudaSegmentIndex:
 
     @property
     def _hierarchy(self) -> Hierarchy:
-        """Return the hierarchy; it lives as long as it is referenced. ValueError after `close`."""
+        """Return the hierarchy, which lives as long as it is referenced.
+
+        Raises ValueError after `close`.
+        """
         hierarchy = self._held
         if hierarchy is None:
             raise ValueError(CLOSED)
@@ -285,7 +291,7 @@ class CudaSegmentIndex:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes on the device, without the mesh's own arrays."""
+        """Return the size in bytes on the device, without the mesh's own arrays."""
         return self._hierarchy.nbytes
 
     def levels(self) -> list[Floats]:
@@ -298,7 +304,7 @@ class CudaSegmentIndex:
 
     @device.one_at_a_time  # because all calls share the list of unsure rows
     def ask(self, query: str, segments: Resident, *fields: Argument) -> None:
-        """Run a query over all rows in quick arithmetic, then over the unsure rows in full."""
+        """Run a query over all rows in quick arithmetic, then over unsure rows in full."""
         unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.block_threads()
         some = device.list_threads(threads)
@@ -314,7 +320,7 @@ class CudaSegmentIndex:
             device.launch("segments.cu", f"{name}_full", some, *call)
 
     def ask_brute(self, step: str, segments: Resident, *fields: Argument) -> None:
-        """Run a step by brute force, a block for each triangle."""
+        """Run one step of a query by brute force, with a thread block for each triangle."""
         hierarchy = self._hierarchy
         device.launch(
             "brute.cu", f"geodomain_brute_{step}", hierarchy.count * device.block_threads(),
@@ -324,7 +330,10 @@ class CudaSegmentIndex:
     def answer(
         self, query: str, segments: SegmentRows, out: NDArray[Number], nothing: int
     ) -> NDArray[Number]:
-        """Write results to ``out`` and return it; bytes without a hit are ``nothing``."""
+        """Write the results of a query to ``out``, and return ``out``.
+
+        ``nothing`` is the byte that fills the result of a segment without a hit.
+        """
         if len(out) == 0:
             return out
         copied = resident(segments)
@@ -362,7 +371,7 @@ class CudaSegmentIndex:
     def all(
         self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int
     ) -> NDArray[np.int32]:
-        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
         out = np.empty(offsets[-1], dtype=np.int32)
         for begin, end in _ranges(offsets):
             part, firsts = resident(segments).part(begin, end), offsets[begin : end + 1]
@@ -415,7 +424,7 @@ class CudaSegmentIndex:
 
 
 def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with at most MOST_HITS hits, or one row with more."""
+    """Yield ranges of rows that have at most MOST_HITS hits, or a single row that has more."""
     begin, rows = 0, len(offsets) - 1
     while begin < rows and offsets[begin] < offsets[-1]:
         most = offsets[begin] + MOST_HITS

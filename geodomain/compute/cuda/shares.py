@@ -1,4 +1,4 @@
-"""Compute shares of blocks on a GPU: of lattices, and of blocks anywhere."""
+"""Compute shares of blocks on a GPU, for lattices and for blocks at any position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def lattice_shares(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write the shares of blocks between edges; the bits are the same as on the CPU."""
+    """Write the shares of a lattice's blocks, bit for bit as the CPU does.
+
+    See `Backend.lattice_shares`.
+    """
     try:
         with device.current():
             return _write(mesh, weights, edges, labels, out, threads)
@@ -48,7 +51,7 @@ def _write(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write part by part; borrowed memory is freed within the context."""
+    """Write the shares, some layers of x at a time; a context is current, to free memory."""
     layer = out[0].nbytes + 2 * labels[0].nbytes
     layers = max(1, min(len(out), PART_BYTES // layer))
     with (
@@ -66,7 +69,7 @@ def _write(
 
 
 class ShareLattice:
-    """A mesh and a lattice on the device, with memory for ``layers`` of x at a time."""
+    """A mesh and a lattice on the device, with memory for ``layers`` layers of x at a time."""
 
     def __init__(
         self, mesh: MeshArrays, weights: NDArray[np.int8], edges: Columns, room: Rooms, layers: int
@@ -85,7 +88,7 @@ class ShareLattice:
         self.labels, self.counts, self.mixed = room(8 * bits), room(8 * self.triangles), room(8)
 
     def answer(self, begin: int, end: int, labels: NDArray[np.uint64]) -> int:
-        """Compute the shares of the layers from begin to end; return how many blocks are mixed."""
+        """Compute the shares of layers ``begin`` to ``end`` - 1; return how many are mixed."""
         part = SharePart(self, begin, end)
         part.clear()
         pairs = part.count()
@@ -99,7 +102,7 @@ class ShareLattice:
 
 
 class SharePart:
-    """The launches for a range of layers of x."""
+    """The kernel launches for a range of layers of x."""
 
     def __init__(self, lattice: ShareLattice, begin: int, end: int) -> None:
         self._lattice = lattice
@@ -112,13 +115,16 @@ class SharePart:
         )  # fmt: skip
 
     def clear(self) -> None:
-        """Reset all sums to 0."""
+        """Set all sums and the count of mixed blocks to 0."""
         cuda, lattice = device.driver(), self._lattice
         cuda.memset_d32_async(lattice.shares, 0, 2 * self._words, lattice.stream)
         cuda.memset_d32_async(lattice.mixed, 0, 2, lattice.stream)
 
     def count(self) -> int:
-        """Count the pairs of a triangle and a column; store where each triangle's begin."""
+        """Count the pairs of a triangle and a column of blocks that it may meet.
+
+        Also store the number of the first pair of each triangle.
+        """
         lattice = self._lattice
         if lattice.triangles == 0:
             return 0
@@ -131,7 +137,7 @@ class SharePart:
         return int(ends[-1])
 
     def launch_count(self) -> None:
-        """Count the columns that each triangle may meet."""
+        """Launch the kernel that counts, for each triangle, the columns that it may meet."""
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_count", lattice.triangles,
@@ -139,7 +145,10 @@ class SharePart:
         )  # fmt: skip
 
     def shed(self, pairs: int) -> None:
-        """Add the volume below each triangle in each column, a thread for each pair."""
+        """Launch the kernel that adds up the volume below each triangle in each column.
+
+        It has one thread for each pair of a triangle and a column.
+        """
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_shed", pairs,
@@ -148,7 +157,7 @@ class SharePart:
         )  # fmt: skip
 
     def settle(self) -> None:
-        """Turn the sums into shares."""
+        """Launch the kernel that turns the sums into shares."""
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_settle",
@@ -164,9 +173,9 @@ TOGETHER = 1 << 21  # blocks on the device at a time: 69 bytes each
 
 
 class CudaBlockIndex:
-    """An index of one mesh and its rim on the device, for shares of blocks anywhere.
+    """An index of one mesh and its rim on the device, for the shares of blocks at any position.
 
-    The trees are built on the host, which needs them, too.
+    The trees are built on the host, which also uses them.
     """
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
@@ -189,7 +198,7 @@ class CudaBlockIndex:
         return int(memory)
 
     def _tree(self, tree: np.void, leaf_count: int) -> bytes:
-        """Copy a tree of the host's to the device, and return the kernels' view of it."""
+        """Copy a tree of boxes from the host to the device, and return the kernels' view of it."""
         node_count = int(tree["node_count"])
         held = (
             _bytes_at(int(tree[part]), layout.structure(name).size * n)
@@ -204,7 +213,7 @@ class CudaBlockIndex:
         )
 
     def __del__(self) -> None:
-        """Free the memory in the context that it came from."""
+        """Free the memory in the context in which it was allocated."""
         weights = getattr(self, "_weights", None)
         device.free(*getattr(self, "_kept", ()), weights and weights[1])
 
@@ -220,7 +229,10 @@ class CudaBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks that a triangle enters; the bits are the CPU's."""
+        """Write the shares of blocks that a triangle enters, bit for bit as the CPU does.
+
+        See `BlockIndex.shares`.
+        """
         answers = np.empty(len(out), np.uint8)
         try:
             with device.current():
@@ -250,7 +262,10 @@ class CudaBlockIndex:
         out: Floats,
         answers: NDArray[np.uint8],
     ) -> None:
-        """Compute blocks; those to be cut along lines are marked BY_LINES and not written."""
+        """Write the shares of blocks, except those that must be cut along lines.
+
+        Such blocks are marked BY_LINES in `answers`.
+        """
         rows, cuda = len(out), device.driver()
         if rows == 0:
             return
@@ -279,7 +294,7 @@ class CudaBlockIndex:
                 out[answered] = computed[answered]
 
     def _weights_there(self, weights: NDArray[np.int8]) -> int:
-        """Return the address of weights on the device; the last weights stay there."""
+        """Return the address of a copy of the weights on the device; the latest copy is kept."""
         if self._weights is None or self._weights[0] is not weights:
             if self._weights is not None:
                 self._weights[1].free()
@@ -299,7 +314,7 @@ class CudaBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks whose plans are covered, on the CPU."""
+        """Write the shares of blocks whose plan the surface covers, on the CPU."""
         return self._cpu.covered_shares(
             weights, lows, highs, out, threads, lines=lines, single=single
         )
@@ -311,12 +326,12 @@ class CudaBlockIndex:
         return self._cpu.cuts(lows, highs, lines, threads, below=below)
 
     def host_handle(self) -> ctypes.c_void_p:
-        """Return the handle of the CPU's index."""
+        """Return the handle of the mesh's index on the CPU."""
         return self._cpu.handle
 
 
 def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
-    """Return memory of the core as an array."""
+    """Return `size` bytes of the core's memory at an address, as an array."""
     if size == 0:
         return np.empty(0, np.uint8)
     return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), np.uint8)
