@@ -58,7 +58,7 @@ KINDS: dict[str, Kind] = {
     "collar-off-topography": Kind(
         "warning",
         "collars above or below the topography",
-        "Correct the elevation; collars of underground holes can be accepted.",
+        "Correct the elevation, or accept the finding for underground holes.",
     ),
     "end-above-topography": Kind(
         "warning",
@@ -143,7 +143,7 @@ KINDS: dict[str, Kind] = {
     ),
     "station-deep": Kind(
         "note",
-        "holes with a station below their end, which bends the last leg only",
+        "holes with a station below their end; it bends only the last leg between stations",
         "Nothing, for dummy stations.",
     ),
     "survey-short": Kind(

@@ -6,6 +6,7 @@ The three axes describe all cells, so the coordinates of single blocks are never
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Bools
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import expand_lattice
+from geodomain.domains.domain import Domain
 from geodomain.errors import PointError
 from geodomain.formats.cells import LatticeCells
 from geodomain.labelling.counts import MOST_SAMPLES, Tally
@@ -28,6 +30,9 @@ Codes = NDArray[np.uint8]
 # Number of layers in a word of bits; largest number of bytes of masks at a time.
 _WORD, _HELD = 64, 1 << 25
 _MOST_CODES = 255
+# Keys of a domain that bits of closed solids answer, and a key that changes no label. A domain with
+# another key is labelled block by block.
+_ANSWERED = {"name", "meshes", "kind", "code", "keep", "invert", "rule", "extend", "colour"}
 
 
 def label_whole(
@@ -102,7 +107,7 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
         return None
     found = []
     for evaluation in labeller.evaluations:
-        if not isinstance(evaluation, SolidEvaluation) or evaluation.domain.only_if:
+        if not isinstance(evaluation, SolidEvaluation) or _needs_more(evaluation.domain):
             return None
         found.append(evaluation.shells)
         for shell in evaluation.shells:
@@ -110,6 +115,15 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
             if not (on_cpu and shell.rule == "parity" and shell.mesh.is_closed) or shell.may_double:
                 return None
     return found
+
+
+def _needs_more(domain: Domain) -> bool:
+    """Return whether a domain has a key, such as only_if, that bits of solids do not answer."""
+    return any(
+        getattr(domain, entry.name) != entry.default
+        for entry in fields(domain)
+        if entry.name not in _ANSWERED
+    )
 
 
 class Inside(NamedTuple):

@@ -134,7 +134,12 @@ def test_a_station_below_the_end_bends_and_adds_no_length(tmp_path: Path) -> Non
     holes = holes_of(tmp_path, survey=survey)
     assert holes.ends.tolist() == [4, 9]
     assert holes.positions("A", [4])[0, 0] > 0
-    assert found(holes)["holes with a station below their end, which bends the last leg only"] == 1
+    assert (
+        found(holes)[
+            "holes with a station below their end; it bends only the last leg between stations"
+        ]
+        == 1
+    )
 
 
 @warned_of("collar-zero")

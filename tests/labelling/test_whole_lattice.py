@@ -164,6 +164,18 @@ def test_what_bits_do_not_tell_is_asked_one_by_one() -> None:
     assert answer(Domains([Domain(f"{n}", cube()) for n in range(300)])) is None
 
 
+def test_a_new_key_of_a_domain_is_never_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits answer the keys that are listed; a domain with another key is asked one by one."""
+    domains = Domains([Domain("A", FIRST, invert=True)])
+    assert answer(domains) is not None
+    known = whole_lattice._ANSWERED - {"invert"}
+    monkeypatch.setattr(whole_lattice, "_ANSWERED", known)
+    assert answer(domains) is None
+    assert answer(Domains(PLAIN)) is not None
+    names = {entry.name for entry in dataclasses.fields(Domain)}
+    assert known | {"invert", "only_if", "within", "beyond"} == names
+
+
 def test_lattices_that_need_a_look_at_each_block() -> None:
     x, y, z = FACES
     assert even_lattice(lattice()) is not None

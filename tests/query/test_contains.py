@@ -199,7 +199,7 @@ def test_coordinates_below_the_range_of_a_mesh_are_labelled_too(backend: str) ->
 
 def test_what_cannot_be_decided_is_refused_with_its_row(backend: str) -> None:
     points = [(1.0, 1.0, 1.0), UNDECIDABLE]
-    with pytest.raises(PointError, match=r"point 1 is .*write it as 0"):
+    with pytest.raises(PointError, match=r"point 1 is .*write the coordinate as 0"):
         geodomain.contains(minute(), points, backend=backend)
     with pytest.raises(PointError, match="point 1"):
         geodomain.count_crossings(minute(), points, backend=backend)

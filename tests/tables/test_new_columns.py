@@ -146,7 +146,7 @@ def test_text_that_no_file_can_hold_is_refused(text: str) -> None:
         NewColumn("domain", ("ORE", text))
     with pytest.raises(TableError, match="the name of a column, contains"):
         Added(text)
-    with pytest.raises(DomainError, match="no control characters"):
+    with pytest.raises(DomainError, match="without control characters"):
         Domain(f"A{text}B", cube())
 
 
