@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -209,6 +210,15 @@ def reading(
         _function(f"{kind}_close")(address)
 
 
+class WordType(IntEnum):
+    """What a column of words holds; as in kernels/text/word_table.h."""
+
+    REAL = 0
+    WHOLE = 1
+    SAME = 2  # the word of the first row
+    ANY = 3  # not read
+
+
 @dataclass(frozen=True, eq=False)
 class WordReader:
     """A text whose words fill the rows of tables, regardless of line breaks."""
@@ -229,10 +239,16 @@ class WordReader:
         """Return the words of the text, starting with word number `word`, from 0."""
         return self.data[self.place(word) :].split()
 
+    def are_lines(self, first: int, rows: int, width: int) -> bool:
+        """Return whether each row of `width` words from word `first` on is a line of the file."""
+        found = ctypes.c_int32()
+        core().words_are_lines(self.reader.address, first, rows, width, found)
+        return bool(found)
+
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
     ) -> tuple[int, int, int, int]:
-        """Fill a table with words from word `first` on; `kinds` gives the type of each column.
+        """Fill a table with words from word `first` on; `kinds` has the `WordType` of each column.
 
         Returns
         -------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,25 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
-from geodomain.formats.mesh_text import floats, integers, number_lines, truncated
-from geodomain.formats.registry import unify_lines
+from geodomain.formats.mesh_text import (
+    WordReader,
+    WordType,
+    floats,
+    integers,
+    number_lines,
+    plain_lines,
+    reading_words,
+    truncated,
+)
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
 Line = tuple[int, bytes]
 # ST, C and N declare texture, colour and normal after x, y, z; 4 and n declare other dimensions.
+_HEADER_LINES = 5  # at most: the keyword and three counts, a line each, and the next line
 _KEYWORD = re.compile(rb"(ST)?C?N?(4?n?)OFF$", re.IGNORECASE)
 
 
 def read(data: bytes, path: Path) -> Faces:
     """Return the vertices and faces of an OFF file; skip normals and colours."""
     name = path.name
-    lines = [
-        (number, content)
-        for number, line in enumerate(unify_lines(data).split(b"\n"), 1)
-        if (content := line.partition(b"#")[0].strip())
-    ]
-    vertex_count, face_count, start = _counts(lines, name)
+    data = plain_lines(data)
+    head = list(itertools.islice(_content(data), _HEADER_LINES))
+    vertex_count, face_count, start = _counts(head, name)
+    if (table := _table(data, head[start - 1][0], vertex_count, face_count)) is not None:
+        return table
+    lines = list(_content(data))
     if _is_free(lines[start:], vertex_count, face_count):
         words = b" ".join(line for _, line in lines).split()[4:]
         if (found := _free(words, vertex_count, face_count)) is not None:
@@ -39,6 +50,75 @@ def read(data: bytes, path: Path) -> Faces:
     middle = start + vertex_count
     vertices = _vertices(lines[start:middle], name)
     return Faces(vertices, *_faces(lines[middle : middle + face_count], name))
+
+
+def _content(data: bytes) -> Iterator[Line]:
+    """Yield the number and the text of each line that has more than a comment."""
+    begin = 0
+    for number in itertools.count(1):
+        end = data.find(b"\n", begin)
+        line = data[begin:] if end < 0 else data[begin:end]
+        if content := line.partition(b"#")[0].strip():
+            yield number, content
+        if end < 0:
+            return
+        begin = end + 1
+
+
+def _table(data: bytes, header_end: int, vertex_count: int, face_count: int) -> Faces | None:
+    """Read an OFF file in the core if it is a table, as most are; otherwise return None.
+
+    It has no comments after the header, whose last line is number `header_end`. All lines of
+    vertices have equally many words, and so have all lines of faces. None also for a fault: the
+    reading by lines finds it again, with its place.
+    """
+    start = 0
+    for _ in range(header_end):
+        start = data.find(b"\n", start) + 1
+        if start == 0:
+            return None
+    if vertex_count == 0 or face_count == 0 or data.find(b"#", start) >= 0:
+        return None
+    with reading_words(data, start) as words:
+        width = _words_of_line(words, 0)
+        middle = vertex_count * width
+        if middle >= words.count:
+            return None
+        face_width = _words_of_line(words, middle)
+        if width < 3 or face_width < 4 or middle + face_count * face_width != words.count:
+            return None
+        size = _size_of_face(words, middle)
+        if not 3 <= size < face_width:
+            return None
+        if not words.are_lines(0, vertex_count, width):
+            return None
+        if not words.are_lines(middle, face_count, face_width):
+            return None
+        vertices = np.empty((vertex_count, width))
+        faces = np.empty((face_count, face_width))
+        kinds = [WordType.REAL] * 3 + [WordType.ANY] * (width - 3)
+        if words.read(0, np.array(kinds, np.uint8), vertices)[0]:
+            return None
+        kinds = [WordType.SAME, *[WordType.WHOLE] * size]
+        kinds += [WordType.ANY] * (face_width - len(kinds))
+        if words.read(middle, np.array(kinds, np.uint8), faces)[0]:
+            return None
+    corners = faces[:, 1 : 1 + size].view(np.int64).reshape(-1)
+    return Faces(np.ascontiguousarray(vertices[:, :3]), corners, np.full(face_count, size))
+
+
+def _words_of_line(words: WordReader, word: int) -> int:
+    """Return how many words follow on a line from one of them on, that one included."""
+    begin = words.place(word)
+    end = words.data.find(b"\n", begin)
+    return len(words.data[begin : None if end < 0 else end].split())
+
+
+def _size_of_face(words: WordReader, word: int) -> int:
+    """Return the number of corners that a word states, or 0 if it is not a plain number."""
+    begin = words.place(word)
+    digits = words.data[begin : begin + 4].split()[0]
+    return int(digits) if digits.isdigit() else 0
 
 
 def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:

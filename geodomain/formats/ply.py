@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geodomain.errors import MeshError
 from geodomain.formats.mesh_text import (
     WordReader,
+    WordType,
     floats,
     integers,
     not_a_number,
@@ -53,7 +54,6 @@ _TYPES = {
 _COUNT = re.compile("[0-9]{1,18}")
 _FACE_LISTS = ("vertex_indices", "vertex_index")
 _WORD = re.compile(rb"\S+")
-_REAL, _WHOLE, _SAME = range(3)  # types of words in kernels/text/word_table.h
 
 
 def read(data: bytes, path: Path) -> Faces:
@@ -382,7 +382,9 @@ def _text_element(
         return _no_rows(element), start
     lengths = _first_lengths(words, start, element, name)
     columns = [
-        _Column(p, lengths.get(p.name, 1), _WHOLE if p.name in _FACE_LISTS else _REAL)
+        _Column(
+            p, lengths.get(p.name, 1), WordType.WHOLE if p.name in _FACE_LISTS else WordType.REAL
+        )
         for p in element.properties
     ]
     kinds = np.concatenate([column.kinds for column in columns])
@@ -425,7 +427,7 @@ class _Column(NamedTuple):
 
     @property
     def kinds(self) -> NDArray[np.uint8]:
-        head = [_SAME] if self.of.length_kind else []
+        head = [WordType.SAME] if self.of.length_kind else []
         return np.array(head + [self.kind] * self.length, dtype=np.uint8)
 
 
@@ -436,7 +438,7 @@ def _columns_of(cells: NDArray[np.float64], columns: list[_Column]) -> Columns:
         at += 1 if column.of.length_kind else 0
         block = cells[:, at : at + column.length]
         values = np.ascontiguousarray(block).reshape(-1)
-        if column.kind == _WHOLE:
+        if column.kind == WordType.WHOLE:
             values = values.view(np.int64)
         sizes = np.full(len(cells), column.length, dtype=np.int64)
         result[column.of.name] = Lists(values, sizes) if column.of.length_kind else values

@@ -1,4 +1,4 @@
-// The readers of OBJ, text STL and text PLY for Python: a handle for each file, no logic. The
+// The readers of OBJ, OFF, text STL and text PLY for Python: a handle for each file, no logic. The
 // caller owns the bytes, which must exist longer than the handle.
 #include <algorithm>
 #include <atomic>
@@ -104,6 +104,14 @@ GD_API std::int64_t geodomain_words_place(void* table, std::int64_t word) {
   return static_cast<WordTable*>(table)->place(word);
 }
 GD_DESCRIBE(geodomain_words_place);
+
+// Whether each row of `width` words from word `first` on is a line.
+GD_API Status geodomain_words_are_lines(void* table, std::int64_t first, std::int64_t rows,
+                                        std::int64_t width, std::int32_t* are_lines) {
+  return guarded(
+      [&] { *are_lines = static_cast<WordTable*>(table)->are_lines(first, rows, width); });
+}
+GD_DESCRIBE(geodomain_words_are_lines);
 
 // told: the fault, its row, its first and last byte, and the number of numbers that the caller must
 // round.

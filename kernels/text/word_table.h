@@ -1,7 +1,9 @@
-// Reads text whose words are rows of a table, whatever its lines: the elements of a text PLY.
+// Reads text whose words are rows of a table, whatever its lines: the elements of a text PLY, and
+// of an OFF whose rows are lines.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -11,7 +13,7 @@
 
 namespace geodomain::text {
 
-enum class WordKind : std::uint8_t { real, whole, same };  // same: as in the first row
+enum class WordKind : std::uint8_t { real, whole, same, any };  // same: as in the first row
 
 enum class WordFault : std::int64_t { none, real, whole, other };
 
@@ -47,23 +49,16 @@ class WordTable {
   // of a double. Reports the first word that does not suit its column.
   Told read(std::int64_t first, std::int64_t rows, std::int64_t width, const WordKind* kinds,
             double* cells) {
-    const auto pieces = static_cast<std::int64_t>(before_.size()) - 1;
-    std::vector<Part> parts(static_cast<std::size_t>(pieces));
+    std::vector<Part> parts(before_.size() - 1);
     Row row{{}, kinds};
     const char* top = rows > 0 ? text_ + place(first) : end_;
     for (std::int64_t i = 0; i < width && top < end_; ++i, top = after(top)) {
       row.first.push_back({top, end_of(top)});
     }
-    Team(threads_).run(pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
-      const std::int64_t low = before_[static_cast<std::size_t>(piece)];
-      const std::int64_t high = before_[static_cast<std::size_t>(piece) + 1];
-      const std::int64_t begin = std::max<std::int64_t>(row_at(low, first, width), 0);
-      const std::int64_t end = std::min(row_at(high, first, width), rows);
-      if (begin >= end) return;
-      const char* at = first_start(piece);
-      for (std::int64_t skip = first + begin * width - low; skip > 0; --skip) at = after(at);
-      read_rows(at, begin, end, row, cells, parts[static_cast<std::size_t>(piece)]);
-    });
+    in_pieces(first, rows, width,
+              [&](const char* at, std::int64_t begin, std::int64_t end, std::size_t piece) {
+                read_rows(at, begin, end, row, cells, parts[piece]);
+              });
     unsure_.clear();
     for (const Part& part : parts) {
       if (part.told.fault != WordFault::none) return part.told;
@@ -73,6 +68,21 @@ class WordTable {
   }
 
   const std::vector<UnsureNumber>& unsure() const { return unsure_; }
+
+  // Whether each row of `width` words from word `first` on ends a line, and no line ends inside it.
+  bool are_lines(std::int64_t first, std::int64_t rows, std::int64_t width) const {
+    std::atomic<bool> all{true};
+    in_pieces(first, rows, width,
+              [&](const char* at, std::int64_t begin, std::int64_t end, std::size_t) {
+                for (std::int64_t left = (end - begin) * width; left > 0 && all; --left) {
+                  const char* const gap = end_of(at);
+                  at = after(gap);
+                  const bool is_end = at == end_ || std::find(gap, at, '\n') != at;
+                  if (is_end != (left % width == 1 || width == 1)) all = false;
+                }
+              });
+    return all;
+  }
 
  private:
   static constexpr std::int64_t kPiece = 1 << 18;
@@ -87,6 +97,23 @@ class WordTable {
     Told told;
     std::vector<UnsureNumber> unsure;
   };
+
+  // Calls body(first word, begin, end, piece) for the rows that start in each piece of the text.
+  template <class Body>
+  void in_pieces(std::int64_t first, std::int64_t rows, std::int64_t width,
+                 const Body& body) const {
+    const auto pieces = static_cast<std::int64_t>(before_.size()) - 1;
+    Team(threads_).run(pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
+      const auto at_piece = static_cast<std::size_t>(piece);
+      const std::int64_t low = before_[at_piece], high = before_[at_piece + 1];
+      const std::int64_t begin = std::max<std::int64_t>(row_at(low, first, width), 0);
+      const std::int64_t end = std::min(row_at(high, first, width), rows);
+      if (begin >= end) return;
+      const char* at = first_start(piece);
+      for (std::int64_t skip = first + begin * width - low; skip > 0; --skip) at = after(at);
+      body(at, begin, end, at_piece);
+    });
+  }
 
   // The first row that starts at or after a word.
   static std::int64_t row_at(std::int64_t word, std::int64_t first, std::int64_t width) {
@@ -148,6 +175,7 @@ class WordTable {
 
   WordFault read_cell(Word word, WordKind kind, Word same, RealReader& reader, std::int64_t slot,
                       double& cell, std::vector<UnsureNumber>& unsure) const {
+    if (kind == WordKind::any) return WordFault::none;
     if (kind == WordKind::real) {
       const Reading reading = reader.read(word, cell);
       if (reading == Reading::word) return WordFault::real;

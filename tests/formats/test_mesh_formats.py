@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +26,8 @@ from mesh_files import (
 )
 from shapes import CUBE_QUADS, CUBE_TRIANGLES, cube
 
-from geodomain import GeodomainWarning, MeshError, read_mesh
+from geodomain import GeodomainError, GeodomainWarning, MeshError, read_mesh
+from geodomain.formats import off as off_files
 
 SINGLE = VERTICES.astype(np.float32).astype(float)
 
@@ -213,6 +216,51 @@ def test_off(tmp_path, content):
 def test_polygons_of_off(tmp_path):
     text = "OFF\n5 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n4 1 2 3 0 9 9 9\n3 0 1 4\n"
     assert read(tmp_path, "a.off", text).triangles.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 4]]
+
+
+ODD_WORDS = [
+    "",
+    "x",
+    "1_0",
+    "nan",
+    "1e400",
+    "+1",
+    "-1",
+    "1.5",
+    "9" * 30,
+    "3",
+    "# 1",
+    "\n",
+    "1\n",
+    "1 1",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        off(),
+        off("NOFF", vertex="{!r} {!r} {!r} 0 0 1\n", face="3 {} {} {} 255 0 0\n"),
+        "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0.1\n4 1 2 3 0\n4 3 1 2 0\n",
+    ],
+    ids=["plain", "normals and colours", "quads"],
+)
+@pytest.mark.parametrize("odd", ODD_WORDS)
+def test_tables_of_off_are_read_as_its_lines_are(monkeypatch, text, odd):
+    def told(data):
+        try:
+            return [np.asarray(part).tolist() for part in off_files.read(data, Path("a.off"))]
+        except GeodomainError as error:
+            return str(error)
+
+    words = re.split(r"(\s+)", text)
+    texts = ["".join([*words[:i], odd, *words[i + 1 :]]).encode() for i in range(2, len(words))]
+    by_tables = [told(data) for data in [text.encode(), *texts]]
+    tables = []
+    monkeypatch.setattr(off_files, "_table", lambda *_: tables.append(1))
+    by_lines = [told(data) for data in [text.encode(), *texts]]
+    assert tables
+    assert list(map(repr, by_tables)) == list(map(repr, by_lines))  # NaN is not equal to NaN
 
 
 @pytest.mark.parametrize("extension", [".ply", ".txt", "", ".dm", ".vtp"])

@@ -1,4 +1,4 @@
-"""Numbers of OBJ, text STL and text PLY are those of Python's float(), and faults have a place."""
+"""Numbers of OBJ, OFF, STL and PLY in text are those of float(), and faults have a place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mesh_files import read
 
 from geodomain import MeshError
-from geodomain.formats import obj, ply, stl
+from geodomain.formats import obj, off, ply, stl
 from geodomain.formats.mesh_text import merge_equal
 
 COUNT = 60_000  # vertices, so that there are several pieces of text
@@ -66,6 +66,23 @@ def test_obj(end: str, seed: int) -> None:
     assert np.array_equal(found.vertices, np.array([[float(w) for w in row] for row in places]))
     assert found.corners.tolist() == faces
     assert found.sizes.tolist() == sizes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", " \n\n"])
+@pytest.mark.parametrize("extra", ["", " 0.5 x 1"])
+def test_off(extra: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of several pieces of text; none of its lines is read by Python."""
+    monkeypatch.setattr(off, "_vertices", None)
+    chance, count = random.Random(len(extra)), 9000
+    words = numbers(3 * count, len(end))
+    faces = [[chance.randrange(count) for _ in range(3)] for _ in range(count)]
+    lines = ["NOFF", f"{count} {count} 0"]
+    lines += [" ".join(words[i : i + 3]) + extra for i in range(0, len(words), 3)]
+    lines += [" ".join(map(str, [3, *face])) + extra for face in faces]
+    found = off.read(end.join([*lines, ""]).encode(), Path("a.off"))
+    assert found.vertices.tolist() == np.array(words, dtype=float).reshape(-1, 3).tolist()
+    assert found.corners.reshape(-1, 3).tolist() == faces
+    assert (found.sizes == 3).all()
 
 
 @pytest.mark.parametrize("piece", [1, 300, 1 << 20])
