@@ -86,13 +86,19 @@ def scattered(mesh: Mesh) -> np.ndarray:
 
 @pytest.fixture
 def timed(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Return what runs a function a few times, in a group, and gives its result."""
+    """Return what runs a function a few times, in a group, and gives its result.
+
+    With one round, what takes minutes is run once, without a run to warm up.
+    """
     name = request.path.stem.removeprefix("test_")
     PEERS.clear()
 
-    def run(group: str, function: Callable[[], Any], by: str = "geodomain") -> Any:
+    def run(
+        group: str, function: Callable[[], Any], by: str = "geodomain", rounds: int = ROUNDS
+    ) -> Any:
         benchmark.group = group
-        result = benchmark.pedantic(function, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+        warm_up = min(rounds - 1, 1)
+        result = benchmark.pedantic(function, rounds=rounds, iterations=1, warmup_rounds=warm_up)
         if benchmark.stats is not None:
             least = benchmark.stats.stats.min
             words = [request.node.originalname.removeprefix("test_").replace("_", " ")]
