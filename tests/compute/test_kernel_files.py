@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -159,3 +162,29 @@ def test_the_command_line_is_a_module_too(module: str, safe: list[str], tmp_path
         command = [sys.executable, *safe, "-m", module, "devices", "--json"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("all_cores", [False, True])
+def test_a_core_that_others_may_load_is_optimised(all_cores: bool, tmp_path: Path) -> None:
+    """Wheels have the baseline core at -O3, and no object for another instruction set in it."""
+    cmake = shutil.which("cmake")
+    if cmake is None or shutil.which("ninja") is None or sys.platform != "linux":
+        pytest.skip("needs cmake and ninja, as pip brings them for a build")
+    options = [f"-DGEODOMAIN_ALL_CORES={all_cores:d}", "-DCMAKE_BUILD_TYPE=Release", "-GNinja"]
+    make = [cmake, "-S", ROOT / "kernels", "-B", tmp_path, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    environment = {k: v for k, v in os.environ.items() if k != "GEODOMAIN_ALL_CORES"}
+    subprocess.run([*make, *options], env=environment, check=True, capture_output=True)
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    flags: dict[str, set[str]] = {}
+    for entry in commands:
+        words = entry["command"].split()
+        target = words[words.index("-o") + 1].partition(".dir")[0].rpartition("/")[2]
+        flags.setdefault(target, set()).update(words)
+    assert {"core", "shared"} <= flags.keys()
+    assert not all_cores or platform.machine() != "x86_64" or len(flags) == 4
+    for target, words in flags.items():
+        assert {"-O3", "-ffp-contract=off", "-fno-fast-math"} <= words
+        wide = {word for word in words if word.startswith("-march=")}
+        assert bool(wide) == (target in ("core_v3", "core_v4"))
+    assert ("-O1" in flags["core"]) == (len(flags) > 2 and not all_cores)
