@@ -266,3 +266,18 @@ def test_commands_are_translated_for_other_shells(monkeypatch: pytest.MonkeyPatc
     assert '--solid "A B=b.ply" ^\n    -o c.csv\npowershell Get-Content c.csv' in page
     for same in ("geodomain demo demo\n", "gzip -c a.csv | geodomain label - > b.csv\n"):
         assert shell_tabs.with_tabs(f"```sh\n{same}```\n") == f"```sh\n{same}```\n"
+
+
+def test_no_option_is_cut_at_its_hyphens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    import shell_tabs
+
+    html = '<span class="nv">ORE</span>=a-b.ply<span class="w"> </span>--allow-open -o\n    --solid'
+    whole = '<span class="nv">ORE</span>=a-b.ply<span class="w"> </span>'
+    whole += '<span class="whole">--allow-open</span> '
+    whole += '<span class="whole">-o</span>\n    <span class="whole">--solid</span>'
+    assert shell_tabs.keep_whole(html) == whole
+    html = '<span class="p">-</span><span class="n">-collar</span>'
+    assert shell_tabs.keep_whole(f"geodomain {html} a") == (
+        f'geodomain <span class="whole">{html}</span> a'
+    )

@@ -9,6 +9,7 @@ The file, beside `conf.py`, has a list of rows for each name; a row has a text f
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -35,6 +36,8 @@ class Measured(Directive):
 
 
 def _row(cells: list[str]) -> nodes.row:
+    """Return a row of a table; a number and its unit stay on one line."""
+    cells = [re.sub(r"^([\d.,]+) (\w+)$", "\\1\u00a0\\2", cell) for cell in cells]
     return nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in cells))
 
 

@@ -87,6 +87,11 @@ def is_inside(mesh: Mesh, point: np.ndarray) -> bool:
     return sum(crossed) % 2 == 1
 
 
+def shown(difference: float, unit: str) -> str:
+    """Return a difference with one digit, as a cell of the table."""
+    return f"{difference:.0e} {unit}" if difference else "none"
+
+
 def volumes(deposit: synthetic.Deposit) -> Iterator[Row]:
     """Compare the volume of each solid, and the sum of the shares of its blocks."""
     trimesh = peer("trimesh")
@@ -99,7 +104,7 @@ def volumes(deposit: synthetic.Deposit) -> Iterator[Row]:
             theirs[f"trimesh {version('trimesh')}"] = abs(solid.volume)
         for tool, volume in theirs.items():
             off = abs(volume / own - 1)
-            yield [f"volume of {name}", tool, f"{own:,.3f} m3", f"{off:.0e} of it apart"]
+            yield [f"volume of {name}", tool, f"{own:,.3f} m3", shown(off, "relative")]
 
 
 def holes(folder: Path) -> Iterator[Row]:
@@ -122,7 +127,7 @@ def holes(folder: Path) -> Iterator[Row]:
         most = max(most, float(np.abs(own - theirs).max()))
         count += len(rows)
     tool = f"wellpathpy {version('wellpathpy')}"
-    yield ["position at a station", tool, f"{count} stations", f"{most:.0e} m apart at most"]
+    yield ["position at a station", tool, f"{count} stations", shown(most, "m at most")]
 
 
 def composites(folder: Path) -> Iterator[Row]:
@@ -134,7 +139,7 @@ def composites(folder: Path) -> Iterator[Row]:
     length = samples["TO"] - samples["FROM"]
     own = float((made["length"] * made["AU"]).sum())
     theirs = float((length * samples["AU"]).sum())
-    off = f"{abs(own / theirs - 1):.0e} of it apart"
+    off = shown(abs(own / theirs - 1), "relative")
     yield ["length x grade of 5 m composites", f"pandas {pd.__version__}", f"{theirs:,.2f}", off]
 
 
@@ -154,7 +159,7 @@ def published(data: Path) -> Iterator[Row]:
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) / 2
         own = np.linalg.norm(normals, axis=1).sum(), np.abs(normals[:, 2]).sum()
         for what, ours, theirs in (("area", own[0], area), ("plan area", own[1], plan)):
-            off = f"{abs(ours / theirs - 1):.0e} of it apart"
+            off = shown(abs(ours / theirs - 1), "relative")
             yield [f"{what} of surface {name}", "the LandXML file", f"{theirs:,.4f}", off]
 
 
@@ -173,7 +178,7 @@ def main() -> None:
         }
     if options.data:
         tables["published"] = [*published(options.data)]
-    columns = ["what", "beside", "of", "difference"]
+    columns = ["what", "compared with", "value", "difference"]
     rows = {name: [dict(zip(columns, row, strict=True)) for row in tables[name]] for name in tables}
     options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
