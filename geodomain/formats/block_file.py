@@ -37,8 +37,8 @@ def as_numbers(
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
     """Return the values of a new numeric column: integers if possible, otherwise floats.
 
-    They are floats if values are missing or the old column was not integer. The code
-    ``len(column.cells)`` keeps the value of `old`, the column to be replaced. Integers have 32
+    They are floats if values are missing or the old column was not integer. A block with the code
+    ``len(column.cells)`` keeps its value in `old`, the column to be replaced. Integers have 32
     bits, or 64 if one of them needs more. Measured numbers are returned unchanged.
 
     Raises
@@ -74,12 +74,12 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Return new codes and kept old integers as int64, because float64 would round the old ones.
+    """Return a column of new codes and kept old integers as int64, which rounds none of them.
 
     Raises
     ------
     TableError
-        If values are missing, or an old integer needs more than 64 bits.
+        If a new value is missing, or an old integer needs more than 64 bits.
     """
     if not np.isfinite(numbers).all():
         message = (
@@ -103,8 +103,8 @@ def as_category(
 ) -> tuple[list[str], Codes]:
     """Return the distinct texts and, for each block, the index of its text (-1 if missing).
 
-    Texts are in the order of their codes. The code ``len(column.cells)`` keeps the text of `old`,
-    the column to be replaced.
+    Texts are in the order of their codes. A block with the code ``len(column.cells)`` keeps its
+    text in `old`, the column to be replaced.
     """
     places: dict[str, int] = {}
     cells = (*column.cells, "")
@@ -143,7 +143,10 @@ class NewArrays:
     def each(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
-        """Yield each new column, its codes, and the old values that it replaces, or None."""
+        """Yield each new column with two things: its codes, and the old values that it replaces.
+
+        The old values are None if no column is replaced.
+        """
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)
 
@@ -185,19 +188,20 @@ class Relabelling(NamedTuple):
     Attributes
     ----------
     label : callable
-        Returns the codes of a batch of blocks; without new columns, it only inspects the batch.
+        Takes a batch of blocks, and returns for each new column a code per block. If there are no
+        new columns, it only looks at the batch.
     columns : sequence of NewColumn
         New columns, in order.
     destination : Destination, optional
         Where the model is written; if None, nothing is written.
     also : sequence of int
-        Columns that `label` may read besides the coordinates and sizes.
+        Indices of the columns that `label` may read besides the coordinates and sizes.
     replace : bool
         Overwrite an existing column in place.
     threads : int, optional
         Threads for reading and writing.
     progress : callable, optional
-        Called with the amount done and the total, or None if the total is unknown.
+        Called with two numbers: the amount done, and the total (None if unknown).
     before_commit : callable
         Called when all blocks are labelled, before the output is put in place; if it raises, there
         is no output.
@@ -263,7 +267,7 @@ class BlockFile(Protocol):
 
     @property
     def constants(self) -> dict[int, float]:
-        """The constant values, by column index, of columns that describe the coordinates."""
+        """The values of constant columns that describe the coordinates, by column index."""
 
     @property
     def memory(self) -> int:
@@ -274,7 +278,7 @@ class BlockFile(Protocol):
         """The approximate extra seconds per block for writing."""
 
     def facts(self) -> dict[str, str]:
-        """Return further facts about the file in words, by title, such as "format"."""
+        """Return further facts about the file as texts, each under a title such as "format"."""
 
     def rows(self, column: str) -> Iterator[Rows]:
         """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
@@ -346,7 +350,7 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def constants(self) -> dict[int, float]:
-        """The constant values, by column index, of the columns of a Datamine prototype."""
+        """The values of the constant columns of a Datamine prototype, by column index."""
         return self._choice.constants
 
     @property
@@ -384,7 +388,7 @@ class TableModel(ABC, Generic[Chunk]):
         return out
 
     def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
-        """Return a column of a batch in the form that conditions need.
+        """Return a column of a batch as a `Column`, on which conditions can be tested.
 
         `first` is the row number of the batch's first row in the file, from 0, for messages.
         """
@@ -392,7 +396,10 @@ class TableModel(ABC, Generic[Chunk]):
         return ArrayColumn(self._values(chunk, column), name, self._rule.of(name), first)
 
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
-        """Label the blocks of a batch; `first` is the number of its first row, counted from 0."""
+        """Label the blocks of a batch.
+
+        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        """
         return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))
 
 
@@ -411,7 +418,8 @@ class Blocks(NamedTuple):
     axes : (3, 3) float64
         Directions of the block edges, one row per axis.
     columns : dict of str to (n,) array
-        Numbers, or texts with None or "" where missing; labels last.
+        Arrays of numbers, or of texts in which a missing value is None or "". New label columns
+        come last.
     coordinates : set of str
         Names of the columns that hold centroids and sizes; empty if the model is not a table.
     """
@@ -423,7 +431,7 @@ class Blocks(NamedTuple):
     coordinates: frozenset[str] = frozenset()
 
     def table(self, path: str) -> dict[str, Values]:
-        """Return the blocks as columns of a table, by name.
+        """Return the blocks as the columns of a table: an array for each column name.
 
         A model that was a table keeps its columns. Otherwise the columns are x, y, z and, if there
         are sizes, dx, dy, dz, then all others; a name that is already taken gets an underscore.
@@ -479,7 +487,10 @@ class Blocks(NamedTuple):
         return self.sizes
 
     def _unboxed(self) -> int:
-        """Count the cells with a centre but no size; 0 for tables, which report missing sizes."""
+        """Count the cells that have a centre but no size; 0 if the model is a table.
+
+        A table reports its missing sizes itself.
+        """
         if self.coordinates or self.sizes is None:
             return 0
         known = np.isfinite(self.centroids).all(axis=1)

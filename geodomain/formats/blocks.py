@@ -149,12 +149,13 @@ def file_of(path: str) -> Path:
 def require_same_kind(source: str, target: str) -> None:
     """Require an output name whose extension fits the input's format, so that all data is kept.
 
-    An input whose format is not written needs an output with the extension of a written format.
+    If geodomain cannot write the format of the input, the output needs the extension of a format
+    that it can write.
 
     Raises
     ------
     TableError
-        With the extension that the output should have.
+        If the extension does not fit; the message gives one that does.
     """
     form, extension = format_of_blocks(source), Path(target).suffix.lower()
     if not form.keeps_blocks:
@@ -193,7 +194,7 @@ def require_text_name(target: str) -> None:
     Raises
     ------
     TableError
-        With the extension that the output should have.
+        If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the table is written as text", (".csv",))
 
@@ -204,7 +205,7 @@ def require_page_name(target: str) -> None:
     Raises
     ------
     TableError
-        With the extension that the page should have.
+        If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the report is one page of HTML", (".html", ".htm"))
 
@@ -215,7 +216,7 @@ def require_record_name(target: str) -> None:
     Raises
     ------
     TableError
-        With the extension that the record should have.
+        If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the record is written as JSON", (".json",))
 
@@ -224,7 +225,7 @@ def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
     """Refuse an output name if its extension is not in `own`, but belongs to a known format.
 
     Standard output is refused unless `own` contains .csv. `what` begins the message: it says what
-    is written, and how.
+    is written and in which format.
     """
     if target == STANDARD and ".csv" not in own:
         message = (
@@ -303,8 +304,8 @@ def convert_blocks(
 def converts_blocks(source: str, output: Path) -> bool:
     """Return whether a conversion is of blocks, not of wireframes.
 
-    The extension of the output decides. If it stores both, as .omf does, the content of the source
-    decides. If the source contains both, its wireframes are converted.
+    The extension of the output decides. If its format stores blocks and wireframes, as .omf does,
+    the content of the source decides. If the source contains both, its wireframes are converted.
 
     Warns
     -----
@@ -367,7 +368,7 @@ class _Chunks:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Add a batch of blocks; called as the labelling function, it returns no labels."""
+        """Add a batch of blocks. It is called as a labelling function, but returns no labels."""
         self._centroids.append(points.copy())
         if sizes is not None:
             self._sizes.append(sizes.copy())

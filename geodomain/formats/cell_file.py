@@ -47,7 +47,7 @@ _ROW_BYTES = 16
 
 
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
-    """Return cells, without ghosts, as blocks in memory with their columns, new columns last."""
+    """Return cells as blocks in memory, without ghosts, and with the new columns after the old."""
     centroids, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         centroids[where], sizes[where] = centres, lengths
@@ -178,7 +178,10 @@ class _CellRewriting:
         return ArrayColumn(self._column(field)[where], self._names[field]).loose_numbers().copy()
 
     def _alike(self, where: slice) -> Ints:
-        """Return a code for each cell; codes are equal if all arrays except amounts are equal."""
+        """Return a code for each cell.
+
+        Two cells have equal codes if they are equal in all arrays, apart from amounts.
+        """
         others = [f for f in range(len(self._names)) if f not in self._task.amounts]
         columns = [_coded(self._column(field)[where]) for field in others]
         return combined(columns, where.stop - where.start)
@@ -233,7 +236,7 @@ class CellStore(Protocol):
         """Approximate memory in bytes for reading the file and writing the new arrays."""
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
 
     def values(self, column: int) -> Values:
         """Return a cell array: numbers with NaN, or texts with None or "" where missing."""
@@ -285,7 +288,7 @@ class CellModel:
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return self._store.facts()
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
@@ -327,11 +330,11 @@ class CellModel:
         return CellSpace(self._store.cells.axes)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the model with its cells replaced, such as by sub-blocks."""
+        """Write the model with new blocks, for example sub-blocks, in place of its cells."""
         rewrite_cells(self.gathered(), self.name, self, task)
 
     def _column(self, where: Where, column: int) -> Column:
-        """Return an array at the cells `where`, in the form that conditions need."""
+        """Return an array at the cells `where` as a `Column`, on which conditions can be tested."""
         name = self.columns[column]
         first = (where.start or 0) if isinstance(where, slice) else where
         return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)

@@ -54,13 +54,13 @@ def measured(corners: Floats) -> tuple[Floats, Floats]:
 
 
 def rounding_of(points: Floats | NDArray[np.float32]) -> float:
-    """Return the rounding error of coordinates: 8 times the spacing of floats at the largest."""
+    """Return the rounding error of coordinates: 8 times the float spacing at the largest one."""
     largest = np.abs(points).max(initial=0)
     return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0
 
 
 def axes_of(corners: Floats, rounding: float) -> Floats:
-    """Return the edge directions of a rotated box, one row per axis; world axes if it is no box.
+    """Return the edge directions of a cell, one row per axis; world axes if it is not a box.
 
     Parameters
     ----------
@@ -163,7 +163,8 @@ class LatticeCells:
     faces : tuple of (n + 1,) float64
         The coordinates of the faces along each axis, in file order.
     origin, matrix : optional
-        Rotation from these coordinates to world coordinates, if they differ.
+        Conversion to world coordinates of a rotated lattice: the world position of (0, 0, 0), and
+        the rotation matrix.
     z_fastest : bool
         Whether z varies fastest and x slowest in the file; otherwise x varies fastest.
     lengths : tuple of (n,) float64, optional
@@ -213,7 +214,7 @@ class LatticeCells:
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
         """Yield the cells in batches: indices, centres and sizes.
 
-        A batch is a slab of the lattice across y, so each vertical column is in a single batch.
+        A batch covers a range of y, and all z. It therefore splits no vertical column of cells.
         """
         x, y, z = self.centres
         lengths = self.sizes
@@ -273,14 +274,14 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class WithGhosts:
-    """Cells of which some are ghosts (copies, refined or hidden cells), which get no centre.
+    """Cells of which some are ghosts: copies, refined or hidden cells, without a centre.
 
     Attributes
     ----------
     cells : Cells
         All cells, ghosts included.
     ghost : (n,) bool
-        Which cells are ghosts, which do not count as blocks.
+        True for each ghost. Ghosts do not count as blocks.
     """
 
     cells: Cells
@@ -411,7 +412,7 @@ def cells_of(dataset: Any, name: str) -> Cells:
 
 
 def _without_ghosts(cells: Cells, ghost: NDArray[np.bool_], name: str) -> Cells:
-    """Return the cells with their ghosts marked, and warn with the number of ghosts."""
+    """Return the cells with their ghosts marked; a warning gives the number of ghosts."""
     if not ghost.any():
         return cells
     count = int(ghost.sum())
@@ -518,7 +519,10 @@ def _unstructured(grid: Any, name: str) -> Cells:
 
 
 def _require_thickness(counts: list[int], name: str) -> None:
-    """Refuse a flat data set, which has no cells along some axis; `counts` are cells by axis."""
+    """Refuse a flat data set, which has no cells along some axis.
+
+    `counts` holds the number of cells along each axis.
+    """
     if min(counts) < 1:
         message = f"{name} is flat: {' x '.join(map(str, counts))} cells along x, y and z"
         raise TableError(message)
@@ -561,7 +565,10 @@ class SubBlocks:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return, for each sub-block, the index of its parent among all parents, u fastest."""
+        """Return, for each sub-block, the index of its parent in the list of all parents.
+
+        In this list u varies fastest.
+        """
         _, ny, nx = self.parents.shape
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + nx * (along[:, 1] + ny * along[:, 2])

@@ -430,8 +430,8 @@ class NewFields:
         self.length = max([found.length, *(word for words in self._words for word in words)])
         if self.length > USED or self._count() > MOST:
             message = (
-                f"{file} has no room for another field: a table has {MOST} entries and a record "
-                f"{USED} words; export fewer fields"
+                f"{file} has no room for another field: a table holds at most {MOST} entries, and "
+                f"a record at most {USED} words; export fewer fields"
             )
             raise TableError(message)
 
@@ -552,7 +552,8 @@ class NewFields:
     def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
         """Return one word of a field in records that keep their value.
 
-        It is the stored word, or the default if the field is not stored, or blanks beyond its end.
+        It is the stored word; if the records do not store the field, its default; and beyond the
+        end of the field, blanks.
         """
         if part >= len(self._old):
             return ord(" ")
@@ -677,7 +678,7 @@ class DatamineModel(TableModel[Words]):
         return records[begin - first * found.each : end - first * found.each]
 
     def _doubles(self, chunk: Words, column: int) -> Floats:
-        """Return a numeric field, or a coordinate that is computed from the cell index IJK."""
+        """Return a numeric field of a batch, or a coordinate computed from the cell index IJK."""
         name = self.columns[column]
         if column >= len(self._fields):
             return self._implied(chunk, _CENTROID.index(name))

@@ -1,4 +1,4 @@
-"""DXF drawings: read their faces, including those of inserted blocks, and write 3DFACEs of R12."""
+"""Reads faces of DXF drawings, also in inserted blocks (groups of entities); writes R12 3DFACEs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Drawing:
     mesh_faces: NDArray[np.int32]
 
     def rows(self, kind: int, rows: Ints) -> Ints:
-        """Return the rows among `rows` whose entity is of the given kind, such as a 3DFACE."""
+        """Return those of `rows` whose entity is of the given kind, such as a 3DFACE."""
         chosen: Ints = rows[self.kind[rows] == kind]
         return chosen
 
@@ -99,12 +99,12 @@ class Drawing:
 
     @cached_property
     def block_ends(self) -> Ints:
-        """The rows that end a block."""
+        """The rows of the entities that end a DXF block."""
         return np.flatnonzero(self.kind == _BLOCK_END)
 
     @cached_property
     def vertex_ends(self) -> Ints:
-        """The rows that are not vertices, which end runs of vertices, and the number of rows."""
+        """The rows that end runs of vertices: all rows without vertex, then the number of rows."""
         return np.append(np.flatnonzero(self.kind != _VERTEX), len(self.kind))
 
     @cached_property
@@ -114,12 +114,15 @@ class Drawing:
 
     @cached_property
     def mesh_ends(self) -> Ints:
-        """Ends, (m, 2), of each MESH's coordinates and face list in the arrays of all MESHes."""
+        """For each MESH, (m, 2), the ends of its coordinates and of its face list.
+
+        They are positions in the arrays of coordinates and face lists of all MESHes.
+        """
         return np.cumsum(self.integers[self.meshes, 1:3], axis=0, dtype=np.int64)
 
 
 def scan(data: bytes, file: str) -> Drawing:
-    """Return the entities of a drawing that describe faces, layers and blocks.
+    """Return the entities of a drawing that describe faces, layers and DXF blocks.
 
     Raises
     ------
@@ -233,7 +236,7 @@ def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the faces of each layer in model space, including placed blocks (INSERT).
+    """Return the faces of each layer in model space, also those of DXF blocks placed by INSERT.
 
     Faces come from 3DFACEs, polyface meshes, polygon meshes and MESHes. Faces on layer 0 of a block
     get the layer of the INSERT that places the block.
@@ -262,7 +265,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 @dataclass
 class _Block:
-    """Faces by layer, and INSERTs, of a block or of model space."""
+    """The content of a DXF block or of model space: faces by layer, and INSERTs."""
 
     parts: list[tuple[int, Faces]]
     inserts: list[_Insert] = field(default_factory=list)
@@ -283,7 +286,7 @@ _SPACE = "\0model"  # key of the model among the blocks; real names contain no N
 
 
 class _Model:
-    """The model space of a drawing, and the blocks placed in it."""
+    """The model space of a drawing, and the DXF blocks that are placed in it."""
 
     def __init__(self, drawing: Drawing, file: str, size: int) -> None:
         self.drawing, self.file, self.size = drawing, file, size
@@ -297,7 +300,7 @@ class _Model:
         self._order = self._outer_first()
 
     def _block_rows(self) -> dict[str, list[int]]:
-        """Return the rows of the BLOCK entities by block name, in lower case."""
+        """Return, for each block name in lower case, the rows of its BLOCK entities."""
         spans: dict[str, list[int]] = defaultdict(list)
         for row in np.flatnonzero(self.drawing.kind == _BLOCK).tolist():
             spans[self._name(row)].append(row)
@@ -308,7 +311,7 @@ class _Model:
         return self.drawing.names[number].casefold() if number >= 0 else ""
 
     def _outer_first(self) -> list[str]:
-        """Read the model and all placed blocks, and return their names.
+        """Read model space and all DXF blocks placed in it or in each other; return their names.
 
         A block comes before the blocks that it places.
         """
@@ -367,7 +370,10 @@ class _Model:
         return block
 
     def _place(self, row: int, block: _Block) -> None:
-        """Add an INSERT to a block's list, or note that the placed block is missing or an xref."""
+        """Add an INSERT to a DXF block, unless the block that it places is missing or a reference.
+
+        Missing blocks and external references (xref) are noted for a warning.
+        """
         drawing = self.drawing
         name = self._name(row)
         if name not in self._spans:
@@ -386,7 +392,7 @@ class _Model:
         block.inserts.append(_Insert(row, name, -1 if layer in self._zero else layer, *counts))
 
     def require_room(self) -> None:
-        """Refuse a drawing whose placed blocks need more memory than there is."""
+        """Refuse a drawing whose placed DXF blocks need more memory than there is."""
         below = dict.fromkeys(
             self.blocks, 0
         )  # number of faces of a block, including the blocks it places
@@ -414,7 +420,10 @@ class _Model:
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
-        """Yield the faces of placed blocks in model coordinates, with the index of their layer."""
+        """Yield, layer by layer, the layer's index and the faces of placed DXF blocks on it.
+
+        The faces are in coordinates of model space. A layer may come more than once.
+        """
         identity = np.eye(3, 4)[None]
         waiting: dict[str, list[tuple[Matrices, NDArray[np.int64]]]] = defaultdict(list)
         waiting[_SPACE].append((identity, np.array([-1])))
@@ -435,7 +444,7 @@ class _Model:
                 waiting[inner].append((_composed(matrices, own), np.repeat(on, len(own))))
 
     def _matrices(self, block: str, inserts: list[_Insert]) -> Matrices:
-        """Return the matrix (3, 4) of each copy of a block that the INSERTs place.
+        """Return the matrix (3, 4) of each copy of a DXF block that the INSERTs place.
 
         It combines the block's base point with the scale, rotation and position of the INSERT.
         """
@@ -504,7 +513,10 @@ class _Model:
         return np.arange(start + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
 
     def _shows(self, block: str, shows: dict[str, bool]) -> bool:
-        """Return whether a block, or a block placed in it, may show a surface; fill the cache."""
+        """Return whether a DXF block, or a block placed in it, may show a surface.
+
+        `shows` keeps the answer for each block name.
+        """
         waiting, visited = [block], {block}
         while waiting and not shows.get(block):
             name = waiting.pop()
@@ -541,7 +553,7 @@ class _Model:
         return said
 
     def nothing(self) -> MeshError:
-        """Return the error for a drawing without faces, with the entities that it contains."""
+        """Return the error for a drawing without faces; it lists the entities of the drawing."""
         types = self.drawing.types
         message = (
             f"{self.file} has no faces (3DFACE, polyface mesh, polygon mesh, MESH) in model "
@@ -621,7 +633,7 @@ def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the axes (n, 3, 3) of the coordinate systems that normals define, as columns.
+    """Return the coordinate systems that normals define, (n, 3, 3); each column is an axis.
 
     This is the arbitrary axis algorithm of the DXF reference; a normal of length 0 means the z
     axis.
@@ -659,9 +671,11 @@ def _composed(outer: Matrices, inner: Matrices) -> Matrices:
 def _copies(
     parts: list[tuple[int, Faces]], matrices: Matrices, layers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Faces]]:
-    """Yield a copy of a block's faces for each matrix, with the index of its layer.
+    """Yield, layer by layer, the index of a layer and the copies of faces on this layer.
 
-    Faces without a layer (on layer 0) get the layer of the INSERT, from `layers`.
+    The faces are those of a DXF block, which `matrices` place once each.
+
+    Faces of the block without a layer (on layer 0) get the layer of the INSERT, from `layers`.
     """
     together: dict[int, list[Faces]] = defaultdict(list)
     for layer, faces in parts:
@@ -689,7 +703,7 @@ def _turned_over(faces: Faces) -> Faces:
 
 @np.errstate(over="ignore", invalid="ignore")  # the mesh refuses coordinates that are not finite
 def _moved(faces: Faces, matrices: Matrices) -> Faces:
-    """Return a transformed copy of the faces for each matrix, joined."""
+    """Return the faces once for each matrix, transformed by it, all in one object."""
     count = len(matrices)
     x, y, z = faces.vertices.T
     vertices = np.empty((count, len(x), 3))
@@ -704,7 +718,10 @@ def _moved(faces: Faces, matrices: Matrices) -> Faces:
 
 
 def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the 3DFACEs of each layer; a face whose corner 4 equals corner 3 or 1 is a triangle."""
+    """Yield, for each layer, its index and its 3DFACEs.
+
+    A face whose corner 4 equals corner 3 or 1 is a triangle.
+    """
     faces = drawing.rows(_FACE, rows)
     whole = slice(None) if len(faces) == len(drawing.kind) else faces  # a slice avoids a copy
     lacking = drawing.seen[whole] & 0x1FF != 0x1FF
@@ -739,7 +756,7 @@ def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
 
 
 def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the layer and faces of each POLYLINE that is a polyface mesh or a polygon mesh."""
+    """Yield, for each POLYLINE that is a polyface or polygon mesh, its layer and its faces."""
     kind = drawing.kind
     for start in drawing.rows(_POLYLINE, rows).tolist():
         flags = int(drawing.integers[start, 0])
@@ -757,9 +774,9 @@ def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, F
 
 
 def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
-    """Return the faces of a polyface mesh: points, then records with up to four point numbers.
+    """Return the faces of a polyface mesh, which lists its points first and then its faces.
 
-    Point numbers count from 1, and 0 means no corner.
+    A face has up to four point numbers. They count from 1, and 0 means no corner.
     """
     flags = drawing.integers[rows, 0]
     points = flags & _POINT != 0
@@ -801,7 +818,7 @@ def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces
 
 
 def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield the unsmoothed faces of each MESH, with its layer."""
+    """Yield, for each MESH, the index of its layer and its faces without smoothing."""
     for row in drawing.rows(_MESH, rows).tolist():
         number = int(np.searchsorted(drawing.meshes, row))
         last_place, last_corner = drawing.mesh_ends[number].tolist()
@@ -824,7 +841,7 @@ def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Face
 
 
 def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
-    """Return corners and sizes of faces from a list that holds a face's size before its corners."""
+    """Return the corners and sizes of faces from a list that gives each face's size first."""
     width = int(numbers[0]) + 1
     if width > 1 and len(numbers) % width == 0 and (numbers[::width] == width - 1).all():
         return numbers.reshape(-1, width)[:, 1:].reshape(-1), numbers[::width]
@@ -866,6 +883,6 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
 
 
 def _escaped(character: re.Match[str]) -> str:
-    """Return a character as escapes of its UTF-16 code, which every program reads the same way."""
+    """Return escapes for a character, one per UTF-16 unit, which every program reads alike."""
     code = character[0].encode("utf-16-be", "surrogatepass").hex().upper()
     return "".join(f"\\U+{code[i : i + 4]}" for i in range(0, len(code), 4))

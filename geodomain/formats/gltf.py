@@ -37,7 +37,7 @@ _BAD_TREE = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overfl
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the mesh of each node; in glTF y is up, so (x, -z, y) becomes (east, north, up).
+    """Return the mesh of each node as (east, north, up): (x, -z, y) of glTF, where y is up.
 
     Raises
     ------

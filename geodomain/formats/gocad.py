@@ -301,7 +301,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
     """Yield the name and the lines of every Voxet in a file.
 
-    Lines are lists of words by their first word; PROP lines by first word and property number.
+    Each line is a list of words, under its first word as key. The key of a PROP line also has the
+    property number.
     """
     now: Lines | None = None
     name, braces = "", False
@@ -404,7 +405,10 @@ class VoxetStore:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps: Floats = np.where(counts > 1, span / (counts - 1), np.abs(alone))
         if (steps == 0).any():
-            message = f"{self.name} has no distance between its nodes: export the Voxet again"
+            message = (
+                f"{self.name} states no distance between its nodes, or a distance of 0: export the "
+                "Voxet again"
+            )
             raise TableError(message)
         return steps
 
@@ -439,7 +443,7 @@ class VoxetStore:
         return (64 + 16 * len(self.columns)) * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"GOCAD, {self.cells.say()}, blocks about its nodes"}
 
     def values(self, column: int) -> Values:

@@ -70,7 +70,7 @@ class GslibHead(NamedTuple):
 
 
 def read_head(data: bytes) -> GslibHead | None:
-    """Read the header lines from the first bytes of a file; None if it is not a GSLIB table.
+    """Read the header lines from a file's first bytes; None if the file is not a GSLIB table.
 
     The bytes must include the first row, which has a number for each column name.
     """
@@ -233,7 +233,7 @@ class GslibStore:
         return 32 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"GSLIB, {self.cells.say()}"}
 
     def _lines(self) -> Iterator[bytes]:
@@ -318,7 +318,7 @@ class GslibStore:
         Warns
         -----
         GeodomainWarning
-            If labels are texts, with the number that is written for each.
+            If labels are texts; the message gives the number that is written for each text.
         """
         cells = column.cells
         if not column.numeric:

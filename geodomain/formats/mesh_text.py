@@ -1,4 +1,4 @@
-"""Numbers, lines and merging of equal vertices, as shared by the text formats of meshes."""
+"""Reading of numbers and lines, and merging of equal vertices, for all text formats of meshes."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class TextReader(NamedTuple):
         _function(f"{self.kind}_take")(self.address, *arrays)
 
     def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
-        """Read the numbers that need exact rounding with Python, and put them into `places`."""
+        """Read with Python the numbers that need exact rounding, and put them into `places`."""
         cells = places.reshape(-1)
         for slot, begin, end in unsure.tolist():
             cells[slot] = float(self.data[self.start + begin : self.start + end])
@@ -188,7 +188,7 @@ class TextReader(NamedTuple):
 def reading(
     kind: str, data: bytes, *options: int, start: int = 0, end: int | None = None
 ) -> Iterator[TextReader]:
-    """Read a text, or part of it, as a context manager that frees the result.
+    """Read a text or a part of it, as a context manager that frees the result at its end.
 
     Parameters
     ----------

@@ -147,14 +147,14 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
 
 
 def _is_free(lines: list[Line], vertex_count: int, face_count: int) -> bool:
-    """Return whether the file does not have one line for each vertex and each face."""
+    """Return whether vertices and faces are not written one per line."""
     if vertex_count + face_count > len(lines):
         return True
     return any(len(line.split(None, 2)) < 3 for _, line in lines[:vertex_count])
 
 
 def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | None:
-    """Return vertices and faces regardless of line breaks; None if numbers and counts disagree."""
+    """Return vertices and faces regardless of line breaks; None if words and counts disagree."""
     middle = 3 * vertex_count
     try:
         vertices = np.array(words[:middle], dtype=np.float64).reshape(-1, 3)

@@ -39,7 +39,7 @@ _WRONG = (
 
 @contextmanager
 def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
-    """Raise every error that invalid content of a file causes as one error of the type `error`."""
+    """Convert every error that damaged content of a file causes to one of the type `error`."""
     try:
         yield
     except GeodomainError:

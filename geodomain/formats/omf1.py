@@ -213,7 +213,7 @@ class Omf1Store:
         return 4 * (len(self._project.data) - self._project.start) + 16 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"OMF 1, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
@@ -237,7 +237,10 @@ class Omf1Store:
         raise TableError(message)
 
     def _mapped(self, told: Any) -> Values:
-        """Return mapped data: the texts of its legend, or the indices if no legend has texts."""
+        """Return, for each block, a text from the legend of mapped data.
+
+        If no legend has texts, the values are the blocks' indices into the legend.
+        """
         index = self._project.array(told["array"], self.cells.count).astype(np.int64)
         objects = self._project.objects
         for legend in told["legends"]:

@@ -283,7 +283,10 @@ class _Division:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return, for each block, the index of its parent among all parents, u fastest."""
+        """Return, for each block, the index of its parent in the list of all parents.
+
+        In this list u varies fastest.
+        """
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + self.counts[0] * (
             along[:, 1] + self.counts[1] * along[:, 2]
@@ -368,7 +371,10 @@ class _Tensor(NamedTuple):
 
 
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
-    """Return the tensor grid whose cells are the blocks, u fastest; None if there is none."""
+    """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
+
+    In its order of blocks, u varies fastest.
+    """
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):
         values, near = local[:, axis], _EVEN * sizes[:, axis].min()
@@ -391,7 +397,9 @@ def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
-    """Assign each block to a parent; parents have the largest block size, from the lowest corner.
+    """Assign each block to a parent cell.
+
+    Parents have the largest block size, and their grid begins at the lowest corner of the model.
 
     Return None if some blocks do not fit into one parent.
     """
@@ -535,7 +543,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of blocks, then the attributes of parents under further names."""
+        """List the attributes of blocks, then those attributes of parents that have other names."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}
@@ -552,7 +560,7 @@ class Omf2Store:
         return 100 * self.cells.count
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"OMF 2, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:

@@ -65,7 +65,8 @@ class ParquetRewriting:
     frame : Frame
         How file coordinates become world coordinates.
     doubles, column : callable
-        Return a column of some rows: as float64 with NaN, and in the form that conditions need.
+        Both return a column of some rows: `doubles` as float64 with NaN where a value is missing,
+        `column` as a `Column`, on which conditions can be tested.
     task : Rewriting
     name : str
         Name of the file in messages.
@@ -128,7 +129,7 @@ class ParquetRewriting:
             self._task.before_commit()
 
     def _kept(self, table: Any) -> int:
-        """Return how many rows can be replaced now, because no run of equal rows is split.
+        """Return how many rows can be replaced now without splitting a run of equal rows.
 
         Rows form a run if their numbers in the column `together` are equal.
         """
@@ -174,7 +175,10 @@ class ParquetRewriting:
         )
 
     def _alike(self, table: Any) -> Ints:
-        """Return a code for each row; codes are equal if all columns but changed numbers agree."""
+        """Return a code for each row.
+
+        Two rows have equal codes if they are equal in all columns, apart from numbers that change.
+        """
         import pyarrow
 
         codes = []
@@ -354,7 +358,7 @@ class ParquetModel(TableModel[Any]):
 
     @property
     def memory(self) -> int:
-        """Memory in bytes for the largest row group, read and written, a batch and libraries."""
+        """Memory in bytes for the largest row group (read and written), a batch, and libraries."""
         metadata = self._file.metadata
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         rows = max((int(group.num_rows) for group in groups), default=0)
@@ -366,7 +370,7 @@ class ParquetModel(TableModel[Any]):
         return tuple(f"{field.name}: {field.type}" for field in self._schema)
 
     def facts(self) -> dict[str, str]:
-        """Return the Parquet version, the writing program and the row groups in words."""
+        """Return the Parquet version, the writing program and the row groups as texts."""
         metadata = self._file.metadata
         with readable(self.name):
             writer = metadata.created_by
@@ -416,7 +420,7 @@ class ParquetModel(TableModel[Any]):
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the file with its rows replaced, such as by sub-blocks."""
+        """Write the file with new blocks, for example sub-blocks, in place of its rows."""
         geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
         made = ParquetRewriting(
             self._schema,
@@ -433,7 +437,7 @@ class ParquetModel(TableModel[Any]):
         made.run(groups, self._file.metadata.num_rows, writer)
 
     def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
-        """Return a column of a batch as float64, with NaN for missing values and their marks."""
+        """Return a column of a batch as float64, with NaN for null and for missing-value marks."""
         return self._numbers(chunk, [column])[:, 0]
 
     @contextmanager
@@ -468,7 +472,10 @@ class ParquetModel(TableModel[Any]):
     def _codes(
         self, table: Any, label: LabelChunk, columns: Sequence[NewColumn], first: int
     ) -> list[NewCells]:
-        """Label a row group in batches and join the codes; `first` is its first row, from 0."""
+        """Label a row group in batches, and return the codes of all batches joined.
+
+        `first` is the number of the row group's first row in the file, counted from 0.
+        """
         parts = [
             self._label(table.slice(start, _CHUNK_ROWS), label, first + start)
             for start in range(0, len(table), _CHUNK_ROWS)

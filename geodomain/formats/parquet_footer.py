@@ -266,7 +266,7 @@ def tail(footer: Fields) -> bytes:
 
 
 def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
-    """Add `shift` to those fields that are offsets in the file; 0 means no offset."""
+    """Add `shift` to the fields `places`, which are offsets in the file; 0 means no offset."""
     for place in places:
         if place in fields and _number(fields, place):
             fields[place].value = _number(fields, place) + shift

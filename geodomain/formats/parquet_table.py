@@ -1,7 +1,7 @@
 """Arrow arrays and Parquet tables: conversion to and from NumPy, row groups, and writing.
 
-Conversion works on the arrays' bytes: pyarrow's own conversion imports pandas, if installed, which
-takes 0.3 s.
+Conversion works on the bytes of arrays. Pyarrow's own conversion is avoided: it imports pandas, if
+pandas is installed, and this takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
     """Return a new column as an Arrow array, from its codes or measured numbers.
 
-    The code ``len(column.cells)`` keeps the value of `old`, the column to be replaced.
+    A row with the code ``len(column.cells)`` keeps its value in `old`, the column to be replaced.
     """
     import pyarrow
     from pyarrow import compute
@@ -60,7 +60,7 @@ def _as_texts(values: Any, kind: Any) -> Any:
 
 
 def vocabulary(column: NewColumn) -> Any:
-    """Return the values of a column by code: texts, or 32-bit integers with null for no value."""
+    """Return the value of each code of a column: texts, or 32-bit integers (null for no value)."""
     if column.measured:
         return _numbers(np.empty(0), np.empty(0, np.bool_))
     if column.numeric:
@@ -184,7 +184,7 @@ class RowGroups:
         if table is None or len(table) != said.num_rows:
             message = (
                 f"{self._name} states {said.num_rows:,} rows in row group {group + 1}, but its "
-                "columns have a different number: the file is damaged; export it again"
+                "columns have a different number of rows: the file is damaged; export it again"
             )
             raise TableError(message)
         return table
@@ -244,7 +244,7 @@ def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
 
 
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
-    """Return metadata without a pandas index that is a range, because it does not fit new rows.
+    """Return metadata without a pandas index that is a range: it would not fit the new rows.
 
     Warns
     -----
@@ -347,7 +347,8 @@ class ParquetTable:
         rows : (m,) intp, optional
             Rows to write, in order; a row may be repeated. Default: all.
         numbers : mapping of int to mapping of int to float
-            By column index, the new numbers by row of the output; the column becomes float64.
+            For each column index, the new numbers by row of the output. Such a column becomes
+            float64.
         labels : sequence of (NewColumn, (m,) int32)
             New columns, with the code of each row.
         measures : mapping of str to (m,) float64

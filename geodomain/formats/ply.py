@@ -307,7 +307,7 @@ def _regular_columns(rows: NDArray[Any], element: Element) -> Columns:
 def _binary_row(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return a row's list lengths and value offsets, by property, and the offset after the row."""
+    """Return, by property, the list lengths and value offsets of a row; and where the row ends."""
     lengths: dict[str, int] = {}
     starts: dict[str, int] = {}
     byte_order: Literal["big", "little"] = "big" if order == ">" else "little"
@@ -461,7 +461,10 @@ def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
 def _text_row(
     words: list[bytes], start: int, element: Element, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return a row's list lengths and first word indices, by property, and the next row's word."""
+    """Return, by property, the list lengths and first word indices of a row.
+
+    The last value is the index of the next row's first word.
+    """
     lengths: dict[str, int] = {}
     places: dict[str, int] = {}
     for p in element.properties:

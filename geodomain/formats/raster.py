@@ -20,7 +20,7 @@ from geodomain.mesh.polygons import Faces
 
 
 def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
-    """Return two triangles for each cell between nodes (m, n, 3) if no corner is missing."""
+    """Return two triangles for each cell between nodes (m, n, 3), unless a node is missing."""
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
@@ -108,7 +108,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
-    """Return the header's values by key, in lower case, and the byte position after the header."""
+    """Return the header's values by key (in lower case), and the byte position after the header."""
     found: dict[str, bytes] = {}
     at = 0
     while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
@@ -143,8 +143,8 @@ def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> floa
 def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
     """Return the mask of values that are no data.
 
-    No data are values that equal the no-data value, exactly or in float32, and values that are not
-    finite or at least 1e30.
+    A value is no data if it equals the no-data value, exactly or in float32; if it is not finite;
+    or if its magnitude is at least 1e30.
     """
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
@@ -165,10 +165,10 @@ def _warn_of_rounded_mark(
     heights = values[close & ~missing]
     if heights.size:
         warn(
-            f"{file} has {counted(heights.size, 'cell')} of {values.size:,} almost equal to its "
-            f"no-data value {none:.17g}, such as {heights[0]:.17g}. Only exact matches are no "
-            "data, so these cells are used as heights. If they are no data, declare exactly "
-            "that value in the file"
+            f"{file} has {counted(heights.size, 'cell')} of {values.size:,} with a value almost "
+            f"equal to the no-data value {none:.17g}, such as {heights[0]:.17g}. These values are "
+            "used as heights, because only exact matches are no data. If they are no data, declare "
+            "exactly that value in the file"
         )
 
 
@@ -183,9 +183,9 @@ def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file:
             count = len(heights) - len(others)
             warn(
                 f"{file} has the height {value:g} in {count:,} of {heights.size:,} cells, far from "
-                f"all others ({others.min():g} to {others.max():g}), and does not declare it as "
-                "no data, so it is used as a height. If it is no data, declare it in the file "
-                "(NODATA_value of an ASCII grid, GDAL_NODATA of a GeoTIFF)"
+                f"all other heights ({others.min():g} to {others.max():g}). {value:g} is used as a "
+                "height, because the file does not declare it as no data. If it is no data, "
+                "declare it in the file (NODATA_value of an ASCII grid, GDAL_NODATA of a GeoTIFF)"
             )
 
 

@@ -167,7 +167,10 @@ class Format:
 
     @property
     def kind(self) -> str:
-        """The module that opens its block models, such as "vtk"; for plug-ins, their name."""
+        """The name of the module that opens the format's block models, such as "vtk".
+
+        For a plug-in, it is the name of the format.
+        """
         opener = self.open_blocks
         return opener.partition(":")[0].lstrip(".") if isinstance(opener, str) else self.name
 
@@ -519,7 +522,7 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """If the content fails to be read as a table, name its true format in the error.
+    """In a context that reads a table: if that fails, name the file's true format in the error.
 
     Raises
     ------

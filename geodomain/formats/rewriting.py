@@ -1,4 +1,4 @@
-"""Replace the blocks of a model by new ones: its local frame, and a pass's input and settings."""
+"""Replacing the blocks of a model by new ones: the local frame, and a pass's input and settings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Space(Protocol):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the file has world coordinates of rotated blocks, which are rounded."""
+        """Whether the file's coordinates are rounded: world coordinates of rotated blocks are."""
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
         """Return world centroids for coordinates and sizes as in the file."""
@@ -78,7 +78,7 @@ class TableSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the table has world coordinates of rotated blocks, which are rounded."""
+        """Whether the table's coordinates are rounded: world coordinates of rotated blocks are."""
         return self.frame.boxes is not None and self.is_turned
 
     @property
@@ -98,7 +98,8 @@ class TableSpace:
     def local(self, coordinates: Triple) -> Triple:
         """Convert the table's coordinates to the local frame.
 
-        World coordinates of rotated blocks are rotated back; other tables already have local ones.
+        World coordinates of rotated blocks are rotated back. All other coordinates are local
+        already.
         """
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
@@ -106,7 +107,7 @@ class TableSpace:
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to the table's coordinates; text rounds rotated ones."""
+        """Convert local coordinates to the table's coordinates; text tables round rotated ones."""
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
@@ -118,7 +119,10 @@ def _stacked(numbers: Triple) -> Floats:
 
 
 def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
-    """Return points as the same type of numbers as `before`; axes without rotation stay exact."""
+    """Return rotated points as numbers of the same type as `before`.
+
+    Coordinates along an axis that the rotation does not change are returned from `before`.
+    """
     x, y, z = (
         numbers
         if boxes.matrix[axis][axis] == 1.0
@@ -218,10 +222,11 @@ class BlockRows:
         Columns whose amounts are divided among the parts of a block, and masks of their missing
         values.
     column : callable
-        Returns one of the columns in `Rewriting.also`; rows after these blocks may follow in it.
+        Returns one of the columns in `Rewriting.also`. The column may go on with rows after these
+        blocks.
     alike : callable
-        Returns a code for each block, (n,); codes are equal for blocks that agree in all columns
-        except coordinates, sizes and amounts.
+        Returns a code for each block, (n,). Two blocks have equal codes if they are equal in all
+        columns, apart from coordinates, sizes and amounts.
     """
 
     first: int
@@ -255,7 +260,8 @@ class NewRows(NamedTuple):
     Attributes
     ----------
     row : (m,) int64
-        For each new block, the old block from which its other columns are copied; ascending.
+        For each new block, the index of the old block from which its other columns are copied;
+        ascending.
     unchanged : (m,) bool
         New blocks that are equal to an old block.
     coordinates, sizes : three Numbers each, (m,)
@@ -302,7 +308,8 @@ class Rewriting(NamedTuple):
     together : int, optional
         A column of numbers; consecutive rows with the same number are passed together.
     threads, progress, before_commit
-        As for `Relabelling`.
+        Number of threads, function that is told the progress, and function that is called before
+        the output is put in place, as in `Relabelling`.
     """
 
     rewrite: Callable[[BlockRows], Iterator[NewRows]]

@@ -46,8 +46,8 @@ def read_binary(data: bytes, path: Path) -> Faces:
 
 def _warn_of_rest(name: str, count: int, whole: int) -> None:
     message = (
-        f"{name} has bytes for {whole:,} facets, but its header declares {count:,}: only those are "
-        "read, so export the file again if any are missing"
+        f"{name} has bytes for {whole:,} facets, but its header declares {count:,}: only {count:,} "
+        "facets are read; export the file again if facets are missing"
     )
     warn(message)
 

@@ -240,7 +240,7 @@ def _second(fields: list[bytes], file: str, number: int) -> bytes:
 
 
 def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: BinaryIO) -> None:
-    """Write a pair of text files, with an object of one trisolation per solid.
+    """Write a pair of text files, in which each solid is an object with one trisolation.
 
     The neighbours of triangles are not stored.
     """

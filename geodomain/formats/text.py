@@ -76,7 +76,10 @@ class RowPlaces(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
-        """Return row positions, from row ends and the first fields (n, 2), without their quotes."""
+        """Return row positions from the ends of rows and the positions (n, 2) of first fields.
+
+        The positions of quoted fields leave out the quotes.
+        """
         begin = first[:, 0].copy()
         before = np.maximum(begin - 1, 0)
         begin -= (begin > 0) & (text[before] == ord('"'))
@@ -87,7 +90,9 @@ class RowPlaces(NamedTuple):
         return RowPlaces(*(np.ascontiguousarray(each[:count]) for each in self._all))
 
     def alike(self, text: Bytes, left_out: Sequence[Ints]) -> Ints:
-        """Return a code for each row; codes are equal if texts agree outside some fields.
+        """Return a code for each row.
+
+        Two rows have equal codes if their texts are equal, apart from the fields left out.
 
         `left_out` gives the byte positions (n, 2) of each of these fields, from left to right.
         """
@@ -422,11 +427,11 @@ class TextModel:
 
     @property
     def constants(self) -> dict[int, float]:
-        """The constant values, by column index, of the columns of a Datamine prototype."""
+        """The values of the constant columns of a Datamine prototype, by column index."""
         return self._layout.constants
 
     def facts(self) -> dict[str, str]:
-        """Return delimiter, decimal mark and further facts about the text, by title."""
+        """Return facts about the text, such as its delimiter, each under a title."""
         kinds = [head.kind for head in self._layout.head_rows[1:]]
         return {
             "format": "text, gzip" if self._source.compressed else "text",
@@ -461,7 +466,7 @@ class TextModel:
         return TableSpace(self.frame)
 
     def rewrite(self, task: Rewriting) -> None:
-        """Write the table with its rows replaced, such as by sub-blocks."""
+        """Write the table with new blocks, for example sub-blocks, in place of its rows."""
         rewrite_text(self._source, self._layout, self._encoding, task)
 
     def relabel(self, task: Relabelling) -> None:

@@ -128,7 +128,7 @@ def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
 
 
 def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the tags without the text between them, as XML; comments count as unusual."""
+    """Yield the tags, as XML without the text between them; raise _UnusualError for comments."""
     start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
@@ -231,7 +231,7 @@ def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
 
 
 def _require_arrays(root: ElementTree.Element, size: int) -> None:
-    """Raise _UnusualError for arrays of an unusual format, or that start after the file's end."""
+    """Raise _UnusualError if an array has an unusual format or starts after the file's end."""
     appended = root.find("AppendedData") is not None
     for array in root.iter():
         if array.tag not in _ARRAYS:
@@ -365,7 +365,10 @@ class _Numbers:
 
 
 def _known(column: NewColumn, codes: NewCells) -> Values:
-    """Return the number for each code; the type is the smallest that the used codes need."""
+    """Return an array with the number of each code, in the smallest type that suffices.
+
+    Codes that no cell uses do not count.
+    """
     used = np.zeros(len(column.cells) + 1, np.bool_)
     for part in _parts(codes):
         used[part] = True
@@ -446,7 +449,7 @@ class ImageStore:
         self._file.close()
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:

@@ -69,8 +69,8 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
     Raises
     ------
     MeshError
-        If the index is not XML; or if a listed file is outside its folder, missing, or not a
-        wireframe.
+        If the .vtm is not XML; or if a listed file is outside the folder of the .vtm, missing, or
+        not a wireframe.
     """
     try:
         root = ElementTree.fromstring(data)
@@ -625,7 +625,7 @@ class VtkStore:
         return 4096 * int(self._dataset.actual_memory_size)
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the file in words, by title, such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
         return {"format": f"VTK, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:

@@ -253,7 +253,7 @@ def _fault_of_header(data: bytes, size: int) -> str | None:
 
 
 def _promised(data: bytes) -> float:
-    """Return how many bytes the arrays need that the header of an XML file declares, rounded up."""
+    """Return an upper estimate of the bytes of the arrays that an XML file's header declares."""
     whole = rows = total = 0.0
     aside = False  # inside Coordinates, whose arrays are small
     for tag in _ELEMENT.finditer(data):
@@ -281,7 +281,7 @@ def _points_of(extent: bytes) -> float:
 
 
 def _fault_of_legacy(data: bytes, size: int) -> str | None:
-    """Return the fault if a legacy file declares more numbers than its size in bits."""
+    """Return the fault if a legacy file declares more numbers than the file has bits."""
     most, tuples = 8 * size, 1
     title_end = data.find(b"\n", data.find(b"\n") + 1)
     for found in _LEGACY.finditer(data, max(title_end, 0)):

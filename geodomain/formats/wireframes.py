@@ -283,7 +283,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
-    """Return whether the format that writes an extension stores several solids with names."""
+    """Return whether the format of a path's extension can store several solids with names."""
     form = writer_of_meshes(Path(path).suffix.lower())
     return form is not None and not form.write_mesh
 
