@@ -180,7 +180,7 @@ _PUBLISHED = f"{HEADING}: {SOURCE}"
 
 
 class ChartRow(NamedTuple):
-    """A row of a chart: the measured value or NaN, the text for it, and the published value."""
+    """A row of a chart: measured value (or NaN), the text that states it, and published value."""
 
     value: float
     words: str
@@ -297,7 +297,10 @@ def _across(axes: Axes, value: float) -> float:
 def _write(
     axes: Axes, place: tuple[float, float], words: str, colour: str, side: Literal["left", "right"]
 ) -> None:
-    """Write text at `place`, a fraction of the width and a row; `side` is the alignment."""
+    """Write text at `place`: a fraction of the chart's width, and a row.
+
+    `side` is the alignment of the text.
+    """
     axes.annotate(
         words, place, xycoords=("axes fraction", "data"), annotation_clip=False,
         horizontalalignment=side, verticalalignment="center", fontsize=7.5, color=colour,

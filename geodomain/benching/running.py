@@ -49,9 +49,10 @@ def compare(
     Parameters
     ----------
     triangles, rays, seed
-        As for `geodomain.synthetic.files.write_scene`.
+        Number of triangles, number of rays (segments), and seed of the scene; see
+        `geodomain.synthetic.files.write_scene`.
     repeat, threads, step
-        As for `run`.
+        Number of repetitions, number of threads, and function that is told each step; see `run`.
     chart : Path, optional
         Where to draw a chart of the rates.
     tree : tuple of int and Path, optional

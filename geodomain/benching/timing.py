@@ -132,7 +132,7 @@ def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64
 def _open3d(
     mesh: Mesh, answer: Callable[[open3d.t.geometry.RaycastingScene, open3d.core.Tensor], Answers]
 ) -> Load:
-    """Build a scene of Open3D, and return a loader whose rays are in single precision."""
+    """Build a scene of Open3D, and return a loader that gives it rays in single precision."""
     import open3d
 
     scene = open3d.t.geometry.RaycastingScene()
@@ -202,7 +202,10 @@ _STRATEGIES: dict[str, _Strategy] = {
 
 
 def strategies(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our strategies on a backend, slowest first; time to sort counts as time to load."""
+    """Return our strategies on a backend, slowest first.
+
+    The time to sort segments counts as time to load them.
+    """
     names = [name for name in _STRATEGIES if not (backend == "cpu" and "block" in name)]
     return tuple(_ours(name, backend, threads, **_STRATEGIES[name]) for name in names)
 

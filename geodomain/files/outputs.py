@@ -182,9 +182,10 @@ def _own(descriptor: int) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the renaming of a file to the disk; systems without this call do so by themselves.
+    """Flush the renaming of a file in a folder to the disk, if the system has a call for this.
 
-    Errors are ignored, because the file is already at its path.
+    Other systems flush it by themselves. Errors are ignored, because the file is already at its
+    path.
     """
     if os.name == "nt":
         return
@@ -284,7 +285,7 @@ def same_place(one: str | Path, other: str | Path) -> bool:
 def _differ_in_case(one: Path, other: Path) -> bool:
     """Return whether two paths would be one file on a disk that ignores upper and lower case.
 
-    If both files exist, they are two files.
+    If files exist at both paths, the disk keeps them apart, and False is returned.
     """
     first, second = os.path.realpath(one), os.path.realpath(other)
     return first.casefold() == second.casefold() and not (one.exists() and other.exists())

@@ -248,7 +248,7 @@ _HELD, _BITS = 1 << 21, 10
 
 
 class Spill:
-    """Rows of integers in bounded memory, which come back grouped by their first integer.
+    """Stores rows of integers in bounded memory, and returns them grouped by their first integer.
 
     Many rows are written to a temporary file. All rows with the same first integer come back in the
     same part.
@@ -256,7 +256,8 @@ class Spill:
     Parameters
     ----------
     width : int
-        Integers in a row. The first ones should be spread over all 64 bits, as hashes are.
+        Integers in a row. The first integers of the rows should be spread over all 64 bits, as
+        hashes are.
     """
 
     def __init__(self, width: int) -> None:
@@ -295,7 +296,7 @@ class Spill:
             self._write()
 
     def _write(self) -> None:
-        """Move the rows from memory to the temporary file, sorted by part."""
+        """Move the rows from memory to the temporary file, in the order of their parts."""
         if self._file is None:
             import tempfile  # its import takes a hundredth of a command's start
 
@@ -322,7 +323,7 @@ class Spill:
             yield np.concatenate([self._read(int(at), int(count)) for at, count in places])
 
     def _read(self, at: int, count: int) -> Rows:
-        """Read `count` rows of the temporary file, starting with row `at`, from 0."""
+        """Read `count` rows of the temporary file, starting with row `at`, counted from 0."""
         assert self._file is not None
         self._file.seek(at * 8 * self._width)
         read = self._file.read(count * 8 * self._width)

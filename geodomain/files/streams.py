@@ -137,7 +137,7 @@ class _Readable(Protocol):
 
 
 class Decompressor:
-    """Read the decompressed contents of a gzip file, of all its members one after the other.
+    """Read the decompressed contents of all members of a gzip file, one after the other.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ _BUFFER = 1 << 20
 
 
 class Input(Protocol):
-    """An open input, as far as a function that writes an output needs it."""
+    """An open input file, as `open_target` and the writers of outputs see it."""
 
     compressed: bool
 
@@ -486,7 +486,7 @@ def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterato
 
 
 class _Raw(io.RawIOBase):
-    """An output as the raw file under Python's buffered files; bytes are dropped if it is None."""
+    """Passes the bytes of Python's buffered files to an output; drops them if it has no output."""
 
     def __init__(self, target: Target) -> None:
         self.target: Target | None = target

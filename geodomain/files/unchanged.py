@@ -115,9 +115,9 @@ _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 class Unchanged:
     """Refuse files that change during a `with` statement.
 
-    The files are compared at the end of the `with` statement, unless a bug ends it, and by
-    `require_unchanged` before an output is moved to its path. Pipes, devices and paths without a
-    file are not watched.
+    The files are compared at the end of the `with` statement, unless a bug ends it.
+    `require_unchanged` also compares them before an output is moved to its path. Pipes, devices and
+    paths without a file are not watched.
 
     Parameters
     ----------
