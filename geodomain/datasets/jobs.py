@@ -170,7 +170,10 @@ class States:
             raise OSError(errno.EBUSY, message, str(self.output))
 
     def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
-        """Return the parts that are not done; states that do not exist are not read."""
+        """Return the parts that are not done.
+
+        The states are listed first, so that only states that exist are read.
+        """
         listed = set(self.names())
         return [part for part in parts if part.name not in listed or not self._has(part)]
 
@@ -240,7 +243,7 @@ class States:
         return io.BytesIO(self.kept.read(_place(name)))
 
     def _marks(self, part: PartFile) -> list[list[int | str]]:
-        """Return the mark of a part's input when it was listed, and of its output now."""
+        """Return the size and time (or tag) of a part's input as listed, and of its output now."""
         after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
         return [[*mark] for mark in (part.mark, after)]
 

@@ -91,7 +91,8 @@ class PartLabeller:
         Raises
         ------
         GeodomainError, OSError
-            As `label_file`, with the name of the part. After an error the part has no output.
+            The errors of `label_file`, with the name of the part in the message. After an error the
+            part has no output.
         """
         source, target = (Digest() if self.hashed else None for _ in range(2))
         counts = Counts.empty(self.ready.labeller.targets)
@@ -229,9 +230,9 @@ def label_by_workers(
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`. Also if the scheduler does not answer, has no workers, or has a
-        worker with another version; if the connection or all workers are lost; or if a part kills
-        its workers.
+        If a part cannot be labelled, as by `PartLabeller.label`; if the scheduler does not answer,
+        has no workers, or has a worker with another version; if the connection or all workers are
+        lost; or if a part kills its workers.
     """
     import distributed
     from distributed.client import FutureCancelledError
@@ -566,7 +567,7 @@ def _shared(
 def _counting(
     progress: Progress | None, parts: Sequence[PartFile], missing: Sequence[PartFile]
 ) -> Callable[[PartFile], None]:
-    """Return a function, called with each finished part, that reports the bytes done so far."""
+    """Return a function to call with each finished part; it reports the bytes done so far."""
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
 

@@ -16,7 +16,7 @@ from geodomain.files.streams import URL, replaced
 
 
 class FileMark(NamedTuple):
-    """Size, and time or tag, of a file, which change when the file changes.
+    """The size, and the time or tag, of a file; a change of the file changes them.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class FileMark(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> FileMark:
-        """Return the mark of a file on disk."""
+        """Return the size and the time of a file on disk."""
         status = path.stat()
         return cls(status.st_size, status.st_mtime_ns)
 
@@ -53,16 +53,19 @@ class Store(Protocol):
         """Return the folder with an absolute path."""
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern, with their marks; all files if it is empty."""
+        """Return the files whose path matches a pattern, each with its `FileMark`.
+
+        An empty pattern matches all files.
+        """
 
     def below(self, folder: str) -> list[str]:
-        """Return all files in a subfolder, and in folders below it, by their paths in it."""
+        """Return the paths of all files below a subfolder, relative to this subfolder."""
 
     def is_bare(self, but: str) -> bool:
         """Return whether the folder is empty, apart from the subfolder `but`."""
 
     def mark(self, name: str) -> FileMark:
-        """Return the mark of a file; raise OSError if it does not exist."""
+        """Return the size, and the time or tag, of a file; raise OSError if it does not exist."""
 
     def read(self, name: str) -> bytes:
         """Return the contents of a file; raise OSError if it does not exist."""
@@ -77,7 +80,10 @@ class Store(Protocol):
         """Remove a file, if it exists."""
 
     def head(self, name: str) -> AbstractContextManager[Path]:
-        """Yield the path of a local file with a file's first bytes, enough for a text's layout."""
+        """Yield the path of a local file with the first bytes of a file.
+
+        The bytes suffice to recognise the layout of a text table.
+        """
 
     def opened(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file for random access."""
@@ -112,12 +118,15 @@ class LocalStore:
         return LocalStore(self.path.absolute())
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern, with their marks; all files if it is empty."""
+        """Return the files whose path matches a pattern, each with its `FileMark`.
+
+        An empty pattern matches all files.
+        """
         paths = self._matching(pattern) if pattern else self._below()
         return {path.relative_to(self.path).as_posix(): FileMark.of(path) for path in paths}
 
     def below(self, folder: str) -> list[str]:
-        """Return all files in a subfolder, and in folders below it, by their paths in it."""
+        """Return the paths of all files below a subfolder, relative to this subfolder."""
         top = self.path / folder
         return [path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()]
 
@@ -126,7 +135,7 @@ class LocalStore:
         return not self.path.is_dir() or all(path.name == but for path in self.path.iterdir())
 
     def mark(self, name: str) -> FileMark:
-        """Return the mark of a file."""
+        """Return the size and the time of a file."""
         return FileMark.of(self.path / name)
 
     def read(self, name: str) -> bytes:
@@ -187,7 +196,10 @@ class LocalStore:
         yield place
 
     def prune(self) -> None:
-        """Remove empty subfolders; no other process may then be writing parts to them."""
+        """Remove empty subfolders.
+
+        It must not be called while another process is writing parts to them.
+        """
         folders = [Path(folder) for folder, _, _ in os.walk(self.path, topdown=False)]
         for folder in folders:
             if folder != self.path:
@@ -312,7 +324,10 @@ class ObjectStore:
             raise TableError(message) from error
 
     def matching(self, pattern: str) -> dict[str, FileMark]:
-        """Return the files that match a pattern, with their marks; all files if it is empty."""
+        """Return the files whose path matches a pattern, each with its `FileMark`.
+
+        An empty pattern matches all files.
+        """
         with self._explained():
             if pattern:
                 listing = self._system.glob(f"{self._root}/{pattern}", detail=True)
@@ -331,7 +346,7 @@ class ObjectStore:
         }
 
     def below(self, folder: str) -> list[str]:
-        """Return all files in a subfolder, and in folders below it, by their paths in it."""
+        """Return the paths of all files below a subfolder, relative to this subfolder."""
         top = f"{self._root}/{folder}"
         with self._explained():
             listing = self._system.find(top, detail=True)
@@ -348,7 +363,7 @@ class ObjectStore:
         return names <= {but, ""}
 
     def mark(self, name: str) -> FileMark:
-        """Return the mark of a file."""
+        """Return the size, and the tag or time, of a file."""
         with self._explained(name):
             return self._marked(name, self._system.info(self._path(name)))
 
@@ -446,7 +461,7 @@ class ObjectStore:
         return path[len(self._root) + 1 :]
 
     def _marked(self, name: str, facts: Mapping[str, object]) -> FileMark:
-        """Return the mark of an object; raise TableError if the store lists no tag or time."""
+        """Return the size and tag of an object; raise TableError if the store lists no tag."""
         tag = next((str(facts[key]) for key in _TAGS if facts.get(key)), "")
         if not tag:
             message = f"{self.url}/{name} has neither an ETag nor a time: copy the dataset to disk"
