@@ -129,13 +129,17 @@ class BlockChecks:
     def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
         """Add blocks to the comparison of centroids.
 
-        Blocks with a coordinate that may mean missing, `coded`, are compared separately.
+        If `coded`, the blocks have a coordinate that may mean a missing value, such as -99. They
+        are then compared only with each other.
         """
         if self._repeated:
             self._repeated[coded].add(points, sizes)
 
     def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
-        """Count rows whose coordinate may mean missing, such as -99; return their mask."""
+        """Count the blocks with a coordinate that may mean a missing value, such as -99.
+
+        Return the mask of these blocks.
+        """
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
             found = points == code

@@ -151,7 +151,7 @@ class DensityChecks:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yield notes about densities of 0, and about densities too different for rock."""
+        """Yield notes about densities of 0, and about densities that differ too much to be rock."""
         if self._zero:
             yield (
                 f"density 0: {counted(self._zero, 'block')}, included in the volume, with 0 tonnes "

@@ -101,7 +101,7 @@ class RepeatedCentroids:
         return again
 
     def points(self) -> Iterator[Floats]:
-        """Yield all centroids in chunks, (n, 3), some more than once; nothing if unknown."""
+        """Yield all centroids in chunks, (n, 3), some more than once; none if they are unknown."""
         yield from self._kept if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
@@ -209,7 +209,8 @@ class OverlappingBlocks:
     Parameters
     ----------
     places : RepeatedCentroids
-        Receives the same chunks, each after this object.
+        The repeated centroids of the same blocks; every chunk is added to this object first, and to
+        `places` next.
     """
 
     def __init__(self, places: RepeatedCentroids) -> None:
@@ -313,8 +314,8 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
             for axis in small
         )
         yield (
-            f"the blocks leave gaps between them: centroids are {each}; their volume is "
-            f"{float(np.prod(size[small] / spacing[small])):.3g} of the volume without gaps. "
+            f"the blocks leave gaps between them: centroids are {each}; the blocks have "
+            f"{float(np.prod(size[small] / spacing[small])):.3g} times the volume without gaps. "
             f"Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
         )
 
@@ -469,7 +470,9 @@ def _planes(centres: Floats, sizes: Floats, slack: float) -> Floats:
 
 
 def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
-    """Return the number of overlapping blocks, the volume counted again, and an example, or None.
+    """Return the number of overlapping blocks, their volume counted twice, and one example.
+
+    Return None if no blocks overlap.
 
     Each block is cut into columns at the ends of the other blocks. Within a column, the pieces of
     blocks are sorted intervals.
