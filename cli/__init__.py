@@ -106,7 +106,7 @@ def _is_installed(name: str) -> bool:
 
 
 def _with_new_names(args: list[str]) -> list[str]:
-    """Return the arguments with old names of options replaced by new ones; warn of each."""
+    """Return the arguments with new names of options in place of old ones; warn of old names."""
     names = RENAMED.get(args[0], {}) if args else {}
     found = []
     for word in args:

@@ -289,7 +289,7 @@ def _status_of(stream: TextIO) -> os.stat_result:
 
 
 def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
-    """Return the status that `look` returns if it is that of a regular file, otherwise None."""
+    """Return the file status that `look` gives, or None if it is not that of a regular file."""
     with suppress(OSError, ValueError, AttributeError):
         status = look()
         return status if stat.S_ISREG(status.st_mode) else None

@@ -392,7 +392,10 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
         message = "nothing to cross: use --solid NAME=PATH, --surface NAME=PATH or --domains FILE"
         raise click.UsageError(message)
     if (solids or surfaces) and given["domains"]:
-        message = "--domains lists solids and surfaces: give it, or --solid and --surface"
+        message = (
+            "--domains already lists solids and surfaces: give either --domains, or --solid and "
+            "--surface"
+        )
         raise click.UsageError(message)
     listed: Path | None = given.pop("domains")
     to_stdout = "-" in (given["output"], given["pierce"])

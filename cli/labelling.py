@@ -267,7 +267,10 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
 
 
 def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse options that only single files have; turn `asked` into keywords of `label_dataset`."""
+    """Refuse options that only work for single files, and turn the others into keywords.
+
+    The keywords are those of `label_dataset`; `asked` is changed in place.
+    """
     if asked["output"] is not None and asked["output"] == asked["model"]:
         _misuse("--in-place works for single files; for a dataset give the output with -o OUT")
     if page is not None:
@@ -358,7 +361,10 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords `column`, the label column, and `replace`, whether it replaces one."""
+    """Return the keywords `column`, the name of the label column, and `replace`.
+
+    `replace` says whether an existing column is replaced.
+    """
     replace, column = given.pop("replace_column"), given.pop("column")
     source = click.get_current_context().get_parameter_source("column")
     if replace and source is not ParameterSource.DEFAULT and replace != column:
