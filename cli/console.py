@@ -31,7 +31,7 @@ _DISTRIBUTIONS = {"vtkmodules": "pyvista"}
 
 
 def mend_missing(error: ModuleNotFoundError) -> str | None:
-    """Return a message that says how to install a missing library; None for geodomain's modules."""
+    """Return a message on how to install a missing library; None for other modules."""
     module = (error.name or "").partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
     extras = _extras().get(name)
@@ -133,7 +133,7 @@ def _options(found: re.Match[str]) -> str:
 
 
 def _option(keyword: str, value: str) -> str:
-    """Return a keyword and its value, "" if there is none, as an option for the shell."""
+    """Return a keyword as an option for the shell, with its value unless this is ""."""
     option = keywords()[keyword]
     if value in ("", "True"):
         return option
@@ -154,7 +154,7 @@ def _option(keyword: str, value: str) -> str:
 
 
 def _weld_command(call: re.Match[str]) -> str:
-    """Return the `geodomain check` command for a call of `weld`.
+    """Return the `geodomain check` command that does the same as a call of `weld` in a message.
 
     The output keeps the format of the file, unless the format stores several solids.
     """
@@ -474,7 +474,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return JSON values in which keywords are written as options, in sentences only."""
+    """Return JSON values in which the keywords in sentences are written as options."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

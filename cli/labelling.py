@@ -521,7 +521,7 @@ def tonnes(
     require_sense(column, proportion, given["grade"], given["cutoff"], given["grade_unit"])
     if given["background"] is not None and not (proportion and given["background"]):
         message = (
-            "--background needs --proportion and a name: it names the part of each block that "
+            "--background needs --proportion and a name: the name of the part of each block that "
             "lies in no --proportion domain"
         )
         raise click.UsageError(message)

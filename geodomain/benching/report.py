@@ -239,7 +239,7 @@ def draw(report: Report, path: Path) -> None:
 
 
 def _rates(runs: Sequence[Run]) -> dict[str, ChartRow]:
-    """Return, by contender, millions of segments a second, measured and published."""
+    """Return, for each contender, millions of segments a second, measured and published."""
     rows = {}
     for run in runs:
         published = RUNS.get(run.name)

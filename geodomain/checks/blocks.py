@@ -36,7 +36,7 @@ _ANYHOW = "~"
 
 
 def realisations_of(facts: Mapping[str, str]) -> int:
-    """Return the number of realisations that the facts of a model's file state, or 1."""
+    """Return the number of realisations that the facts of a model's file state, or else 1."""
     said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
     return int(said[0][-2].replace(",", "")) if said else 1
 
@@ -174,8 +174,8 @@ class BlockChecks:
     def warnings(self, *, mend: str, twice: bool = True) -> Iterator[str]:
         """Yield a warning for each fault.
 
-        `mend` is the advice how to declare a value as missing; {} in it is replaced by the value.
-        If `twice`, also warn about blocks with equal centroids.
+        `mend` is advice on how to declare a value as missing; {} in the advice stands for the
+        value. If `twice`, also warn about blocks with equal centroids.
         """
         far = list(self._far_codes(mend))
         yield from far
@@ -290,7 +290,7 @@ class BlockChecks:
 
 
 class VolumeChecks:
-    """Checks of blocks for commands that add up the volumes of a model, as `label` makes them.
+    """The checks of blocks that `label` makes, for other commands that add up volumes of a model.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
 
 
 def say_box(box: Floats) -> str:
-    """Format the bounds of a box, axis by axis, without axes on which it is unbounded."""
+    """Format the bounds of a box, axis by axis; an axis without bounds is left out."""
     return ", ".join(
         f"{axis} {low:.10g} to {high:.10g}"
         for axis, low, high in zip("xyz", *box, strict=True)

@@ -64,7 +64,10 @@ _ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
 
 
 def density_unit(name: str | None) -> DensityUnit | None:
-    """Return a unit by its name, None for None; raise ValueError for an unknown name."""
+    """Return the unit with a name, or None if there is no name.
+
+    An unknown name raises ValueError.
+    """
     if name is None:
         return None
     name = _ALIASES.get(name, name).replace("\u00b3", "3")
@@ -167,7 +170,7 @@ class DensityChecks:
 
 # Labels that read as missing values, or differ only in case.
 
-# Texts that pandas reads as missing values, in any case, in addition to nan, which is refused.
+# Texts, in upper or lower case, that pandas reads as missing values. The text nan is refused.
 _MISSING = {"na", "n/a", "#n/a", "#n/a n/a", "#na", "<na>", "null", "none"}
 _MISSING |= {f"{sign}1.#{word}" for sign in ("", "-") for word in ("ind", "qnan")}
 _SHOWN = 5
@@ -228,7 +231,7 @@ class LabelSpellings:
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Raise DomainError for the label nan in any case, because programs read it as missing."""
+    """Raise DomainError for the label nan in upper or lower case: programs read it as missing."""
     if label.strip().lower().lstrip("+-") == "nan":
         message = (
             f"{what} is {shown(label)}, which programs read as a missing value: choose another"

@@ -142,7 +142,7 @@ def _count_again(chunks: list[Floats]) -> int:
 
 
 def point_hashes(points: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each point, into which high bits are mixed because low bits are often 0."""
+    """Return a hash of each point. Low bits are often 0, so high bits are mixed into them."""
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
@@ -157,11 +157,12 @@ def point_hashes(points: Floats) -> NDArray[np.uint64]:
 
 _Places = NDArray[np.int64]
 
-# Largest number of blocks to compare (for more, only blocks in a part of the model are compared),
-# of pieces of blocks, which are cut at the ends of others, and smallest part of the model.
+# Most blocks that are compared; of more blocks, only those in a part of the model are compared.
+# Most pieces into which blocks are cut at the ends of other blocks. Fewest blocks in such a part.
 _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
-# The fast test that no blocks overlap: largest lattice of cells; number of blocks whose faces are
-# the planes between cells, and how often more blocks join them if other faces are on no plane.
+# For the fast test that no blocks overlap, on a lattice of cells whose planes are faces of blocks:
+# most cells; number of blocks from which the planes are taken; and how often planes of as many
+# further blocks are added, if a block has a face on no plane.
 _MOST_CELLS, _SAMPLE, _TRIES = 1 << 27, 1 << 14, 8
 # Overlap, as a fraction of the usual size, that rounding in exports cannot explain.
 _SLACK = 0.01
@@ -321,7 +322,7 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
 
 
 class _Region:
-    """Blocks in a part of the model, which shrinks until its blocks are few enough to store."""
+    """The blocks in a part of the model; the part shrinks until its blocks can be stored."""
 
     def __init__(self) -> None:
         self.every = True
@@ -359,9 +360,9 @@ def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
-    """Return the lower half of blocks along the longest axis, the index of this axis, and its end.
+    """Return the lower half of blocks along the longest axis, the index of this axis, and a limit.
 
-    The length of an axis is counted in blocks, and the end is the upper end of the half.
+    The length of an axis is counted in blocks. The limit is the coordinate at which the half ends.
     """
     spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
     axis = int(spread.argmax())

@@ -151,7 +151,7 @@ class States:
         self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
 
     def withdraw(self) -> None:
-        """Remove the stored job; it has ended before any part was done."""
+        """Remove the stored job, which has ended before any part was done."""
         self.kept.remove(_JOB)
 
     def require_own(self) -> None:
@@ -395,8 +395,8 @@ def require_output_folder(dataset: Dataset, output: Store) -> None:
     Raises
     ------
     TableError, FileNotFoundError
-        If the output is a file, is the dataset's folder, inside it or around it, or is in a folder
-        that does not exist.
+        If the output is a file; if it is the dataset's folder, lies inside this folder or contains
+        it; or if its parent folder does not exist.
     """
     if isinstance(output, LocalStore):
         _require_folder(output)
@@ -499,7 +499,10 @@ def _clear(
     *,
     overwrite: bool,
 ) -> None:
-    """Remove parts of another job, and parts that the dataset no longer has, or refuse them."""
+    """Remove parts of another job and parts that the dataset no longer has, if `overwrite`.
+
+    Without `overwrite`, refuse them.
+    """
     done = read_job(output)
     if done is not None:
         names, there = {part.name for part in parts}, states.names()

@@ -581,7 +581,7 @@ def _counting(
 
 
 def _within(progress: Progress | None, done: int, size: int, total: int) -> Progress | None:
-    """Return a progress function for a part that reports bytes of the whole dataset."""
+    """Return a progress function for one part; it reports bytes of the whole dataset."""
     if progress is None:
         return None
 
@@ -626,7 +626,7 @@ def _hash(store: Store, name: str) -> FileHash:
 
 
 def _earlier(parts: int, missing: int) -> list[str]:
-    """Return a note on the number of parts that an earlier run labelled; no note if none."""
+    """Return a note on the number of parts that an earlier run labelled; an empty list if none."""
     if missing == parts:
         return []
     done = parts - missing

@@ -229,7 +229,7 @@ def _regular(path: Path) -> Path:
 
 
 def _raise(error: OSError) -> None:
-    """Raise an error that `os.walk` would otherwise ignore, which would lose rows."""
+    """Raise an error that `os.walk` would otherwise ignore, and thus prevent a loss of rows."""
     raise error
 
 

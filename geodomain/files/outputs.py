@@ -209,7 +209,7 @@ def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None
 
 
 def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Refuse output paths, before any work starts, if an output could not be written to its path.
+    """Refuse output paths to which no file could be written, before any work starts.
 
     Parameters
     ----------

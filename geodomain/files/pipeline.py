@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class Ahead(Generic[Item, Result]):
-    """Compute results for items, in order, in a thread that is one result ahead of the caller.
+    """Compute the results of items in order, in a thread that is one result ahead of the caller.
 
     The caller uses one result while the thread computes the next one, so two buffers are enough.
 
@@ -123,7 +123,7 @@ class Reader:
             self.give(block)
 
     def held_blocks(self) -> Iterator[Block]:
-        """Yield the pieces in order until `stop`; the caller returns each buffer with `give`."""
+        """Yield the pieces in order until `stop` is called; the caller returns each with `give`."""
         while (block := wait(self._filled)) is not None:
             if isinstance(block, BaseException):
                 raise block
@@ -175,11 +175,11 @@ class Writer:
         return buffer if buffer.size >= size else np.empty(size + size // 8, dtype=np.uint8)
 
     def send(self, data: Bytes) -> None:
-        """Hand over for writing the start of a buffer that `room` returned."""
+        """Hand over, for writing, the start of a buffer that `room` returned."""
         self._waiting.put(data)
 
     def put(self, data: bytes) -> None:
-        """Hand over for writing a copy of some bytes."""
+        """Hand over, for writing, a copy of some bytes."""
         room = self.room(len(data))
         room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.send(room[: len(data)])

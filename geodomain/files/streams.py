@@ -108,7 +108,7 @@ def standard_input() -> BinaryIO:
 
 
 def _require_open(stream: TextIO | None, name: str) -> None:
-    """Refuse a standard stream that was closed before Python started; Python then has None."""
+    """Refuse a standard stream that is None, because it was closed before Python started."""
     if stream is None:
         raise OSError(errno.EBADF, "it is closed", name)
 
@@ -255,7 +255,10 @@ class Compressor:
 
 
 def _deflate(block: bytes, history: bytes, flush: int) -> bytes:
-    """Compress a piece, given the end of the previous piece; the result ends at a whole byte."""
+    """Compress a piece with the end of the previous piece, `history`, as dictionary.
+
+    The result ends at a whole byte.
+    """
     stream = zlib.compressobj(LEVEL, zlib.DEFLATED, -15, zdict=history)
     return stream.compress(block) + stream.flush(flush)
 

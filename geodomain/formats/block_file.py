@@ -460,7 +460,7 @@ class Blocks(NamedTuple):
         return held
 
     def others(self) -> dict[str, Values]:
-        """Return the columns without those that hold centroids and sizes."""
+        """Return all columns except those that hold centroids and sizes."""
         return {name: one for name, one in self.columns.items() if name not in self.coordinates}
 
     def box_sizes(self, path: str) -> Floats:

@@ -263,9 +263,9 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv, .parquet or .vtu file (any blocks), a .vti file (blocks of one size that fill a
-        lattice), or an .omf file (version 2; blocks that divide cells of the largest size, or that
-        lie between planes through the model).
+        A .csv, .parquet or .vtu file (for any blocks), a .vti file (for blocks of one size that
+        fill a lattice), or an .omf file (version 2, for blocks that fit into cells of the largest
+        block size, or that are the cells between planes through the model).
     overwrite : bool
         Whether an existing output may be replaced.
     **table

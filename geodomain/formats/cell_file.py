@@ -188,7 +188,7 @@ class _CellRewriting:
 
 
 def _coded(values: Values) -> Ints:
-    """Return a code for each distinct value; NaN equals NaN."""
+    """Return a code for each value; equal values have equal codes, and NaN equals NaN."""
     if values.dtype.kind == "O":
         values = values.astype(np.str_)
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
@@ -242,7 +242,7 @@ class CellStore(Protocol):
         """Return a cell array: numbers with NaN, or texts with None or "" where missing."""
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the file, or its blocks in the format of the destination, with the new arrays."""
+        """Write the file, or only its blocks in another format, with the new arrays."""
 
     def close(self) -> None:
         """Close the file."""

@@ -1,8 +1,8 @@
 """Cells of block models: corners in VTK's order, centroids and sizes, sub-blocks.
 
-The corners of an axis-aligned box have two coordinates along each axis. The corners of a rotated
-box are rounded. Eight corners form a rotated box if they deviate from its exact corners by no more
-than rounding.
+The corners of an axis-aligned box have two distinct coordinates along each axis. The corners of a
+rotated box are rounded. Eight corners form a rotated box if they lie within rounding of its exact
+corners.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Cells(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LatticeCells:
-    """Cells of a lattice, which may be rotated, from face coordinates along three axes.
+    """Cells between face coordinates along three axes; the lattice that they form may be rotated.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ def lattice(
     *,
     z_fastest: bool = False,
 ) -> LatticeCells:
-    """Return lattice cells from their sizes along three axes, an origin, and the axes.
+    """Return the cells of a lattice, given sizes of cells along each axis, an origin, and axes.
 
     `axes` holds the direction of each axis in a row.
     """
@@ -263,7 +263,7 @@ def lattice(
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Return every combination of x, y and z, (n, 3), x fastest."""
+    """Return every combination of x, y and z, (n, 3); x varies fastest."""
     shape = (len(z), len(y), len(x))
     out = np.empty((len(x) * len(y) * len(z), 3), order="F")
     axes = (x, y[:, None], z[:, None, None])
@@ -596,7 +596,10 @@ class SubBlocks:
             yield where, centres, sizes
 
     def _measured(self, where: slice) -> tuple[Floats, Floats]:
-        """Return the centres, in the unrotated frame of the lattice, and sizes of sub-blocks."""
+        """Return the centres and sizes of sub-blocks, along the axes of the lattice.
+
+        The centres are in the unrotated frame of the lattice.
+        """
         centres, sizes = np.empty((2, len(self.index[where]), 3))
         for axis, faces in enumerate(self.parents.faces):
             parent = self.index[where, axis]

@@ -144,7 +144,7 @@ class Definition:
         if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
             yield (
                 f"it declares {self.last_page:,} pages and {self.last_records:,} records on the "
-                f"last page, but a page holds {self.each:,}"
+                f"last page, but a page holds {self.each:,} records"
             )
         if (1 + pages) * self.page > size:
             yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
@@ -223,7 +223,7 @@ def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
 
 
 class Table(NamedTuple):
-    """A table in memory; a column is float64 with NaN where a value is missing, or text."""
+    """A table in memory; its columns are text, or float64 with NaN where a value is missing."""
 
     file: str
     columns: dict[str, NDArray[np.float64] | NDArray[np.str_]]

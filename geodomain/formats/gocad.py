@@ -136,7 +136,7 @@ def _read_header(now: _Object, text: str) -> None:
 
 
 def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
-    """Read a line of axis names or units; refuse axes other than x, y, z, and different units."""
+    """Read a line of axis names or units; refuse axes other than x, y and z, and mixed units."""
     key, *words = (a or b for a, b in _WORD.findall(decoded(line)))
     if key.upper() == "AXIS_UNIT":
         units = [word.casefold() for word in words[:3]]

@@ -140,7 +140,7 @@ def damaged(name: str, found: str) -> MeshError:
 def number_lines(
     rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
 ) -> Iterator[bytes]:
-    """Yield many lines at a time: a key, then the shortest numbers that read back the same.
+    """Yield lines, many at a time: a key, then the shortest numbers that read back the same.
 
     If `numbered`, the line's number, counted from 1, comes between the key and the numbers.
     """

@@ -122,7 +122,7 @@ def _size_of_face(words: WordReader, word: int) -> int:
 
 
 def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
-    """Return the numbers of vertices and faces, and the index of the first line after them."""
+    """Return the numbers of vertices and faces, and the index of the line after these numbers."""
     words = lines[0][1].split()
     keyword = _KEYWORD.match(words[0])
     if keyword is None or keyword[2] or words[1:2] == [b"BINARY"]:

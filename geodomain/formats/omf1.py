@@ -91,7 +91,8 @@ class Project1:
     def array(self, name: str, count: int | None = None) -> NDArray[np.float64 | np.int64]:
         """Return the numbers of a compressed array.
 
-        If `count` is given, the array must have exactly that many; no more are decompressed.
+        If `count` is given, the array must have exactly that many numbers, and no more are
+        decompressed.
         """
         told = self.objects[name]["array"]
         start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
@@ -317,7 +318,7 @@ class Omf1Store:
         return made, raw
 
     def _new_id(self, what: str) -> str:
-        """Return an id that is not in the file; for the same file, it is always the same."""
+        """Return an id that is not in the file; the same file always gives the same id."""
         number = 0
         while True:
             found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))

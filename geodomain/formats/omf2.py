@@ -363,7 +363,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class _Tensor(NamedTuple):
-    """Blocks that are the cells between planes: origin, steps along u, v, w, and block order."""
+    """The blocks of a tensor grid: origin, steps along u, v and w, and the order of the blocks."""
 
     origin: Floats
     steps: list[Floats]
@@ -564,7 +564,7 @@ class Omf2Store:
         return {"format": f"OMF 2, {self._element.get('name', '')!r}, {self.cells.say()}"}
 
     def values(self, column: int) -> Values:
-        """Return an attribute, numbers or texts; sub-blocks repeat the value of their parent."""
+        """Return an attribute as numbers or texts; sub-blocks repeat the value of their parent."""
         with refusing(self.name, TableError):
             return self._held(column)
 

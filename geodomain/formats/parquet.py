@@ -456,7 +456,7 @@ class ParquetModel(TableModel[Any]):
     def _open_writer(
         self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
     ) -> Iterator[Any]:
-        """Yield a pyarrow writer with the settings of the input file; None without an output."""
+        """Yield a pyarrow writer with the input file's settings; None if there is no output."""
         with opened as target:
             if target is None:
                 yield None

@@ -49,7 +49,7 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
 
 
 def _as_texts(values: Any, kind: Any) -> Any:
-    """Convert an Arrow array to another type; whole numbers as texts have no decimal point."""
+    """Convert an Arrow array to the type `kind`. In texts, whole numbers have no decimal point."""
     from pyarrow import types
 
     if not types.is_floating(values.type) or not types.is_string(kind):

@@ -149,7 +149,7 @@ class CellSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the corners of the cells are rounded, which is so if the cells are rotated."""
+        """Whether the corners of the cells are rounded: they are if the cells are rotated."""
         return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:

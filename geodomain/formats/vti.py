@@ -128,7 +128,7 @@ def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
 
 
 def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the tags, as XML without the text between them; raise _UnusualError for comments."""
+    """Yield, as XML, the tags without the text between them; raise _UnusualError for comments."""
     start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]

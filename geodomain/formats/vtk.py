@@ -332,7 +332,7 @@ def put(data: Any, array: Any) -> None:
 
 
 def encoded(dataset: Any, path: str) -> bytes:
-    """Return a data set as the bytes of a file; raise OSError with the reason if VTK cannot."""
+    """Return a data set as the bytes of a file; raise OSError, with VTK's reason, if that fails."""
     try:
         with vtk_errors():
             return encode(dataset, Path(path).suffix.lower())
@@ -341,7 +341,7 @@ def encoded(dataset: Any, path: str) -> bytes:
 
 
 def string_array(name: str, texts: Iterable[str]) -> Any:
-    """Return a VTK array of strings, which may have non-ASCII characters, unlike PyVista's."""
+    """Return a VTK array of strings; unlike PyVista's arrays, it may hold non-ASCII characters."""
     from vtkmodules.vtkCommonCore import vtkStringArray
 
     strings = vtkStringArray()

@@ -115,7 +115,7 @@ class Probe:
             )
 
     def close(self) -> None:
-        """Stop the child. If this process was forked, its parent's child keeps running."""
+        """Stop the child, unless it belongs to the parent from which this process was forked."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -181,7 +181,7 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
 
 
 def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
-    """Yield the arrays in the child's description, in the order in which their bytes follow."""
+    """Yield the arrays in the child's description, in the order in which it sends their bytes."""
     if isinstance(part, dict):
         if "bytes" in part:
             yield part

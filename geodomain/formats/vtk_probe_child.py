@@ -237,7 +237,7 @@ def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
 
 
 def _cells(cells: Any, pieces: list[Any]) -> list[Any] | None:
-    """Return descriptions of two arrays, offsets and corners of cells; None without cells."""
+    """Return the descriptions of two arrays, offsets and corners; None if there are no cells."""
     if cells is None or not cells.GetNumberOfCells():
         return None
     return [_array(cells.GetOffsetsArray(), pieces), _array(cells.GetConnectivityArray(), pieces)]
