@@ -78,7 +78,7 @@ def test_nothing_is_replaced_unasked(folder: Path) -> None:
 
 MISUSED = {
     (): "nothing to cross",
-    ("--solid", "A=ore.ply", "--domains", "x.toml"): "give it, or --solid",
+    ("--solid", "A=ore.ply", "--domains", "x.toml"): "give either --domains, or --solid",
     ("--solid", "A=ore.ply", "--hole-column", "dip"): "is not ROLE=COLUMN",
 }
 
