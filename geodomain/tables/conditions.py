@@ -254,8 +254,8 @@ class ArrayColumn:
     rule : ColumnRule, optional
         How the cells are read as numbers, and which values are missing.
     first : int or (n,) int
-        Row numbers in the table, counted from 0: the number of the first value's row, or the
-        numbers of all rows.
+        Row number, counted from 0, of the first value in the table; or an array with the row
+        numbers of all values.
     """
 
     def __init__(

@@ -204,7 +204,7 @@ def decoded(text: bytes, encoding: str) -> str:
 
 
 def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
-    """Return the text of a raw cell without outer blanks or quotes; "" within it becomes "."""
+    """Return the text of a raw cell without outer blanks and quotes; inner "" becomes one quote."""
     text = decoded(cell, encoding).strip(BLANKS)
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"').strip(BLANKS)
@@ -271,7 +271,10 @@ def decimal_mark(
 
 
 def _certain(cells: Iterable[str], example: str) -> bool:
-    """Return whether a cell has the mark of `example` where it can only be a decimal mark."""
+    """Return whether a cell shows that the comma or point in `example` is a decimal mark.
+
+    A cell such as 12,005 does not show it, because its comma may separate thousands.
+    """
     mark = _DECIMAL_COMMA if "," in example else _DECIMAL_POINT
     return any(mark.fullmatch(cell) and not _EITHER.fullmatch(cell) for cell in cells)
 
@@ -310,8 +313,8 @@ def _require_witness(
 def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
     """Return a number with a decimal comma and a number with a decimal point, from all columns.
 
-    Either is "" if no column has such a number. Raise TableError if both exist and either comma or
-    point may be the decimal mark.
+    Either is "" if no column has such a number. Raise TableError if there are both, and the columns
+    do not show which mark is the decimal mark.
     """
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)

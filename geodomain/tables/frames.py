@@ -219,7 +219,7 @@ def shortest(value: float) -> str:
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    Python's sine may differ in the last bit between platforms, and so would the centroids.
+    Python's sine may differ in its last bit between platforms. The centroids would then differ too.
     """
     with localcontext() as context:
         context.prec = _DIGITS

@@ -361,7 +361,7 @@ class BlockFrame:
         return self._coordinates(place)
 
     def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return, for each row, the index of its id, and the distinct ids of a column as texts.
+        """Return two things: the index of each row's id, and the distinct ids of a column as texts.
 
         Whole numbers keep all their digits. Rows of one id mostly follow each other, so only the
         first row of each run is looked up.

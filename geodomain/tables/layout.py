@@ -125,7 +125,7 @@ def _header(
 ) -> TableHeader | None:
     """Return the first row that names centroid columns, as a header, or None if there is none.
 
-    Only comment rows are searched with `comments`, and only other rows without it.
+    With `comments`, only comment rows are searched. Without it, only the other rows are.
     """
     for row in rows:
         if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
@@ -137,7 +137,10 @@ def _header(
 
 
 def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
-    """Return whether names include the user's columns, and for other axes known column names."""
+    """Return whether a row of names has the three columns of a centroid.
+
+    It must have every column that the user names. The other axes need known column names.
+    """
     plain = [vendors.plain_name(name) for name in names]
     wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
     if any(one is not None and one not in plain for one in wanted):
@@ -149,7 +152,8 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
     """Return a score for a header and its delimiter; the greatest score wins.
 
-    It is the fraction of rows below with as many cells as the header, and then this number.
+    The score is the fraction of the rows below that have as many cells as the header. Of equal
+    fractions, the one of the header with more cells wins.
     """
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)

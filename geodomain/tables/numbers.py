@@ -100,17 +100,18 @@ class Numbers(Protocol):
 
 
 def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
-    """Convert multiples of a resolution into units of its last decimal, such as 0.01.
+    """Return multiples of a resolution as whole numbers of units, and the number of units in 1.
 
-    Also return how many of these units make 1.
+    A unit is the last decimal of the resolution, such as 0.01.
     """
     return of * resolution.units, 10**resolution.places
 
 
 def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
-    """Return a number for each row, counted from 0 along `order`; equal neighbours share it.
+    """Return a number for each row: rows are numbered from 0, in the sequence `order`.
 
-    `differs`, (n - 1,), says whether each row of the order differs from the row before.
+    Neighbours in the sequence that are equal have the same number. `differs`, (n - 1,), says
+    whether each row of the sequence differs from the row before.
     """
     found = np.empty(len(order), np.int64)
     found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
@@ -375,7 +376,7 @@ class ColumnRule(NamedTuple):
             raise NumberError(refused, refused.message(where(len(kinds) - 1)))
 
     def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
-        """Return the remedy for a refused cell; `whole` says that the column has no numbers."""
+        """Return the remedy for a refused cell; `whole` is true if the column has no numbers."""
         named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
         if kind in (Kind.UNSTATED, Kind.UNLIMITED) and self.has_limits:
             limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
@@ -571,7 +572,7 @@ class NegativeGrades:
         return taken
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
-        """Add the counts of a later part of the column; `done` rows come before this part."""
+        """Add the counts of a later part of the column, which begins after `done` rows."""
         self._negative.merge(later._negative, done)
         self._large.merge(later._large, done)
 
@@ -644,7 +645,7 @@ class _Values:
         return True
 
     def merge(self, later: _Values, done: int) -> None:
-        """Add the counts of a later part of the column; `done` rows come before this part."""
+        """Add the counts of a later part of the column, which begins after `done` rows."""
         if later.count:
             self._count(done + later.first, later.values.items())
             self.count += later.count - sum(later.values.values())
@@ -665,7 +666,7 @@ class _Values:
         return self._common()[0][0]
 
     def places(self, row: str) -> str:
-        """Return text for a message: how many rows, the first of them, and the frequent values."""
+        """Return text for a message: number of rows, the first row, and the frequent values."""
         such = ", ".join(f"{value!r} in {count:,}" for value, count in self._common())
         more = ", .." if len(self.values) > _SHOWN else ""
         return f"{self.count:,} of the {row}s, the first in {row} {self.first:,} ({such}{more})"
@@ -674,7 +675,10 @@ class _Values:
 def read_texts(
     texts: Sequence[str], codes: Codes, rule: ColumnRule
 ) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return the number and the `Kind` of each row, (n,); `codes` index each row's text."""
+    """Return the number and the `Kind` of each row, (n,) each.
+
+    `codes` holds, for each row, the index of its text in `texts`.
+    """
     read = [rule.read(text) for text in texts]
     kinds = np.array([kind for kind, _ in read], np.uint8)
     numbers = np.array([number for _, number in read], np.float64)

@@ -42,7 +42,7 @@ class TableOptions(NamedTuple):
     rotation : LocalFrame, optional
         The local frame of the coordinates; it overrides the frame that the file states.
     frame : LocalFrame, optional
-        The frame whose axes the blocks' faces follow, for world coordinates.
+        For world coordinates of rotated blocks: the frame to whose axes blocks are parallel.
     gslib_grid : Grid, optional
         The grid whose cells are the rows of a GSLIB table.
     points_are_middles : bool
@@ -236,7 +236,10 @@ def read_encoding(value: str) -> str:
 
 
 def read_missing(value: float | str) -> float | str:
-    """Return a missing-value mark as a number, with decimal point or comma, or else as text."""
+    """Return a missing-value mark as a number if it reads as one, otherwise as text.
+
+    The number may have a decimal point or a decimal comma.
+    """
     text = str(value).strip()
     try:
         code = float(text.replace(",", "."))

@@ -50,7 +50,9 @@ def first_blocks(
 
 
 def position_of(model: MicromineModel | None, table: str) -> Position:
-    """Return the meaning of the coordinates, from the last cell of Micromine's origin row.
+    """Return which point of a block the coordinates give, from Micromine's origin row.
+
+    The last cell of that row states the point. Without the row, coordinates are centroids.
 
     Raises
     ------
@@ -74,9 +76,10 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
 
     If the frame is uncertain, return the reason as a text. Micromine's help (block model export)
     describes the cells of the origin row and the rotation row, but not the frame of the
-    coordinates. The blocks decide: if they lie on the lattice of the origin row, their coordinates
-    are local; if they do so after the rotation is undone, they are world coordinates. An angle
-    about Z is an azimuth, clockwise. The directions of the other two angles are uncertain.
+    coordinates. The blocks decide. If they lie on the lattice of the origin row, their coordinates
+    are local. If they lie on it after the rotation is undone, their coordinates are world
+    coordinates. An angle about Z is an azimuth, clockwise. The directions of the other two angles
+    are uncertain.
     """
     if any(model.angles[1:]):
         return "the direction of its rotation about X and Y is not certain"
@@ -178,14 +181,17 @@ def _along_axes(azimuth: float, slack: float) -> bool:
 
 
 def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of steps from each block to the next, None if too few are neighbours."""
+    """Return the azimuth of the steps from the block of each row to that of the next row.
+
+    Return None if too few of the steps lead to a neighbour, or if their directions differ.
+    """
     steps = np.diff(points, axis=0)
     same = (sizes[1:] == sizes[:-1]).all(axis=1) & (steps[:, 2] == 0)
     return _agreed(steps[same], sizes[1:][same], len(points) / 4, unit)
 
 
 def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of steps between neighbours, among blocks of one level and size.
+    """Return the azimuth of the steps between neighbours, among blocks of one size on one level.
 
     The most frequent level and size is taken. Return None if too few blocks are neighbours.
     """
@@ -339,7 +345,7 @@ def require_known_turn(
         turn = say_turn(azimuth)
         message = (
             f"{name}: the blocks lie on a lattice that is rotated by {turn}, but no frame is "
-            f"given. If {done} along the axes of the world, they would be the wrong boxes; "
+            f"given. If blocks were {done} along the world axes, their boxes would be wrong: "
             f"{mend(turn)}"
         )
         raise TableError(message)
@@ -427,9 +433,9 @@ class _Turn(NamedTuple):
 
 
 def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
-    """Return the rotation of neighbours, or None if they show none.
+    """Return the rotation that neighbouring blocks show, or None if they show none.
 
-    It counts only if they would overlap as boxes whose edges are parallel to the axes.
+    The rotation counts only if two neighbours would overlap as boxes parallel to the axes.
     """
     azimuth = azimuth_of(points, sizes, unit)
     if not azimuth:
@@ -525,7 +531,10 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
 
 
 def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
-    """Return the mean of the shortest step that occurs more than `fewest` times, or None."""
+    """Return the shortest step that occurs more than `fewest` times, or None if there is none.
+
+    Steps that are equal or opposite, apart from rounding, count as one. Their mean is returned.
+    """
     rest = np.ones(len(steps), np.bool_)
     while rest.any():
         step = steps[rest.argmax()]
@@ -543,13 +552,19 @@ def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats
 
 
 def _may_be_checkered(azimuth: float) -> bool:
-    """Return whether an unrotated model with every second or fifth block shows this azimuth."""
+    """Return whether blocks at this azimuth may belong to an unrotated model with gaps.
+
+    A model that has only every second or every fifth block seems to be rotated by such an azimuth.
+    """
     tangent = abs(math.tan(math.radians(azimuth)))
     return min(abs(tangent - 1.0), abs(tangent - 0.5)) < _AGREE
 
 
 def _fill(plan: Floats, area: float) -> float:
-    """Return the fraction that block columns, each of an area, cover of a rectangle around them."""
+    """Return the fraction of a rectangle around block columns that the columns cover.
+
+    `area` is the area of one column in plan.
+    """
     return len(plan) * area / float((np.ptp(plan, axis=0) + area**0.5).prod())
 
 
@@ -609,7 +624,7 @@ class Rotation(NamedTuple):
     origins: tuple[Triple, Triple] | None = None
 
     def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
-        """Drop coordinate columns that are or may be local if there are also world coordinates."""
+        """Drop coordinate columns that are local, or may be, if there are world coordinates."""
         world = {columns: family for columns, family in found.items() if family == WORLD}
         if world and (self.rows or self.angles or DATAMINE in found.values()):
             rest = {c: f for c, f in found.items() if f not in (WORLD, DATAMINE)}

@@ -537,9 +537,9 @@ class Scanner:
         self._found = self._found._replace(lines=0)
 
     def give_back(self, rest: Bytes) -> None:
-        """Take the lines of `rest`, rows at the end of the scanned text, out of the line count.
+        """Subtract the lines of `rest` from the line count.
 
-        The next text begins with these rows.
+        `rest` holds rows at the end of the scanned text. The next text begins with these rows.
         """
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
         self._found = self._found._replace(lines=self._found.lines - ends)
@@ -576,20 +576,23 @@ class Scanner:
         return points, sizes, missing
 
     def _refuse(self, wanted: int, lent: set[bytes], rows: NDArray[np.intp]) -> None:
-        """Raise TableError for a text that means missing in another column but not in this."""
+        """Raise TableError for a cell whose text means a missing value only in other columns."""
         for begin, end in self.places(self._wanted[wanted])[rows].tolist():
             if self._text[begin:end].tobytes().strip() in lent:
                 raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
-        """Return one of the fields `also` of the scanned rows; it is valid until the next scan."""
+        """Return a field of the scanned rows, one of `also`. It is valid until the next scan."""
         which = self._also.index(field)
         return TextColumn(
             self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
         )
 
     def places(self, field: int) -> NDArray[np.int64]:
-        """Return the byte range of one of the fields `also` in each row, (n, 2), without quotes."""
+        """Return the byte range of a field in each row, (n, 2), without quotes.
+
+        The field is one of `also`.
+        """
         places = np.empty((self._found.rows, 2), dtype=np.int64)
         self._call("places", self._also.index(field), places)
         return places
@@ -789,7 +792,7 @@ class TextChunks:
         self._tail = np.concatenate([rest, self._tail])
 
     def _scan(self, block: Block, scanner: Scanner) -> tuple[Bytes, ScanReport]:
-        """Scan a buffer of the file, with the bytes that remain from the buffer before.
+        """Scan a buffer of the file, preceded by the bytes that remain from the previous buffer.
 
         Return the scanned text and its scan report.
         """
@@ -810,7 +813,7 @@ class TextChunks:
         return text, found
 
     def _text(self, block: Block) -> Bytes:
-        """Return the bytes that remain from the buffer before, and then those of this buffer."""
+        """Return the bytes that remain from the previous buffer, then those of this buffer."""
         begin = HEADROOM - self._tail.size
         if begin < 0:
             return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])

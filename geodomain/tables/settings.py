@@ -86,7 +86,7 @@ class PlaceSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSettings(PlaceSettings):
-    """Settings for reading a table of blocks; `table_options` reads them."""
+    """Settings for reading a table of blocks; `options_of` converts them to `TableOptions`."""
 
     x: str | None = setting(
         None, TEXT, "Column of the centroid's x.", hashed=True, metavar="COLUMN"
@@ -212,7 +212,7 @@ class ColumnKeywords(TextKeywords, total=False):
     All are optional. They include those of `TextKeywords`.
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
-    sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
+    sizes; a size may also be a number, for all blocks. ``position`` is "centroid" or "corner".
     ``rotation``, such as "z=30" or [("z", 30)], means that coordinates are local; ``origin`` and
     ``local_origin``, three numbers each, are the same point in the world and in the model.
     ``delimiter``, ``decimal`` and ``encoding`` are for text tables. ``gslib_grid`` is
@@ -237,8 +237,8 @@ class ColumnKeywords(TextKeywords, total=False):
 class TableKeywords(ColumnKeywords, total=False):
     """Keywords of every function that reads a block model from a file; all are optional.
 
-    ``frame``, such as "z=30" or [("z", 30)], is the rotation of the blocks, whose coordinates are
-    world coordinates.
+    ``frame``, such as "z=30" or [("z", 30)], is the rotation of blocks whose coordinates are world
+    coordinates.
     """
 
     frame: str | Turns | None

@@ -290,7 +290,10 @@ class _Relabelling:
     def _coded(
         self, labels: Sequence[NewCells]
     ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
-        """Return cells and codes of each column; a column of numbers gets new cells each time."""
+        """Return, for each new column, its distinct cells, and the code of each row's cell.
+
+        The cells of a column of numbers are made anew for each chunk.
+        """
         columns = list(self._columns)
         codes: list[NDArray[np.int32]] = []
         for place, each in enumerate(labels):

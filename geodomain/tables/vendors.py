@@ -105,7 +105,7 @@ def matches(
     """Find each family whose three names are all in a header, in the order of `families`.
 
     `given` holds the column that the user chose for each axis, or None. A chosen column counts as a
-    match in every family, so three chosen columns give one set of columns only.
+    match in every family. Three chosen columns therefore give one set of columns only.
     """
     plain = [plain_name(name) for name in names]
     found: dict[Triplet, Family] = {}
@@ -347,7 +347,7 @@ def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | 
 
 
 def type_word(cells: Sequence[str], *, numeric: bool) -> str:
-    """Return the type of a new column, a number or a text, in the words of the row of types."""
+    """Return the word for the type of a new column (number or text), as in the row of types."""
     words = {cell.casefold() for cell in cells if cell}
     if words & {"name", "double", "byte"} or not all(map(_MICROMINE_TYPE.fullmatch, words)):
         return "integer" if numeric else "name"
