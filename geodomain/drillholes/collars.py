@@ -170,7 +170,10 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 def _coordinates(
     points: Floats, odd: Bools, near: NDArray[np.intp], rows: NDArray[np.intp], which: Bools
 ) -> Callable[[int], str]:
-    """Return a function from the index of a case to text: the odd coordinates and usual range."""
+    """Return a function that describes a case, given its index, as text for a message.
+
+    The text gives the odd coordinates of the collar, each with the usual range.
+    """
 
     def say(number: int) -> str:
         row = int(rows[number])
@@ -238,7 +241,7 @@ def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bo
 
 
 def _out_of_sequence(points: Floats) -> Bools:
-    """Return the mask of x and y that do not fit the order of the table, unless a digit is changed.
+    """Return the mask of x and y that fit the order of the table only if one digit is changed.
 
     Holes are numbered as they are drilled: along lines, from pad to pad. A collar is suspect if it
     is far from the collars before and after it, and these two are close to each other. A suspect
@@ -280,9 +283,9 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
     """Return two masks, (h,), of elevations: of missing-value marks, and of odd elevations.
 
     An odd elevation does not fit the neighbours. The steepness of a collar is that of the gentlest
-    line to any of its neighbours. Neighbours are the nearest collars, and the nearest of two
-    collars in each cell of a coarse grid, so that a drive with a hundred holes does not hide the
-    ground above it.
+    line to any of its neighbours. Neighbours are the nearest of all collars, and the nearest of a
+    selection of two collars in each cell of a coarse grid. Without this selection, a drive with a
+    hundred holes would hide the ground above it.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
     sound = ~suspect & ~lost
@@ -348,7 +351,7 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
 
 
 def _few(which: Bools) -> bool:
-    """Return whether at most two collars, or 5 percent, are marked, as typing errors would be."""
+    """Return whether the marked collars are few enough to be typing errors: two, or 5 percent."""
     return int(which.sum()) <= max(2, len(which) // 20)
 
 
@@ -375,9 +378,10 @@ def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
 
 
 def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
-    """Return distances and rows of the 18 nearest collars in plan; inf and -1 if there are fewer.
+    """Return, for each collar, the distances and rows of the 18 nearest collars in plan.
 
-    With more than 1,024 collars, only collars in the same cell of a k-d split are compared.
+    Distances are inf and rows -1 if there are fewer than 18. With more than 1,024 collars, only
+    collars in the same cell of a k-d split are compared.
     """
     apart = np.full((len(plan), _CELLS), np.inf)
     near = np.full((len(plan), _CELLS), -1, np.intp)
@@ -395,7 +399,7 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of groups of at most 1,024 points.
+    """Yield, group by group, the rows of points that lie in the same region, at most 1,024.
 
     A larger group is split at the median of the longer side of its box.
     """
@@ -414,7 +418,7 @@ def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
 
 
 def _digit_lost(digits: str) -> list[str]:
-    """Return the numbers that become `digits` if one digit, or one and zeros after it, is lost.
+    """Return the numbers that become `digits` if they lose one digit, or one and zeros after it.
 
     For example, 7 may have been 5007.
     """

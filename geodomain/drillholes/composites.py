@@ -246,7 +246,10 @@ class Stretches:
 
 
 def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
-    """Join parts of samples, and of the gaps between samples, into runs within one domain each."""
+    """Join the parts of samples and gaps into runs, each of which lies within one domain.
+
+    `gaps` are the hole of each gap, and the parts of the gaps, as from `label_gaps`.
+    """
     gap_holes, between = gaps
     holes = np.concatenate([rows.holes[parts.rows], gap_holes[between.rows]])
     codes = np.concatenate([parts.codes, between.codes])
@@ -266,8 +269,9 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
     expected = float(((runs.ends - runs.begins) / length).sum())
     if expected > _MOST:
         message = (
-            f"composites of {length:g} along {expected * length:.3g} of holes would be more than "
-            f"{_MOST:,}: correct the depths, or give a greater length"
+            f"composites of length {length:g}, in holes of a total length of "
+            f"{expected * length:.3g}, would be more than {_MOST:,} in number: correct the "
+            "depths, or give a greater length"
         )
         raise TableError(message)
     whole = np.floor((runs.ends - runs.begins) / length + _CRUMB).astype(np.int64)
@@ -290,7 +294,10 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
 def averages(
     composites: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Return the sampled length of composites, and by grade their mean and missing length."""
+    """Return the sampled length of each composite, and two dicts by name of a grade.
+
+    For each composite, the first dict has the mean, and the second the length without a value.
+    """
     holes = rows.holes[parts.rows]
     edges = np.concatenate([composites.begins, composites.ends])
     owners = np.concatenate([composites.holes, composites.holes])
@@ -398,8 +405,8 @@ def composite(
     Warns
     -----
     GeodomainWarning
-        For negative grades, and for each warning among the findings about holes and samples, once
-        for `holes`.
+        For negative grades, and for each warning among the findings about holes and samples that
+        `holes` have not given before.
 
     Examples
     --------

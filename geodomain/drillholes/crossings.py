@@ -255,7 +255,7 @@ def _on_arcs(
 
 
 def turns_of(curves: Curves, mesh: Mesh, crossings: WallCrossings) -> NDArray[np.bool_]:
-    """Return whether each crossing goes down through the surface, whichever way triangles face.
+    """Return whether each crossing goes down through the surface, however its triangles face.
 
     At a vertical triangle the direction of the hole itself decides.
     """
@@ -288,7 +288,7 @@ class Stays:
     holes : (k,) intp
         Indices into the names of holes.
     domains : (k,) intp
-        Indices into the names of domains.
+        Indices into the names of solids.
     begins, ends : (k,) float64
         Depths of entry and exit.
     entries, exits : (k, 3) float64
@@ -319,7 +319,7 @@ class Pierces:
     Attributes
     ----------
     holes, domains : (k,) intp
-        As for `Stays`.
+        Indices into the names of holes, and into the names of surfaces.
     depths : (k,) float64
         Depth of each point along its hole.
     points : (k, 3) float64
@@ -340,7 +340,7 @@ class Pierces:
 
 
 class SolidTotals(TypedDict):
-    """Totals of one solid; `HoleCrossings` explains ``crossings`` and ``parity_holds``."""
+    """Totals of one solid; `HoleCrossings.parity` explains ``parity_holds``."""
 
     name: str
     stays: int
@@ -590,7 +590,7 @@ class _Walker:
     def _inside(
         self, locator: PointLocator, rule: Rule, pieces: _Pieces, wall: int
     ) -> tuple[Bools, Bools]:
-        """Return the masks of pieces inside a mesh, and of holes whose crossings fit both ends."""
+        """Return two masks: pieces inside a mesh, and holes whose crossings fit both ends."""
         crossed = pieces.crossed(wall)
         last = np.append(pieces.firsts[1:], len(pieces)) - 1
         first = locator.contains(self.holes.collars)
@@ -696,7 +696,10 @@ class _Pieces:
         return counts
 
     def runs(self, inside: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return hole, begin and end of runs of pieces that are inside; drop zero-length runs."""
+        """Return hole, top depth and bottom depth of each run of pieces that are inside.
+
+        Pieces of length zero are skipped.
+        """
         use = self.ends > self.begins
         holes, begins, ends = self.holes[use], self.begins[use], self.ends[use]
         state = inside[use]

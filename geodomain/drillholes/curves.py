@@ -187,7 +187,7 @@ def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
 
 
 def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> None:
-    """Write the running sums of a group of holes: the next station of every hole at a time."""
+    """Write the running sums of a group of holes, one station of each hole at a time."""
     points[offsets[:-1]] = starts
     order = np.argsort(-np.diff(offsets), kind="stable")
     counts, begins = np.diff(offsets)[order], offsets[:-1][order]
@@ -205,7 +205,7 @@ def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> Non
 def _halved(
     offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
 ) -> Curves:
-    """Return curves with two straight pieces for each leg, half of the leg each."""
+    """Return curves with two straight pieces for each leg, each half as long as the leg."""
     half = (0.5 * lengths)[:, None]
     pairs = [np.stack(two, axis=1) for two in (
         (depths, depths + half[:, 0]), (points, points + half * first), (first, second),
@@ -240,7 +240,7 @@ def directions(azimuth: Floats, dip: Floats) -> Floats:
     -------
     (n, 3) float64
         Exact for multiples of 90 degrees. Otherwise each number is within 2 units in the last
-        place of the sine and cosine of the angle in the file, rounded to float64.
+        place of its exact value for the given angles.
 
     Examples
     --------

@@ -729,8 +729,8 @@ def _ends(
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
     """Return findings about holes with a station below their end, or with a long unsurveyed end.
 
-    The end of a hole is often not surveyed. It is a finding if it is longer than the longest leg
-    between stations.
+    The end of a hole is often not surveyed. Such an end is a finding if it is longer than the
+    longest leg between stations.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()

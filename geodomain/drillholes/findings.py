@@ -242,7 +242,7 @@ class Finding:
 
     @property
     def what(self) -> str:
-        """The text for several cases; its first word is the noun that is counted."""
+        """The finding as text that follows a number of cases, such as "collars without a hole"."""
         return KINDS[self.code].what
 
     @property
@@ -322,7 +322,10 @@ def note(
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
-    """Return a function from the index of a case to its text; `texts` may be such a function."""
+    """Return a function from the index of a case to its text.
+
+    `texts` is such a function, or a sequence of texts. If it is empty, every text is "".
+    """
     if callable(texts):
         return texts
     return (lambda number: texts[number]) if texts else (lambda _: "")

@@ -72,7 +72,7 @@ class FlaggedPart:
     Attributes
     ----------
     name : str
-        The domain, or background, unassigned, leaking or beyond.
+        Name of the domain, or "background", "unassigned", "leaking" or "beyond".
     label : str
         Label of the samples.
     samples : int
@@ -261,8 +261,8 @@ def sample_file(table: HoleTable) -> SampleFile:
         return TextSamples(table.rows)
     if table.parquet is None:
         message = (
-            f"{table.name} is neither text nor Parquet, and the output keeps the format of the "
-            "input: save it as .csv"
+            f"{table.name} is neither text nor Parquet, and the output must have the format of "
+            "the input: save the input as .csv"
         )
         raise TableError(message)
     return ParquetSamples(table.parquet)
@@ -611,7 +611,8 @@ def flag(
     Warns
     -----
     GeodomainWarning
-        For each warning among the findings about holes and samples, once for `holes`.
+        For each warning among the findings about holes and samples that `holes` have not given
+        before.
 
     Examples
     --------

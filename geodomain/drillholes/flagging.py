@@ -104,7 +104,7 @@ def label_gaps(
     holes : (g,) intp
         Hole of each gap; only holes with an interval have gaps.
     parts : Parts
-        Parts of gaps; their row is the index of the gap. Gaps meet no condition on columns.
+        Parts of gaps, whose `rows` are indices of gaps. Gaps meet no condition on columns.
     """
     order = rows.order
     owners, starts, ends = rows.holes[order], rows.starts[order], rows.ends[order]
@@ -175,7 +175,7 @@ def wall_depths(
     Raises
     ------
     DomainError
-        If a domain has limits of distance, which are not walls.
+        If a domain uses 'within' or 'beyond', because a limit of distance is not a wall.
     """
     for domain in labeller.domains:
         if domain.is_skin:

@@ -104,8 +104,8 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
     """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
     Holes are usually drilled into the modelled solids. Solids in which most holes begin are
-    ignored. Dips are suspect if at least half of the holes enter no box of another solid, and four
-    fifths of these would enter one if their dips were measured from the vertical.
+    ignored. Dips are suspect if at least half of the holes enter no box of another solid, and at
+    least four fifths of these holes would enter one if their dips were measured from the vertical.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
         return
@@ -149,10 +149,7 @@ def _from_vertical(holes: HolePaths) -> Curves:
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:
-    """Return the mask of points that are outside the ground's box in plan.
-
-    They are farther outside than a tenth of the size of the box.
-    """
+    """Return the mask of points outside the ground's box in plan, by over a tenth of its size."""
     low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
     high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
     slack = 0.1 * (high - low)

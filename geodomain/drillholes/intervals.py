@@ -61,7 +61,7 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """Indices of the usable rows below a gap: no row above, in the same hole, reaches FROM."""
+        """Indices of the usable rows whose FROM no row above them in the same hole reaches."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)

@@ -242,7 +242,7 @@ def _note(
     holes: Iterable[int],
     depths: Floats | None = None,
 ) -> None:
-    """Add a finding about holes, or, with depths, about stations of holes."""
+    """Add a finding about holes, or about stations of holes if their depths are given."""
     where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
     note(found, code, [names[hole] for hole in holes], where)
 
@@ -459,7 +459,7 @@ def check_bends(
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
-    """Yield 1, 2, ... up to 64, while stations this many rows apart can be within a span."""
+    """Yield 1, 2, ... up to 64, as long as stations so many rows apart can be within a span."""
     for lag in range(1, min(65, len(depths))):
         near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
         if lag > 1 and not near.any():

@@ -165,7 +165,7 @@ def find_rivals(
 
 
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
-    """Return whether a row of names has all roles of a table, so that it may be the header."""
+    """Return whether a row of names has all roles of a table, as the header must have."""
     try:
         find_roles(names, table, given, "")
     except TableError:
@@ -185,7 +185,10 @@ def _given(
 
 
 def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) -> int | None:
-    """Return the index of the column with a role's most common name, or None; refuse ambiguity."""
+    """Return the index of the column with the most common name of a role, or None.
+
+    Raise TableError if several columns may have the role.
+    """
     plains = [plain(name) for name in names]
     alike = [[place for place, name in enumerate(plains) if name == word] for word in words]
     ranked = [places for places in alike if places]

@@ -211,5 +211,5 @@ def test_it_shows_itself() -> None:
 def test_depths_that_cannot_be_are_refused() -> None:
     far = hole().drop(columns="DEPTH")
     rows = samples((0, 1e20, 1.0))
-    with pytest.raises(TableError, match="would be more than 100,000,000: correct the depths"):
+    with pytest.raises(TableError, match="would be more than 100,000,000 in number: correct"):
         geodomain.composite(rows, Drillholes(far, intervals=rows), ORE, length=4, grade="AU")
