@@ -97,7 +97,10 @@ class Overlaps:
         *,
         are_all: bool = True,
     ) -> None:
-        """Add the counts of ascending pairs; if not `are_all`, pairs after the last are unknown."""
+        """Add the counts of pairs, in ascending order.
+
+        If `are_all` is false, pairs after the last one were not counted.
+        """
         limit = np.iinfo(np.int64).max
         for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):
             if not all_of_them:
@@ -118,7 +121,10 @@ class Overlaps:
         self.add(later.pairs, later.blocks, later.volumes, are_all=later.are_all)
 
     def add_tables(self, blocks: NDArray[np.int64], volumes: NDArray[np.float64]) -> None:
-        """Add the counts above the diagonal of two tables of pairs, (targets, targets)."""
+        """Add the counts in two tables of pairs of solids, (targets, targets).
+
+        The tables hold numbers of blocks and their volumes, and 0 on and below the diagonal.
+        """
         pairs = np.flatnonzero(blocks)
         self.add(pairs, blocks.reshape(-1)[pairs], volumes.reshape(-1)[pairs])
 
@@ -208,7 +214,7 @@ class Tally:
         Blocks by code: the k domains, background, unassigned, leaking, beyond a surface, and
         existing labels that were kept. Volumes are in cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
-        The blocks of each domain on its own, before priority.
+        The blocks in each domain, whichever domain labels them.
     doubled, leaking, off, uncertain, crossed : (k,) int64
         For each domain, blocks that a solid contains more than once; that are above or below a gap
         of an open mesh; that are outside the footprint of a surface; for which rounding may have
@@ -376,7 +382,7 @@ class Tally:
         self.axes[...] = self.axes if same else np.nan
 
     def keep_sample(self, points: NDArray[np.float64]) -> None:
-        """Add centroids to the sample; if it grows too large, drop every second one."""
+        """Add some centroids to the sample; if it grows too large, drop every second one."""
         self._samples.append(points[:: self._stride].copy())
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
@@ -573,7 +579,7 @@ class ShareTally:
         targets : range
             The domains and layers; w of them.
         shares : (n, w) float64
-            Shares of the blocks in them.
+            Share of each block in each of these.
         volumes : (n,) float64
             Volumes of the blocks.
         """
@@ -581,7 +587,7 @@ class ShareTally:
         self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
 
     def see(self, off: Floats, unseen: Floats) -> None:
-        """Update the largest error of a share by the errors of some blocks; see `add_off`."""
+        """Raise the largest error of a share to the errors of some blocks; see `add_off`."""
         for error in (off, unseen):
             self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
@@ -596,7 +602,7 @@ class ShareTally:
             The share by each sample of lines, minus the share by all lines. A sample may err in the
             same direction in many blocks, so differences are added with their sign.
         unseen : (n, w) float64
-            Share that all lines may miss; independent between blocks.
+            Share of a block that all its lines may miss. These errors are independent.
         volumes : (n,) float64
             Volumes of the blocks.
         """

@@ -207,7 +207,10 @@ def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table
 
 
 def _guess(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> str:
-    """Return the likely cause why no solid meets the model, from the first solid that has one."""
+    """Return the likely reason why no solid meets the model, as text.
+
+    It is the reason of the first solid for which a likely one is found.
+    """
     for solid in solids:
         reason = explain_apart(solid.bounds, model)
         if reason:
@@ -270,19 +273,25 @@ class BlockLattice:
                     self._left = MOST_CELLS
 
     def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
-        """Return the mask of points (n, 3) inside a mesh by a rule; None if cells cannot decide."""
+        """Return the mask of points, (n, 3), inside a mesh by a rule.
+
+        Return None if the lattice gives no answer, for example before its cells are computed.
+        """
         if rule == "winding" and not locator.mesh.is_closed:
             return None
         return self._ask(locator, points, lambda cells: cells.contains(rule, points))
 
     def sides(self, locator: PointLocator, points: Floats) -> NDArray[np.int32] | None:
-        """Return the numbers of `CellAnswers.sides` for points; None if cells cannot decide."""
+        """Return two numbers for each point, (n, 2), as `BlockChunk.sides` does for blocks.
+
+        Return None if the lattice gives no answer, for example before its cells are computed.
+        """
         return self._ask(locator, points, lambda cells: cells.sides(points))
 
     def _ask(
         self, locator: PointLocator, points: Floats, call: Callable[[CellAnswers], Answer]
     ) -> Answer | None:
-        """Return `call` of the cells of a mesh; None on a GPU, or if there are no cells yet."""
+        """Return `call` of the cells of a mesh; None on a GPU, or before cells are computed."""
         if locator.backend.name != "cpu":
             return None
         try:
@@ -348,8 +357,8 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
     for what, label in labels.items():
         if codes and label and not _is_number(label):
             message = (
-                f"{label!r} is the label of {what} blocks, but the column contains codes: give "
-                f"{CODE}, or no label"
+                f"{label!r} is the label of {what} blocks, but the column contains integer "
+                f"codes: give {CODE}, or leave out this label"
             )
             raise DomainError(message)
         if label and label in taken:
@@ -458,9 +467,10 @@ class BlockChunk:
         return contains_read(locator, rule, self.asked.columns) if known is None else known
 
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
-        """Return two numbers for each block, (n, 2), that decide whether it is above or below.
+        """Return two numbers for each block, (n, 2), which `sides_of` turns into a side of a mesh.
 
-        `sides_of` interprets them, as it does crossing counts.
+        They are the numbers of crossings of the mesh above and below the block, or substitutes that
+        give the same side.
         """
         known = None if self.lattice is None else self.lattice.sides(locator, self.points)
         return locator.count_sides(self.asked) if known is None else known
@@ -481,7 +491,7 @@ class BlockChunk:
 
 @dataclass(frozen=True, eq=False)
 class TiledSurface:
-    """A surface made of one or several meshes, its tiles, with the index of each tile."""
+    """A surface made of one or several meshes, its tiles, with the search index of each tile."""
 
     tiles: tuple[Mesh, ...]
     locators: tuple[PointLocator, ...]
@@ -571,7 +581,7 @@ class SurfaceEvaluation:
     width = 1  # result of `sides` for some rows
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return which blocks of a chunk are in the domain, as a list with one answer."""
+        """Return a list with one answer: which blocks of a chunk are in the domain."""
         domain = self.domain
         side, off = self.surface.sides(scene, extend=domain.extend)
         found = DomainAnswer(
@@ -626,7 +636,7 @@ class StackEvaluation:
 
 @dataclass(frozen=True, eq=False)
 class Shell:
-    """A mesh of a solid, with the index of the mesh and the rule of the solid.
+    """A mesh of a solid, with the search index of the mesh and the rule of the solid.
 
     Attributes
     ----------
@@ -814,7 +824,7 @@ class SkinEvaluation:
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return which blocks of a chunk are in the domain, as a list with at most one answer.
+        """Return a list with at most one answer: which blocks of a chunk are in the domain.
 
         Distances are computed only for blocks on the domain's side of the wireframes.
         """

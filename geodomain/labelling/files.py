@@ -454,7 +454,10 @@ def _require_boxes(tally: Tally, name: str) -> None:
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
-    """Return the number of the label column if it is replaced and some domains keep its labels."""
+    """Return the index of the label column if it is replaced and some domains keep its labels.
+
+    Otherwise return None.
+    """
     if not settings.replace or not any(domain.keep for domain in labeller.domains):
         return None
     return find_column(model.columns, settings.column, model.name)

@@ -107,8 +107,9 @@ class Verdict:
 def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
     """Return the new columns in order; `with_labels` must have completed the settings.
 
-    The flag column of a domain is 0 or 1, before priority, and 0 for undecided blocks. The column
-    `uncertain` is 1 where rounding may have decided, by winding numbers of open solids.
+    The flag column of a domain is 1 for blocks in the domain, whichever domain labels them, and 0
+    for other and undecided blocks. The column `uncertain` is 1 where rounding may have decided, by
+    winding numbers of open solids.
     """
     names = tuple(target.name for target in targets)
     cells = tuple(map(_code, targets)) if settings.codes else names
@@ -298,10 +299,10 @@ class Labeller:
         return codes
 
     def _in_sequence(self) -> list[tuple[int, bool]]:
-        """Return the targets in labelling order, each with whether it yields.
+        """Return the targets in labelling order, as pairs of index and whether the target yields.
 
         A target that yields labels only blocks that no earlier target has labelled; other targets
-        overwrite labels. Domains rank before stacks. So if the last domain wins, stacks are
+        overwrite labels. Domains rank before stacks. Therefore, if the last domain wins, stacks are
         labelled before domains.
         """
         count = len(self.domains.domains)
@@ -379,7 +380,7 @@ class Labeller:
         return self._surfaces[key]
 
     def _locator(self, mesh: Mesh) -> PointLocator:
-        """Return the index of a checked mesh; all domains that use the mesh share the index."""
+        """Return the search index of a checked mesh; all domains with this mesh share it."""
         if id(mesh) not in self._locators:
             self._locators[id(mesh)] = locate(
                 mesh, backend=self.settings.backend, threads=self.settings.threads, allow_open=True

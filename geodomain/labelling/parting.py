@@ -249,15 +249,15 @@ class SampledBlocks(NamedTuple):
         Pieces of the blocks. Their shares add up to 1 in each block, and match the exact share of
         each body where it is known.
     in_sample : (p,) float64
-        Shares of the pieces computed from the lines of one sample only, that of the piece. They
-        add up to 1 in each block and sample.
+        Share of each piece, computed only from the lines of the sample to which it belongs. These
+        shares add up to 1 in each block and sample.
     patterns : BlockPieces
-        For every set of bodies, a part of each block inside these bodies and outside the others,
-        without shares.
+        For every block and every set of bodies, the part of the block inside these bodies and
+        outside the others. These parts have no shares.
     sure : (m, s) bool
         Whether the share of a body in a block is known exactly.
     copied : (m,) float64
-        Share of the pieces that stand for parts of a block which no line meets.
+        Share of each block in pieces that stand for parts which no line meets.
     """
 
     rows: Places
@@ -275,8 +275,9 @@ class Parting:
     ----------
     blocks : SizedBlocks
     entries : sequence of (Body, Entered)
-        In blocks sampled along lines, the first body always gets its exact share; other bodies do
-        where all shares can be met together.
+        Each body, with the blocks that it enters. In a block sampled along lines, the first body
+        always gets its exact share. The other bodies get theirs if one division of the block can
+        give all bodies their exact shares.
     frame : ModelFrame
 
     Attributes
@@ -314,9 +315,10 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield blocks in batches, divided exactly by the bodies that enter them.
+        """Yield, batch by batch, the numbers of blocks, and the parts that bodies make of them.
 
-        Blocks with contradictory volumes are added to those sampled along lines.
+        The volumes of the parts are exact. Blocks with contradictory volumes are added to those
+        sampled along lines.
         """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
@@ -348,11 +350,11 @@ class Parting:
         return BlockPieces(block, volumes.T.reshape(-1), points[block], states, box)
 
     def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
-        """Return the share of each part of each block, and whether the parts are valid.
+        """Return the share of each part of each block, and whether each block's parts are valid.
 
         The number of a part has a bit for each body, 1 if the part is inside it. Parts add up to 1,
         and the first body has its exact share even if rounding made a part negative. A part that is
-        clearly negative shows another fault, so the block is not valid.
+        clearly negative shows another fault. Its block is not valid.
         """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:
@@ -426,7 +428,10 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield each body, and for each piece the bit of this body in the piece's block, or 0."""
+        """Yield, body by body, the body and the bit that stands for it in the block of each piece.
+
+        The bit is 0 for pieces of blocks that the body does not enter.
+        """
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():
             yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
@@ -449,9 +454,9 @@ def beyond_footprint(
 ) -> Bools:
     """Return the mask of blocks without a proportion in a domain, or a stack, on its own.
 
-    Lines would miss a gap between two of them, so footprints are tested in plan. The surfaces of a
-    stack are tested in the order of its rule. Each surface is tested for the blocks that earlier
-    surfaces leave undecided, even if only a part of the block is undecided.
+    Lines would miss a gap that lies between two lines. Therefore footprints are tested in plan. The
+    surfaces of a stack are tested in the order of its rule. Each surface is tested for the blocks
+    that earlier surfaces leave undecided, even if only a part of the block is undecided.
 
     Parameters
     ----------

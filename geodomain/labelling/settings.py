@@ -187,7 +187,7 @@ class LabelSettings(LabelDefaults):
             message = "percent= needs proportions=, because it writes proportions from 0 to 100"
         elif self.lines is not None and not found.measures:
             message = (
-                "lines= only has an effect with proportions= or by='majority': add one of them"
+                "lines= has an effect only with proportions= or by='majority': give one of these"
             )
         if message:
             raise DomainError(message)
@@ -204,14 +204,15 @@ class LabelSettings(LabelDefaults):
             return
         if self.percent and self.proportions is None:
             message = (
-                "percent in the domain list needs proportions: set proportions there too, or "
-                "give proportions="
+                "the domain list sets 'percent', which needs 'proportions': set 'proportions' in "
+                "the list too, or give proportions="
             )
         # An explicit by centroid is a choice, not a mistake.
         elif domains.lines is not None and domains.by != "majority" and not self.measures:
             message = (
-                "lines in the domain list only has an effect with proportions or majority: set "
-                "one of them there too, or give proportions= or by='majority'"
+                "the domain list sets 'lines', which has an effect only with 'proportions' or "
+                "by = 'majority': set one of these in the list too, or give proportions= or "
+                "by='majority'"
             )
         if message:
             raise DomainError(message)

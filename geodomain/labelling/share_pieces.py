@@ -245,7 +245,7 @@ def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs
 def heights_along(
     surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats, lines: int, wanted: Bools
 ) -> Floats:
-    """Return the height above block floors at which lines meet an extended surface.
+    """Return the height at which each line meets an extended surface, above the block's floor.
 
     Parameters
     ----------
@@ -274,15 +274,19 @@ def heights_along(
 
 
 def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
-    """Return above or below for points on lines; below where the surface's height is NaN.
+    """Return the side of points on lines: above or below a surface.
 
-    Heights of surface and points are measured from the same floors.
+    A point is below where the surface's height is NaN. Heights of surface and points are measured
+    from the same floors.
     """
     return np.where(places >= heights, ABOVE, BELOW).astype(np.int8)
 
 
 def _plans(lows: Floats, highs: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the distinct plans of blocks as low and high x, y, and the plan of each block."""
+    """Return the distinct plans of blocks, and the index of each block's plan among them.
+
+    A plan is the low x and y, and the high x and y, of a block.
+    """
     corners = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)
     plans, which = np.unique(corners, axis=0, return_inverse=True)
     return plans, which.reshape(-1)
@@ -417,8 +421,9 @@ SAMPLES = 6
 class _Cuts(NamedTuple):
     """Crossings of lines with one body.
 
-    `counts` (lines, 4) holds the crossings above the block, their signs, and the crossings within
-    and below the block. Crossings within the blocks follow line by line, from the top.
+    `counts`, (lines, 4), holds, for each line: the number of crossings above the block, the sum of
+    their signs, and the numbers of crossings within and below the block. The other fields describe
+    the crossings within blocks, line by line, from the top.
     """
 
     counts: States
@@ -505,7 +510,7 @@ def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
 
 
 def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
-    """Return the crossings of lines with an extended surface inside their blocks."""
+    """Return the crossings, within blocks, of lines with the extension of a surface."""
     roof = np.repeat(roofs, len(heights) // len(roofs)) if len(roofs) else roofs
     line = np.flatnonzero((heights > 0) & (heights < roof))
     return _Cuts(np.empty((0, 4), np.int32), line, heights[line], np.zeros(len(line), np.int8))

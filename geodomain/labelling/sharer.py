@@ -244,7 +244,7 @@ def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
 
 
 def _ranked(labeller: Labeller) -> NDArray[np.int32]:
-    """Return the codes of all labels in rank order: domains, then labels outside all domains."""
+    """Return the codes of all labels, highest rank first: domains, then labels of other blocks."""
     domains, count = labeller.domains, len(labeller.targets)
     layers = range(len(domains), count)
     if domains.order == "first":

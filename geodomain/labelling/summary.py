@@ -37,13 +37,13 @@ class Part:
     label : str
         Label of the blocks.
     blocks : int
-        Number of blocks with this label, after priority.
+        Number of blocks with this label. A block in several domains is counted once.
     share : float
         Fraction of all blocks, 0 to 1.
     volume : float, optional
         Volume in cubed units of the file, if block sizes are known.
     own_blocks, own_volume : optional
-        Blocks and volume of the domain on its own, before priority.
+        Blocks in the domain, whichever domain labels them, and their volume.
     wireframe_volume : float, optional
         Volume of the solid's meshes, if it can be compared with `own_volume`.
     code : int, optional

@@ -102,7 +102,7 @@ def label_whole(
 
 
 def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
-    """Return the meshes of each domain; None if a domain needs more than bits of closed solids."""
+    """Return the meshes of each domain; None if bits of closed solids cannot decide a domain."""
     if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
     found = []
@@ -172,7 +172,7 @@ class _Part(NamedTuple):
     Attributes
     ----------
     x, y, z : Span
-        Ranges of cells; z starts at the first layer of a word.
+        Ranges of cells. The first layer of z is the first bit of a word.
     bits : (nx, ny, words) uint64
         Bits along z, 1 inside the mesh.
     threads : int
@@ -186,7 +186,7 @@ class _Part(NamedTuple):
     threads: int
 
     def inside(self, slab: Span) -> Inside | None:
-        """Return the cells of a slab; all its layers must be in one word of bits."""
+        """Return which cells of a slab are inside; one word of bits must hold all its layers."""
         low, high = max(slab.first, self.z.first), min(slab.end, self.z.end)
         if low >= high or not self.bits.size:
             return None
@@ -227,7 +227,10 @@ def _parts(
 
 
 def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
-    """Return the cells inside any mesh of a domain, and the number of cells in several meshes."""
+    """Return the cells inside any mesh of a domain, and the number of cells in several meshes.
+
+    With `invert`, return the cells inside no mesh, and 0.
+    """
     if not invert and len(asked) < 2:
         return (asked[0] if asked else None), 0
     inside, doubled = np.zeros((2, *slab.shape), np.bool_)

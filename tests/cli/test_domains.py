@@ -295,11 +295,14 @@ def test_labels_that_are_no_codes_are_refused_beside_codes(folder: Path, kind: s
     codes = (source, "--domains", "d.toml", "--codes", "-o", out)
     said = run(*codes, "--background", "WASTE", code=3).stderr
     assert (
-        "'WASTE' is the label of background blocks, but the column contains codes: give "
+        "'WASTE' is the label of background blocks, but the column contains integer codes: give "
         "a whole number of 32" in said
     )
     for number in ("1.0", "007", "3000000000"):
-        assert "but the column contains codes" in run(*codes, "--unassigned", number, code=3).stderr
+        assert (
+            "the column contains integer codes"
+            in run(*codes, "--unassigned", number, code=3).stderr
+        )
     (folder / "d.toml").write_text(f"{ORE}code = 2\nkeep = true")
     said = run(*codes, "--replace-column", "ROCK", code=0 if kind == "csv" else 3).stderr
     assert kind == "csv" or "'ROCK' would keep an existing value that is not a code" in said

@@ -16,7 +16,7 @@ from geodomain import GeodomainWarning, Mesh, TableError, label_file, write_mesh
 from geodomain.tables.frames import LocalFrame
 
 ORE = box((0, 0, 0), (20, 20, 20))
-LINES_ALONE = "lines= only has an effect with proportions= or by='majority'"
+LINES_ALONE = "lines= has an effect only with proportions= or by='majority'"
 
 
 def turned_model(path: Path) -> None:
@@ -91,11 +91,11 @@ def test_what_would_do_nothing_is_refused(folder: Path) -> None:  # noqa: F811
     with pytest.raises(geodomain.DomainError, match=LINES_ALONE):
         geodomain.label_blocks(pandas.read_csv("b.csv"), {"ORE": ORE}, lines=8)
     done = run("b.csv", "--solid", "ORE=ore.ply", "-o", "o.csv", "--lines", "8", code=3)
-    assert "--lines only has an effect with --proportions or --by majority" in done.stderr
+    assert "--lines has an effect only with --proportions or --by majority" in done.stderr
     for line, given, said in (
-        ("percent = true", (), "percent in the domain list needs proportions"),
-        ("percent = true", ("--by", "majority"), "percent in the domain list needs proportions"),
-        ("lines = 8", (), "lines in the domain list only has an effect"),
+        ("percent = true", (), "the domain list sets 'percent', which needs 'proportions'"),
+        ("percent = true", ("--by", "majority"), "the domain list sets 'percent'"),
+        ("lines = 8", (), "the domain list sets 'lines', which has an effect only"),
     ):
         Path("d.toml").write_text(f'{line}\n[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n')
         done = run("b.csv", "--domains", "d.toml", "-o", "o.csv", *given, code=3)
