@@ -37,7 +37,7 @@ CODE = "a whole number of 32 bits"
 
 
 def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
-    """Check the arguments of a constructor by the keys of its fields, and set the fields."""
+    """Check the arguments of a constructor by the metadata of the fields, and set the fields."""
     for entry in fields(thing):
         value, values = arguments[entry.name], entry.metadata["values"]
         if value is not None or entry.default is not None:

@@ -202,7 +202,7 @@ class ConditionCounts:
     alike: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def merge(self, later: ConditionCounts, done: int) -> None:
-        """Add the counts of rows that come after the first `done` rows."""
+        """Add the counts of a later part of the rows, which begins after `done` rows."""
         for name, grade in later.grades.items():
             self.grades.setdefault(name, NegativeGrades(name, grade.below)).merge(grade, done)
         for text, count in later.alike.items():
@@ -342,7 +342,7 @@ def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator
 
 
 def _grades(domains: Domains) -> dict[str, bool]:
-    """Return for each column of grades whether a negative value can meet a condition on it.
+    """Return, for each column of grades, whether a negative value can meet its conditions.
 
     A column holds grades if it is compared by <, <=, > or >=. But a column that is compared with a
     negative number holds no grades, because its sign has a meaning, as for elevations.

@@ -249,7 +249,10 @@ def _blanked(text: re.Match[str]) -> str:
 
 
 def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
-    """Remove the tables with one heading from the keys; return each with its number, from 1."""
+    """Remove the tables with one heading from the keys; return each table with its number.
+
+    Tables are numbered from 1.
+    """
     tables = cast(list[Table], keys.pop(kind, []))
     return [(table, number) for number, table in enumerate(tables, 1)]
 
