@@ -101,7 +101,7 @@ def _crossed(
     mixed: Bools,
     related: Relations | None,
 ) -> Bools:
-    """Return the mask of triangles that cross triangles of their own or of an overlapping shell."""
+    """Return the mask of triangles that cross one of their own shell or of an overlapping shell."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
@@ -276,16 +276,19 @@ def _inside(signs: list[int], rule: Rule) -> int:
 
 
 def _weight(sample: _Sample, rule: Rule) -> int:
-    """Return the weight of a sample's triangle: inside just below it minus inside just above it.
+    """Return the weight of a sample's triangle: the value just below it minus that just above it.
 
-    Inside is 1 or 0, by the rule.
+    By the rule, the value is 1 inside the mesh and 0 outside.
     """
     signs = [sign for _, sign in sample.above]
     return sample.sign * (_inside([*signs, sample.sign], rule) - _inside(signs, rule))
 
 
 def _holds(sample: _Sample, weights: dict[int, int], rule: Rule) -> bool:
-    """Return whether the weights give the right value of inside just above and below a sample."""
+    """Return whether the weights give the true value just above and just below a sample.
+
+    By the rule, the value is 1 inside the mesh and 0 outside.
+    """
     signs = [sign for _, sign in sample.above]
     above = sum(weights.get(shell, 0) * sign for shell, sign in sample.above)
     below = above + weights[sample.shell] * sample.sign
@@ -440,10 +443,10 @@ class Shares:
         self._index = choose(backend).block_index(mesh, edges)
 
     def _footprint(self, rims: Floats, folded: Floats) -> Floats:
-        """Return the edges in rim and folds that must not meet a block's plan.
+        """Return those edges of the rim and of folds that must not meet a block's plan.
 
-        If other edges may lie at the end of the footprint, keep a `FootprintEnd` to test blocks
-        with.
+        If other edges may lie at the end of the footprint, store a `FootprintEnd`, which tests
+        blocks for it.
         """
         edges = np.concatenate([rims, folded])
         end = FootprintEnd(self._mesh, edges, self._threads)
@@ -464,7 +467,7 @@ class Shares:
     def write_many(self, parts: Iterable[tuple[Floats, Floats, Floats, Floats]]) -> None:
         """Write the shares of several batches of blocks; warn once for all batches.
 
-        A batch is the arguments of `write`.
+        Each batch is a tuple with the four arguments of `write`.
         """
         lines = sum(self._write_some(*part) for part in parts)
         if lines:
@@ -483,7 +486,8 @@ class Shares:
     def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle or rim enters; leave other entries of `out`.
 
-        Shares are inside a solid, or below a surface. Return the `BlockAnswer` of each block.
+        Shares are inside a solid, or below a surface. For each block, return how its share was
+        computed, as a `BlockAnswer`.
         """
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         answers = self._ask(self._index, self._weights, lows, highs, out)
@@ -553,8 +557,8 @@ class Shares:
 
         The result is (n, 2**k) for k bodies: this one and `others`. The bits of a column's number
         are the bodies in the set, with this body as the lowest bit. Sets of fewer than two bodies
-        get 0. No block may have a doubtful triangle, and surfaces must cover each block's plan
-        once.
+        get 0. No triangle whose weight may be wrong may enter a block, and surfaces must cover each
+        block's plan once.
         """
         bodies = []
         for body in (self, *others):
@@ -702,7 +706,7 @@ def proportions_lattice(
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
-    """Write the shares into `room` as for blocks that form no lattice, one layer of x at a time."""
+    """Write the shares into `room`, layer by layer of x, as for blocks that form no lattice."""
     cells = tuple(slice(0, len(axis) - 1) for axis in edges)
     layers = _layers(edges, cells)
     shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
@@ -740,7 +744,10 @@ def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice,
 def _layers(
     edges: tuple[Floats, ...], cells: tuple[slice, ...]
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield the lowest and highest corners and the middles of blocks, (n, 3), by layers of x."""
+    """Yield, for each layer of blocks along x, their lowest corners, highest corners and middles.
+
+    Each of the three arrays is (n, 3).
+    """
     cuts = [
         (axis[:-1][span], axis[1:][span], _middles(axis)[span])
         for axis, span in zip(edges, cells, strict=True)

@@ -24,7 +24,9 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield for all blocks their lowest bench, then the next bench, up to the highest.
+    """Yield two arrays over all blocks at a time: a bench of each block, and the share in it.
+
+    The first two are about the lowest bench of each block, the next about the bench above it.
 
     Parameters
     ----------
@@ -301,7 +303,8 @@ class Group:
     Attributes
     ----------
     counts : (2 + grades + 1,) int64
-        Numbers of blocks; of blocks without volume; without density; and without each grade.
+        Numbers of all blocks, of blocks without volume, of blocks without density, and of blocks
+        without each grade.
     sums : list of int
         Exact volume and tonnes; then, for each grade, the tonnes of the blocks that have the grade,
         and the metal.
@@ -463,9 +466,10 @@ class Tonnage:
                 raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
-        """Yield the domain of each block, as an index of labels, and its share in the domain.
+        """Yield two arrays at a time: the domain of each block, and the share of the block in it.
 
-        With shares, one pair of arrays is yielded for each domain, and one for the remainder.
+        A domain is an index of labels. With shares, two arrays are yielded for each domain, and two
+        for the remainder of the blocks. Without shares, two arrays are yielded in all.
         """
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
@@ -496,7 +500,10 @@ class Tonnage:
             self.over = count + int(above.sum()), first
 
     def _benches(self, points: Floats, sizes: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield a bench of each block and the block's share in it, from the lowest bench up."""
+        """Yield two arrays at a time: a bench of each block, and the share of the block in it.
+
+        The first two are about the lowest bench of each block, the next about the bench above it.
+        """
         if self.wanted.bench is None:
             yield np.full(len(points), np.nan), np.ones(len(points))
             return
@@ -542,21 +549,22 @@ class Tonnage:
 
 
 def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
-    """Return masks of blocks without volume, without density, and without each grade, (.., n)."""
+    """Return masks, (.., n), of blocks without volume, without density and without each grade."""
     return np.isnan([chunk.volume, chunk.density, *chunk.grades])
 
 
 def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
-    """Return, for each key, the numbers of all blocks and of blocks in each mask of `flags`."""
+    """Return, for each key, counts of all blocks, and of the blocks in each mask of `flags`."""
     counts = [np.bincount(keys, minlength=size)]
     counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
     return np.array(counts, np.int64).T
 
 
 def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
-    """Yield the terms of the sums, 0 where unknown: the volumes and the tonnes of the blocks.
+    """Yield the terms of the sums, array by array: the volume and the tonnes of each block.
 
-    Then yield two for each grade: the tonnes of the blocks that have the grade, and the metal.
+    Two arrays for each grade follow: the tonnes of the blocks that have the grade, and the metal.
+    An unknown term is 0.
     """
     volume = chunk.volume[rows] * share[rows]
     yield _or_zero(volume)

@@ -87,9 +87,9 @@ def tonnes(
         The height of benches, whose bases are at multiples of this height. A block that spans
         several benches is split by its overlap in z, and counted in each.
     cutoff : float, sequence or mapping of str to them, optional
-        Add rows for the blocks at or above each cut-off, of the only grade or of the named grade.
-        A text such as "0.5,1" is split at its commas. A text such as "0,5" is refused for a table
-        with decimal commas.
+        Cut-offs of the only grade, or of a named grade. For each cut-off, rows are added for the
+        blocks at or above it. A text such as "0.5,1" is split at its commas. A text such as "0,5"
+        is refused for a table with decimal commas.
     proportion : mapping of str to str, optional
         By name of a domain, the column with the share of each block in the domain, 0 to 1. The
         remainder of a block belongs to the background, so that the table adds up to the model. A
@@ -687,9 +687,9 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 def _gather(
     tonnage: Tonnage,
 ) -> tuple[dict[_Key, list[Group]], dict[_Key, list[Group]], list[Group]]:
-    """Combine groups by domain and bench, by domain, and overall.
+    """Return the groups combined by domain and bench, by domain, and for the whole model.
 
-    Each result is a list with a group for each cut-off interval.
+    Each combination is a list with one group for each cut-off interval.
     """
     by_bench: dict[_Key, list[Group]] = {}
     by_domain: dict[_Key, list[Group]] = {}
@@ -830,7 +830,7 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
-    """Return the numbers of all blocks, and of blocks without volume, density, and each grade."""
+    """Return the number of all blocks, and of those without volume, density, and each grade."""
     counts: NDArray[np.int64] = tonnage.all_blocks.sum(axis=0)
     return [int(count) for count in counts]
 
