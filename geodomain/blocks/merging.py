@@ -90,7 +90,7 @@ class Joining:
             raise TableError(message)
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Yield the joined blocks of a chunk, which must hold all blocks of each parent in it."""
+        """Yield the joined blocks of a chunk, in which no parent may lack any of its blocks."""
         column = rows.column(self._parent)
         parent = column.loose_numbers()[: len(rows)]
         self._refuse_text(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)
@@ -215,8 +215,8 @@ def merge_file(
 
     Neighbouring blocks of the same parent that have equal values in every column except coordinates
     and sizes become one block, in the row of the first. A joined block fills exactly the space of
-    the blocks that it replaces. The number of blocks of a parent is never larger than after joining
-    runs along the best single axis, and the same input always gives the same blocks. With
+    the blocks that it replaces. A parent never has more blocks than it would have if only runs
+    along the best single axis were joined. The same input always gives the same blocks. With
     ``frame``, world coordinates are rounded: faces match within 1/200 of the smaller size, volumes
     still add up, and joined coordinates are rounded to 6 decimals in text.
 

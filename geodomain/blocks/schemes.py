@@ -77,7 +77,7 @@ Places = NDArray[np.int64]
 
 
 class Boxes(NamedTuple):
-    """Coordinates and sizes of blocks, in the numbers of the file."""
+    """Coordinates and sizes of blocks, as the kind of `Numbers` that suits the file."""
 
     coordinates: tuple[Numbers, Numbers, Numbers]
     sizes: tuple[Numbers, Numbers, Numbers]
@@ -96,7 +96,7 @@ class Pieces:
     cuts : three Cuts
         Cuts along x, y and z.
     dropped : int
-        Number of cuts that were dropped, too near to other cuts or to faces.
+        Number of cuts that were dropped because they were too near to other cuts or to faces.
     """
 
     parent: Ints
@@ -425,7 +425,10 @@ def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
 
 
 def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
-    """Return, for each cell of the blocks, its block, and its index along x, y and z, (m, 3)."""
+    """Return the cells of blocks: the block of each cell, (m,), and its position in it, (m, 3).
+
+    The position is the index of the cell along x, y and z.
+    """
     counts = parts.prod(axis=1)
     parent = np.repeat(np.arange(len(parts)), counts)
     rank = np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -33,7 +33,7 @@ _LIKELY = {
 
 
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
-    """Divide the amount of each parent among its parts by volume, so that it adds up exactly.
+    """Divide the amount of each parent among its parts by volume; they add up to it exactly.
 
     A part gets the difference of two running sums: up to this part, and up to the previous part.
 
@@ -289,7 +289,8 @@ class SubblockSummary:
     subblocks, written : int
         Numbers of blocks after splitting, and after joining.
     dropped : int
-        Number of cuts of "seam" that were dropped, too near to a face or another cut.
+        Number of cuts of "seam" that were dropped because they were too near to a face or to
+        another cut.
     labels : Summary
         Labels of the sub-blocks before joining.
     """
