@@ -90,7 +90,7 @@ class Joining:
             raise TableError(message)
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
-        """Yield the joined blocks of a chunk, in which no parent may lack any of its blocks."""
+        """Yield the joined blocks of a chunk. All blocks of a parent must be in one chunk."""
         column = rows.column(self._parent)
         parent = column.loose_numbers()[: len(rows)]
         self._refuse_text(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)

@@ -63,8 +63,8 @@ def as_domains(domains: DomainsLike) -> Domains:
         return read_domains(domains)
     if not isinstance(domains, Domain | Stack | Iterable):
         message = (
-            "domains must be a Domains object, a list of Domain and Stack objects, a mapping of names "
-            f"to meshes, or the path of a TOML file, not {type(domains).__name__}"
+            "domains must be a Domains object, a list of Domain and Stack objects, a mapping of "
+            f"names to meshes, or the path of a TOML file, not {type(domains).__name__}"
         )
         raise TypeError(message)
     units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)
