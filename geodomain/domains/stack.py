@@ -131,15 +131,15 @@ class Stack:
         names, numbers, paints = tuple(layers), tuple(codes), tuple(colours)
         if not tiles or len(names) != len(tiles) + 1:
             message = (
-                f"layers must have {len(tiles) + 1} names, one more than surfaces, but it has "
-                f"{len(names)}: give one above the first surface, one between each two, and one "
-                "below the last"
+                f"'layers' must have {len(tiles) + 1} names, one more than 'surfaces', but it has "
+                f"{len(names)}: give one name above the first surface, one between each two, and "
+                "one below the last"
             )
             raise DomainError(message)
         for option, values, noun in (("codes", numbers, "numbers"), ("colours", paints, "colours")):
             if values and len(values) != len(names):
                 message = (
-                    f"{option} must have {len(names)} {noun}, one per layer, not {len(values)}"
+                    f"{option!r} must have {len(names)} {noun}, one per layer, not {len(values)}"
                 )
                 raise DomainError(message)
         for name, colour in zip(names, paints, strict=False):

@@ -130,7 +130,10 @@ def _codes_by_names(
     domains: Mapping[str, MeshesLike | PointLocator | Iterable[MeshLike | PointLocator]],
     settings: LabelSettings,
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Label points by named unions of meshes; return the names, and codes as in `Verdict`."""
+    """Label points by named unions of meshes.
+
+    Return the names, and the code of each point's label, as in `Verdict`.
+    """
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, (name, union) in enumerate(domains.items()):
@@ -163,7 +166,7 @@ def codes_by_domains(
     settings: LabelSettings,
     index: Labeller | None = None,
 ) -> NDArray[np.intp]:
-    """Return codes as in `Verdict` for points, computed in batches.
+    """Return the code of each point's label, as in `Verdict`, computed in batches.
 
     If all domains are closed solids without conditions and there is no `index` yet, one kernel pass
     finds all codes.
@@ -203,7 +206,7 @@ def _codes_of_solids(
     domains: Domains,
     settings: LabelSettings,
 ) -> NDArray[np.intp]:
-    """Return codes for points, if all domains are closed solids without conditions."""
+    """Return the code of each point's label; all domains are closed solids without conditions."""
     ranked = list(enumerate(domains))
     if domains.order == "last":
         # Domains with `keep` rank after the existing labels; all other domains rank before them.
@@ -361,7 +364,7 @@ def _largest(
     settings: LabelSettings,
     options: TableOptions,
 ) -> NDArray[np.intp]:
-    """Return for each cell the code of the label with the largest proportion."""
+    """Return, for each cell, the code of the label with the largest proportion."""
     cells = cells_of(grid, "the grid")
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():

@@ -304,7 +304,10 @@ def _label(
 def categories_of(
     domains: Domains, background: str, unassigned: str
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return all possible labels, and for each code the index of its label, or -1 for no label."""
+    """Return all possible labels, and an array: for each code, the index of its label, or -1.
+
+    The index is -1 if blocks with the code have no label.
+    """
     labels = [*(target.name for target in domains.targets), background, *[unassigned] * 3]
     categories = list(dict.fromkeys(label for label in labels if label))
     return categories, np.array([categories.index(label) if label else -1 for label in labels])

@@ -277,7 +277,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return for each block the code of the domain that wins, or that of an undecided block."""
+        """Return, for each block, the code of the domain that wins, or of an undecided block."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:

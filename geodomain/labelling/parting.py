@@ -380,7 +380,7 @@ class Parting:
         return common, least >= -ROUNDING
 
     def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
-        """Yield in batches the blocks that are sampled along lines."""
+        """Yield, batch by batch, the blocks that are sampled along lines, with their pieces."""
         step = max(1, _TOGETHER // lines**2)
         for begin in range(0, len(self.several), step):
             rows = self.several[begin : begin + step]
@@ -572,7 +572,7 @@ def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterato
 
 
 def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
-    """Return for each block and column whether the column's share is estimated.
+    """Return, for each block and column, whether the column's share is estimated.
 
     Parameters
     ----------

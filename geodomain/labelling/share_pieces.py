@@ -115,7 +115,11 @@ class Body:
     extended: bool = False
 
     def states_at(self, points: Floats) -> States:
-        """Return the states, (n, 2), of points in world coordinates."""
+        """Return the state of each point in world coordinates: a pair of numbers, (n, 2).
+
+        For a solid, the state is 1, 0 inside and 0, 1 outside. For a surface, it is the numbers of
+        crossings of the surface above and below the point.
+        """
         if isinstance(self.source, TiledSurface):
             return sum(
                 (locator.count_sides(points) for locator in self.source.locators),
@@ -125,16 +129,17 @@ class Body:
         return _solid(inside)
 
     def states_along(self, above: NDArray[np.int32], signs: States, below: States) -> States:
-        """Return the states of points, given their numbers of crossings above and below.
+        """Return the states of points, as `states_at`, from the crossings above and below them.
 
-        `signs` are the sums of the signs of the crossings above.
+        `above` and `below` are the numbers of crossings, and `signs` are the sums of the signs of
+        the crossings above.
         """
         if isinstance(self.source, TiledSurface):
             return np.stack([above, below], axis=1).astype(np.int32)
         return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
 
     def within(self, states: States) -> Bools:
-        """Return the mask of states that are inside a solid, or below a surface."""
+        """Return the mask of the states of points inside a solid, or below a surface."""
         if isinstance(self.source, TiledSurface):
             return np.asarray(sides_of(states) == BELOW)
         return np.asarray(states[:, 0] != 0)
@@ -161,7 +166,7 @@ class BlockPieces:
     points : (m, 3) float64
         A point in each piece, in world coordinates.
     states : sequence of (Body, States)
-        States of the pieces for all nearby wireframes.
+        For each nearby wireframe, the states of the pieces; see `Body.states_at`.
     box : (2, 3) float64
         Box around all the blocks, in world coordinates.
     extended : dict of int to (m,) int8
@@ -183,7 +188,7 @@ class BlockPieces:
         return AnsweredChunk(self)
 
     def of(self, body: Body) -> States:
-        """Return the states of the pieces for a nearby wireframe."""
+        """Return the states of the pieces for a nearby wireframe; see `Body.states_at`."""
         return next(states for one, states in self.states if one is body)
 
     def taken(self, rows: Places) -> BlockPieces:
@@ -519,7 +524,7 @@ def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
 def _states(
     body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
 ) -> States:
-    """Return the states of all pieces, from the number of cuts above each piece."""
+    """Return the states of all pieces (see `Body.states_at`), from the cuts above each piece."""
     steps, signs = np.zeros((2, len(of_line)), np.int32)
     steps[under], signs[under] = 1, sign
     first = np.flatnonzero(np.diff(of_line, prepend=-1))

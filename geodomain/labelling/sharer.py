@@ -275,7 +275,7 @@ def measure_blocks(
     name: str,
     index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """Return proportions in each domain, (k, n), and labels as codes, computed in batches.
+    """Return the share of each block in each domain, (k, n), and the code of its label, (n,).
 
     Parameters
     ----------

@@ -305,7 +305,7 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
     if tally.leaking[index]:
         x, y, z = tally.first_leak[index]
         yield (
-            f"{name} is open, so {counted(tally.leaking[index], 'block')} above or below holes of "
+            f"{name} is open, so {counted(tally.leaking[index], 'block')} above or below gaps in "
             f"the mesh cannot be decided, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
         )
     if tally.uncertain[index]:

@@ -68,7 +68,7 @@ class Column(Protocol):
         """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct values as texts, and the index of each row's value.
+        """Return the distinct values as texts, and for each row the index of its value.
 
         A missing value counts as the empty text. The list of texts begins with `known`.
         """
@@ -359,7 +359,7 @@ class ArrayColumn:
         return f"row {number + 1:,}"
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct values as texts, and the index of each row's value."""
+        """Return the distinct values as texts, and for each row the index of its value."""
         places = {text: place for place, text in enumerate(known)}
         said, codes = self._texts, self._codes
         if self._numeric:

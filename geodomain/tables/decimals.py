@@ -172,7 +172,7 @@ class Decimals:
         return out
 
     def spelled(self, mark: bytes, *, quoted: bool) -> tuple[list[bytes], Ints]:
-        """Return the distinct numbers as texts, and the index of each row's text."""
+        """Return the distinct numbers as texts, and for each row the index of its text."""
         quote = b'"' if quoted else b""
         group = np.zeros(len(self), np.int64)
         place = self.ranked(group)

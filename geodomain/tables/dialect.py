@@ -335,7 +335,7 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
 
 
 def _numbers(column: Sequence[str]) -> list[str]:
-    """Return the cells of a column that contain digits, or no cells if any is not a number.
+    """Return the cells of a column that contain digits, or no cells if one of these is no number.
 
     Dates, versions and lists of codes thus give no cells; words such as NA are ignored.
     """

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         """A table that Arrow reads, of any library, such as a relation of DuckDB."""
 
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            """Return the capsule."""
+            """Return the rows as a stream of Arrow, in a capsule of Python's C interface."""
 
     class _GeoPoints(Protocol):
         """A GeoSeries of points."""

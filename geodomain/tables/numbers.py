@@ -597,7 +597,7 @@ class NegativeGrades:
         return made
 
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
-        """Yield warnings about negative grades and large grades, with the most frequent ones.
+        """Yield warnings about negative and large grades, which name the most frequent values.
 
         `row` is the word for a row, such as "block". `detection` is false for amounts, which have
         no detection limit.

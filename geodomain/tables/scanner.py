@@ -299,7 +299,7 @@ class TextColumn:
         return int((self._cells[1] == Kind.BELOW).sum())
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct values as texts, and the index of each row's value.
+        """Return the distinct values as texts, and for each row the index of its value.
 
         A missing value counts as the empty text. The list of texts begins with `known`.
         """

@@ -94,7 +94,7 @@ NewCells = NDArray[np.uint8] | NDArray[np.int32] | NDArray[np.float64]
 def number_cells(
     values: NDArray[np.float64], layout: TableLayout
 ) -> tuple[list[bytes], NDArray[np.int32]]:
-    """Return the distinct numbers as cells, empty for NaN, and each row's index into them."""
+    """Return the distinct numbers as cells, empty for NaN, and the index of each row's cell."""
     numbers, codes = np.unique(values, return_inverse=True)
     mark = layout.decimal
     text = b"".join(map(bytes, lines_of([numbers], decimal=mark)))
@@ -375,7 +375,7 @@ class TextRows:
         return self._body[begin:end].tobytes()
 
     def texts(self, field: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the distinct texts of a field, and each row's index into them.
+        """Return two things: the index of each row's text, and the distinct texts of a field.
 
         The rows of a hole mostly follow each other, so each row is first compared, as bytes, with
         the row before.

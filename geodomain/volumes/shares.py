@@ -254,9 +254,10 @@ class _Places:
 
 
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
-    """Return the height at which a vertical line crosses a triangle, and the projection's sign.
+    """Return the height at which a vertical line crosses a triangle, and a sign.
 
-    The sign is 0 if the line misses the triangle. Return None if the line meets the outline.
+    The sign is that of the triangle's projection, or 0 if the line misses the triangle. Return None
+    if the line meets the outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
     sides = []

@@ -722,7 +722,10 @@ def _in_order(
 
 
 def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow]:
-    """Yield the row of all blocks of a group, then the row at or above each cut-off."""
+    """Yield the row of all blocks of a domain and bench, then a row for each cut-off.
+
+    The row of a cut-off sums the blocks at or above it.
+    """
     above = _empty(tonnage)[:1]
     for group in reversed(steps):
         above.append(Group(above[-1].counts, above[-1].sums))

@@ -130,7 +130,7 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
         (ONE.replace("ORE", "UP") + TWO[len(ONE) :], "domain 1 and layer 1 of stack 1; give each"),
         ("background = 'ORE'\n" + ONE, "background is 'ORE', which is also the name of domain 1"),
         ("unassigned = 'UP'\n" + TWO, "unassigned is 'UP', which is also the name of layer 1"),
-        (TWO.replace('["UP", "DOWN"]', '["UP"]'), "[[stack]] 1: layers must have 2 names"),
+        (TWO.replace('["UP", "DOWN"]', '["UP"]'), "[[stack]] 1: 'layers' must have 2 names"),
         (TWO.replace('["UP", "DOWN"]', '["", ""]'), "[[stack]] 1: every name in layers is empty"),
         (
             TWO.replace('["ground.ply"]', '["ground.ply", "ground.ply"]').replace(
@@ -140,7 +140,7 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
         ),
         (TWO.replace('["UP", "DOWN"]', '"UP"'), "it must be a list of names from top to bottom"),
         (TWO + "rule = 'cut'", "rule is 'cut'; it must be one of 'erode', 'onlap'"),
-        (TWO + "codes = [1]", "codes must have 2 numbers, one per layer, not 1"),
+        (TWO + "codes = [1]", "'codes' must have 2 numbers, one per layer, not 1"),
         (TWO + "name = 'S'", "[[stack]] 1: there is no key 'name'"),
         (TWO.replace("ground", "gone"), "[[stack]] 1 surfaces: there is no file 'gone.ply'"),
     ],
