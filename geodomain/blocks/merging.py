@@ -1,4 +1,4 @@
-"""Join the sub-blocks of a parent that have equal values in all columns into larger blocks."""
+"""Join sub-blocks into larger blocks, if they have one parent and equal values in all columns."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Joining:
         yield self._joined(rows, local, at_low, owner)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Raise an error if the rotation of blocks is not stated, or is not the stated one."""
+        """Raise an error if blocks look rotated without a stated rotation, or contradict one."""
         usable = ~rows.missing
         points = rows.points[usable]
         sizes = np.column_stack([size.doubles() for size in rows.sizes])[usable]
@@ -123,7 +123,7 @@ class Joining:
             require_known_turn(points, sizes, self._space.frame, self._name, "joined")
 
     def _refuse_text(self, is_text: NDArray[np.bool_], first: int) -> None:
-        """Raise TableError if a parent is not a number."""
+        """Raise TableError if the parent of a block is a text, not a number."""
         if is_text.any():
             block = first + int(is_text.argmax()) + 1
             message = (

@@ -111,7 +111,7 @@ class Pieces:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """The mask of pieces that are a whole parent, because it was not split."""
+        """The mask of pieces that are whole parents, which were not split."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
@@ -272,9 +272,10 @@ class Parents:
         return (at + away).doubles()
 
     def coordinate(self, axis: int, low: Numbers, high: Numbers) -> Numbers:
-        """Return the coordinate of the part of each block between two offsets from its lower face.
+        """Return the coordinate, along an axis, of a part of each block.
 
-        It is the centre or the lowest corner of the part, as the file stores coordinates.
+        The part lies between two offsets from the lower face of the block. Its coordinate is that
+        of its centre or lowest corner, as in the file.
         """
         at = self.coordinates[axis]
         return at + (low if self.at_corner else (low + high - self.sizes[axis]).half())
@@ -371,7 +372,7 @@ class Splitter:
     name: str
 
     def parts(self, parents: Parents, entered: Bools, first: int) -> Ints:
-        """Return the number of parts along each axis, (n, 3).
+        """Return the number of parts of each block along x, y and z, (n, 3).
 
         For "seam", the number along z is the largest possible one.
 

@@ -33,7 +33,7 @@ _LIKELY = {
 
 
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
-    """Divide the amount of each parent among its parts by volume; they add up to it exactly.
+    """Divide the amount of each parent among its parts by volume, so that nothing is lost.
 
     A part gets the difference of two running sums: up to this part, and up to the previous part.
 

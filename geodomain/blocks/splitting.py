@@ -136,7 +136,7 @@ class Splitting:
             yield self._pieces(rows, parents, some, parts[some], entered[some], allowed)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Raise an error if the rotation of blocks is not stated, or is not the stated one."""
+        """Raise an error if blocks look rotated without a stated rotation, or contradict one."""
         frame, name = self._space.frame, self._splitter.name
         usable = ~rows.missing
         points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]

@@ -361,7 +361,7 @@ def _grades(domains: Domains) -> dict[str, bool]:
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
-    """Return the index in a table of each column that conditions use, by name.
+    """Return, by name, the index of each column of a table that conditions use.
 
     Raises
     ------

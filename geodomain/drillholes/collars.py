@@ -351,7 +351,7 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
 
 
 def _few(which: Bools) -> bool:
-    """Return whether the marked collars are few enough to be typing errors: two, or 5 percent."""
+    """Return whether the marked collars are so few, two or 5 percent, as typing errors are."""
     return int(which.sum()) <= max(2, len(which) // 20)
 
 

@@ -117,7 +117,8 @@ class Composites:
     def rows(self) -> Iterable[tuple[object, ...]]:
         """Return the composites as rows under `headings`.
 
-        Depths have at most 3 decimals, coordinates and missing lengths 6; means have 10 digits.
+        Depths have at most 3 decimals. Coordinates and missing lengths have at most 6. Means have
+        10 digits.
         """
         begins, ends = self.begins.round(3), self.ends.round(3)
         numbers = [begins, ends, (ends - begins).round(3), *self.middles.round(6).T]

@@ -178,7 +178,10 @@ def _sagittas(curves: Curves, parts: _Parts) -> Floats:
 
 
 def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
-    """Return the mask of parts whose chord box, enlarged by the sagitta, meets the mesh's box."""
+    """Return the mask of parts that may be near the mesh, judged by boxes.
+
+    The box of the chord, enlarged by the sagitta, must meet the box of the mesh.
+    """
     starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
     slack = (1.1 * _sagittas(curves, parts) + _slack(mesh))[:, None]
     low, high = np.minimum(starts, stops) - slack, np.maximum(starts, stops) + slack

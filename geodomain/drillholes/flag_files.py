@@ -76,7 +76,7 @@ class FlaggedPart:
     label : str
         Label of the samples.
     samples : int
-        Number of samples, each counted in one row only, by priority.
+        Number of samples. A sample in several domains counts for one of them, by their order.
     length : float
         Total length of the samples, in the unit of the file.
     """

@@ -50,7 +50,7 @@ def ground_of(topography: MeshesLike | None) -> Ground | None:
 
 
 def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | None:
-    """Return the first surface on which most collars lie, the likely topography, or None."""
+    """Return the likely topography: the first surface on which most collars lie, or None."""
     reach = 0.05 * float(np.median(holes.ends)) if len(holes) > 2 else 0.0
     for ground in surfaces:
         away = np.abs(holes.collars[:, 2] - ground.heights(holes.collars))

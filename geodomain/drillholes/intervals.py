@@ -61,7 +61,7 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """Indices of the usable rows whose FROM no row above them in the same hole reaches."""
+        """Indices of the usable rows below a gap: all rows above, in the hole, end above FROM."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)

@@ -227,7 +227,7 @@ def _is_plain(domain: Domain) -> bool:
 def given_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
-    """Return a column of the caller; raise an error if it is missing or has a wrong length."""
+    """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
     places = [plain_name(known) for known in columns]
     if plain_name(name) not in places:
         message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"

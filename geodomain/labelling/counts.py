@@ -475,7 +475,7 @@ class Tally:
         _grow(self.bounds, points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
-        """Count blocks without a valid size; store the first. The chunk is already in `rows`."""
+        """Count blocks without a valid size; store the first. `rows` counts the chunk already."""
         if unsized.any() and self.first_unsized is None:
             row = int(unsized.argmax())
             self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
@@ -587,7 +587,7 @@ class ShareTally:
         self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
 
     def see(self, off: Floats, unseen: Floats) -> None:
-        """Raise the largest error of a share to the errors of some blocks; see `add_off`."""
+        """Update the largest error of a share with the errors of some blocks; see `add_off`."""
         for error in (off, unseen):
             self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
@@ -689,15 +689,16 @@ class Counts(NamedTuple):
 
 
 def _columns_of(folds: Folds) -> NDArray[np.float64]:
-    """Return folds as an array to store, (n + 2, 2).
+    """Return the counts of a folded surface as an array to store, (n + 2, 2).
 
-    Its rows are the number of blocks twice, the first position, and the n lines.
+    The first row is the number of blocks, twice. The others are x and y: of the first block, and
+    of the n lines.
     """
     columns = np.frombuffer(b"".join(sorted(folds.columns)), np.float64).reshape(-1, 2)
     return np.concatenate([[[folds.blocks] * 2, folds.first], columns])
 
 
 def _folds_of(rows: NDArray[np.float64]) -> Folds:
-    """Return the folds that `_columns_of` made into an array."""
+    """Return the counts of a folded surface from an array that `_columns_of` made."""
     (blocks, _), (x, y), *columns = rows
     return Folds(int(blocks), {column.tobytes() for column in columns}, (float(x), float(y)))

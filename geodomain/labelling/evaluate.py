@@ -63,7 +63,7 @@ def share_within(box: Box, model: Box) -> float:
 
 
 def explain_apart(box: Box, model: Box) -> str:
-    """Return a hint why a mesh's box does not meet the model's box; empty without a likely cause.
+    """Return a hint why a mesh's box does not meet the model's box, or "" without a likely cause.
 
     First, exchanged axes, changed signs and other units are tried; the hint names the change that
     puts most of the mesh into the model. Next, a round number missing from coordinates is tried (a
@@ -228,7 +228,7 @@ _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 
 
 class BlockLattice:
-    """Decides which blocks a mesh contains from the cells of a lattice; safe among threads.
+    """Decides, from the cells of a lattice, which blocks a mesh contains; safe among threads.
 
     The lattice is a guess of the positions of blocks. A right guess saves time. A block whose
     centroid is not that of a cell is computed separately, so no result depends on the lattice.
@@ -291,7 +291,10 @@ class BlockLattice:
     def _ask(
         self, locator: PointLocator, points: Floats, call: Callable[[CellAnswers], Answer]
     ) -> Answer | None:
-        """Return `call` of the cells of a mesh; None on a GPU, or before cells are computed."""
+        """Return the result of `call` for the lattice cells in a mesh's box.
+
+        Return None on a GPU, or if no such cells are computed.
+        """
         if locator.backend.name != "cpu":
             return None
         try:
@@ -302,7 +305,7 @@ class BlockLattice:
             return None
 
     def _cells(self, locator: PointLocator, rows: int) -> CellAnswers | None:
-        """Return the cells of a mesh, or None while computing them costs more than it saves."""
+        """Return the lattice cells in a mesh's box, or None while they cost more than they save."""
         with self._lock:
             key = id(locator)
             asked = self._asked[key] = self._asked.get(key, 0) + rows

@@ -354,7 +354,7 @@ class Parting:
 
         The number of a part has a bit for each body, 1 if the part is inside it. Parts add up to 1,
         and the first body has its exact share even if rounding made a part negative. A part that is
-        clearly negative shows another fault. Its block is not valid.
+        clearly negative shows a fault other than rounding. Its block is not valid.
         """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:
@@ -549,7 +549,7 @@ class Measured(NamedTuple):
 
 
 def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterator[Measured]:
-    """Yield the proportions of blocks that bodies enter, in batches.
+    """Yield, batch by batch, the proportions of blocks that bodies enter.
 
     `score` gives the column of each piece, from 0 to `columns` - 1.
     """

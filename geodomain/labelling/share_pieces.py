@@ -139,7 +139,7 @@ class Body:
         return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
 
     def within(self, states: States) -> Bools:
-        """Return the mask of the states of points inside a solid, or below a surface."""
+        """Return the mask of points inside a solid, or below a surface, from their states."""
         if isinstance(self.source, TiledSurface):
             return np.asarray(sides_of(states) == BELOW)
         return np.asarray(states[:, 0] != 0)

@@ -568,7 +568,10 @@ class Shares:
         return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
-        """Return 1 for centroids inside or below, 0 for others, NaN outside the footprint."""
+        """Return 1 for centroids inside a solid or below a surface, and 0 for others.
+
+        NaN stands for centroids outside the footprint of a surface.
+        """
         if self._kind == "solid":
             return self._locator.contains(centres, rule=self._rule).astype(np.float64)
         side = sides_of(self._locator.count_sides(centres))

@@ -24,7 +24,7 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield two arrays over all blocks at a time: a bench of each block, and the share in it.
+    """Yield two arrays at a time: a bench of each block, and the share of the block in it.
 
     The first two are about the lowest bench of each block, the next about the bench above it.
 
