@@ -407,7 +407,7 @@ def _write_text(model: NewModel, target: Target, path: str, progress: Progress |
 
 
 def _row_texts(model: NewModel) -> Iterator[tuple[int, str]]:
-    """Yield, for each y and z, a number of rows and their text; long rows come in several parts."""
+    """Yield, for each y and z, the number of rows and their text; in parts if there are many."""
     x, y, z = model.axes
     sizes = ",".join(plain(axis.size) for axis in model.axes)
     # Format the centres of an axis once, unless it is very long.

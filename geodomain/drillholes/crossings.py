@@ -343,7 +343,7 @@ class Pierces:
 
 
 class SolidTotals(TypedDict):
-    """Totals of one solid; `HoleCrossings.parity` explains ``parity_holds``."""
+    """Totals of one solid; see ``crossings`` and ``parity`` of `HoleCrossings`."""
 
     name: str
     stays: int
