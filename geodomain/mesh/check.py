@@ -134,7 +134,7 @@ def mesh_warnings(
 
 
 def _first(kind: str, where: NDArray[np.generic] | None) -> str:
-    """Describe where the first fault of a kind is; empty if no edge or box is known for it."""
+    """Describe where the first fault of a kind is; "" if neither its edge nor its box is known."""
     if where is None or not len(where) or where.ndim != 3:
         return ""
     return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
@@ -192,15 +192,15 @@ class MeshReport:
     euler : int
         The number of vertices, minus edges, plus triangles that are not degenerate.
     t_junctions : int
-        Open edges that other open edges on the same line cover.
+        Open edges that are covered by other open edges on the same line.
     smallest_gap : float or None
-        The smallest distance between two vertices of open edges.
+        The smallest distance between two vertices of open edges; None for a closed mesh.
     closed, balanced : bool
         Whether every edge has an even number of triangles, and whether every edge is used equally
         often in both directions.
     duplicate_shells : int
-        Closed shells that occur an even number of times, cut into the same triangles or into
-        different ones: nothing is inside them.
+        Closed shells that occur an even number of times, even if the copies are cut into different
+        triangles. By parity nothing is inside them.
     inward, inside_out : int
         Closed shells of negative volume, such as voids, and how many of these are not voids,
         because they lie in no other shell's box.
@@ -211,8 +211,9 @@ class MeshReport:
         `undetermined_shells` are about components. They are exact, and 0 for a mesh that is not
         closed.
     nested_shells, nested_alike : int
-        Components inside another component, whose walls they may touch, and how many of these
-        face the same way as the component around them: voids by parity, solid by winding number.
+        Components inside another component, whose walls they may touch, and how many of these face
+        the same way as the component around them. The latter are voids by parity, and solid by
+        winding number.
     touching_shells : int
         Pairs of components that share points of their surfaces but no volume.
     overlapping_shells : int
@@ -225,8 +226,9 @@ class MeshReport:
     sheet : bool
         Whether the mesh is open and faces up, or down, almost everywhere: a surface.
     cancelled : bool
-        Whether every face occurs an even number of times, however it is cut into triangles, as
-        in a file that holds a surface twice: by parity nothing is inside.
+        Whether every face occurs an even number of times, as in a file that holds a surface twice.
+        It does not matter how faces are cut into triangles. By parity nothing is inside such a
+        mesh.
     places : mapping of str to array
         Where the faults are, at most 100 of each kind, under the name of the count: edges
         as (n, 2, 3) coordinates, triangles as (n,) indices into the mesh, components as
@@ -313,7 +315,8 @@ class MeshReport:
             return [NOTHING_INSIDE.format(self.name)]
         if kind == "surface":
             message = (
-                f"{self.name} is closed: used as a surface, its inside would count as below it."
+                f"{self.name} is closed: used as a surface, it would make the space inside it "
+                "count as below."
             )
             return [message] if self.closed else []
         if self.sheet:
@@ -338,12 +341,12 @@ class MeshReport:
         return plain | {"fit": self.fit, "faults": self.faults(), "warnings": self.warnings()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the report as one row, so that the rows of several meshes can be joined."""
+        """Return the report as one row; the rows of several meshes can be joined to one table."""
         return records_frame(MeshReport, [self], {"fit": np.array([self.fit])})
 
 
 def verdict_of(*, fit: bool) -> str:
-    """Return the verdict: whether a mesh can be used for labelling."""
+    """Return the verdict, "can be used for labelling" or "cannot be used for labelling"."""
     return "can be used for labelling" if fit else "cannot be used for labelling"
 
 
@@ -405,7 +408,7 @@ def _places(
     triangles: Mapping[str, Ints],
     boxes: Mapping[str, Floats],
 ) -> dict[str, NDArray[np.generic]]:
-    """Return the locations of the first faults of each kind, without kinds that do not occur."""
+    """Return the locations of the first faults of each kind; leave out kinds that do not occur."""
     segments: dict[str, NDArray[np.generic]]
     segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
     located = segments | {name: which[:PLACES] for name, which in triangles.items()}
@@ -454,8 +457,8 @@ class Duplicates(NamedTuple):
     faces : (n,) int64
         Triangles with the same three corners, in any order, as an earlier triangle; ascending.
     shells : int
-        Number of closed shells whose faces each occur an even number of times, not counting walls
-        shared with other solids. Such shells cancel: by parity, nothing is inside.
+        Number of closed shells that occur an even number of times. The copies of such a shell
+        cancel: by parity, nothing is inside.
     """
 
     faces: Ints
@@ -487,12 +490,12 @@ def find_duplicates(triangles: Ints, vertex_count: int) -> Duplicates:
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
-    """Count the closed shells of repeated faces that have a face with an even number of copies.
+    """Count the closed shells of repeated faces of which one face has an even number of copies.
 
     A shell is closed here if it has no edge with an odd number of triangles. Only repeated faces
-    are passed, so that other triangles that touch a shell do not hide it. If a solid occurs twice
-    and a neighbour shares a wall with it, that wall has three copies; so one face with
-    an even number is enough.
+    are passed, so that other triangles that touch a shell do not hide it. One face with an even
+    number of copies is enough: if a solid occurs twice and a neighbour shares a wall with it, that
+    wall has three copies.
     """
     label, count = shells(faces, vertex_count)
     ends, uses, _ = count_edges(faces, vertex_count)
@@ -511,10 +514,10 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
     """Return whether the faces of a closed mesh cancel, so that nothing can be inside.
 
     Faces are compared as sets of points, however they are cut into triangles. A point of a plane
-    separates inside from outside if an odd number of faces covers the point. By winding number it
-    does so if more of these faces face one way than the other. The faces in a plane
-    cancel if their boundary edges cancel, and the edges on a line cancel if their ends cancel.
-    So each vertex can be tested alone, and the search stops at the first vertex where the edges do
+    separates inside from outside if an odd number of faces covers the point. By winding number, a
+    point separates them if more of these faces face one way than the other. The faces in a plane
+    cancel if their boundary edges cancel, and the edges on a line cancel if their ends cancel. So
+    each vertex can be tested alone, and the search stops at the first vertex where the edges do
     not cancel.
 
     Parameters
@@ -573,11 +576,11 @@ def star_cancels(places: Mapping[int, Vector], centre: int, star: Ints, *, windi
     Parameters
     ----------
     places : mapping of int to three int
-        The coordinates of the vertices of the star, from `whole_places`.
+        The coordinates of all vertices of `star`, from `whole_places`.
     centre : int
         The index of the vertex.
     star : (t, 3) int64
-        The triangles of which exactly one corner is the vertex.
+        The triangles that have exactly one corner at the vertex.
     winding : bool
         As in `encloses_nothing`.
     """

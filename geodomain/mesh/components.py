@@ -119,7 +119,7 @@ class ComponentTriangles:
         return first
 
     def folded(self, components: Ints) -> Bools:
-        """Return a mask of all components, true for those of `components` that are folded flat.
+        """Return, for each component of the mesh, whether it is in `components` and is folded flat.
 
         A component is folded flat if each of its faces lies on another face with the same corners.
         """

@@ -93,7 +93,7 @@ def has_equal_corners(triangles: Ints) -> Bools:
 
 
 def _comes_before(left: Floats, right: Floats) -> Bools:
-    """Return whether each point of `left` comes before that of `right`: by x, then y, then z."""
+    """Return, for each row, whether the point of `left` comes first: by x, then y, then z."""
     lower, equal = left < right, left == right
     before: Bools = lower[:, 0] | (equal[:, 0] & (lower[:, 1] | (equal[:, 1] & lower[:, 2])))
     return before

@@ -238,7 +238,10 @@ class Mesh:
 
     @cached_property
     def bodies(self) -> meshes.Bodies:
-        """Vertex-connected components, with equal vertices merged where closing needs that."""
+        """Counts of the vertex-connected parts of the mesh.
+
+        Vertices with equal coordinates are merged, unless the mesh is closed without that.
+        """
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 

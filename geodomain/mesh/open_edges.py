@@ -63,7 +63,10 @@ def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
 
 
 def _ranks(vertices: Floats, ends: Ints) -> Ints:
-    """Return the rank of each edge end by x, then y, then z, which orders the points on a line."""
+    """Return the rank of each edge end by x, then y, then z.
+
+    The ranks order the points on a line.
+    """
     used, place = np.unique(ends, return_inverse=True)
     order = np.lexsort(vertices[used].T[::-1])
     rank = np.empty(len(used), np.int64)
@@ -97,7 +100,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
-    """Return for each edge whether an even number of edges covers every point of it on its line."""
+    """Return, for each edge, whether all its points are on an even number of edges."""
     lines, places = np.r_[line, line], np.r_[low, high]
     order = np.lexsort((places, lines))
     new = np.ones(len(order), np.bool_)

@@ -133,7 +133,10 @@ def _fans(size: int, count: int) -> Ints:
 
 
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
-    """Return which rings fold as fans: a triangle faces backwards or, if not `flat`, is flat."""
+    """Return which rings fold as fans.
+
+    One triangle of such a fan faces backwards or, if `flat` is False, has no area.
+    """
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
     facing = (areas * normal).sum(axis=2)

@@ -80,7 +80,7 @@ def from_dataset(dataset: object, name: str) -> Faces:
 def _without_ghosts(
     dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
 ) -> pyvista.PolyData | pyvista.UnstructuredGrid:
-    """Return a data set without hidden or refined cells and cells that another piece repeats."""
+    """Return a data set without cells that are hidden, refined, or repeated by another piece."""
     left_out = ghosts(dataset)
     if not left_out.any():
         return dataset
@@ -91,14 +91,17 @@ def _without_ghosts(
 
 
 def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
-    """Return which cells are repeated by another piece of the data set, refined or hidden, (n,)."""
+    """Return a mask of cells that are hidden, refined, or repeated by another piece, (n,)."""
     if GHOSTS not in dataset.cell_data:
         return np.zeros(dataset.n_cells, np.bool_)
     return np.asarray((np.asarray(dataset.cell_data[GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:
-    """Return a PolyData with triangles instead of triangle strips; every second one is reversed."""
+    """Return a PolyData with triangles in place of triangle strips.
+
+    Every second triangle of a strip is reversed.
+    """
     import pyvista
 
     if surface.n_strips == 0:
@@ -127,7 +130,10 @@ def _require_polygons(kinds: list[int], name: str) -> None:
 
 
 def _offsets(grid: pyvista.UnstructuredGrid) -> NDArray[np.int64]:
-    """Return the index at which each cell's corners start, with old and new PyVista."""
+    """Return the index at which each cell's corners start.
+
+    This works with old and new versions of PyVista.
+    """
     return np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
 
 
@@ -143,7 +149,10 @@ def to_dataset(vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> p
 
 
 def boxes_to_dataset(boxes: NDArray[np.float64]) -> pyvista.PolyData:
-    """Return a PolyData with the six sides of each box, (k, 2, 3) low and high corners."""
+    """Return a PolyData with the six sides of each box.
+
+    The boxes, (k, 2, 3), are given by their lowest and highest corners.
+    """
     import pyvista
 
     choice = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(8, 3)

@@ -100,13 +100,14 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     limit : int
         The largest number of pairs of triangles to compare for one pair of components.
     total : int, optional
-        The largest number of pairs of triangles to compare altogether. If fewer than a thousand
-        remain for each pair of components, no pair is compared and all are undetermined.
+        The largest number of pairs of triangles to compare altogether. If this allows fewer than a
+        thousand pairs of triangles for each pair of components, nothing is compared and all
+        relations are undetermined.
 
     Returns
     -------
     Relations
-        Of all fields, only the numbering of components depends on the order of the triangles.
+        The order of the triangles affects how components are numbered, and nothing else.
 
     Examples
     --------
@@ -375,7 +376,7 @@ def _tops(components: Components, cluster: NDArray[np.int32], count: int) -> Flo
 
 
 def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return whether each inner component is inside the outer one, which it touches in points.
+    """Return whether each inner component is inside the outer one; the two may touch in points.
 
     The result is 1, 0 or _UNDETERMINED.
     """
@@ -417,7 +418,7 @@ def _answer(
 
 
 def _holds(outer: Floats, inner: Floats) -> Bools:
-    """Return whether each outer box contains its inner box along x, y and z separately, (n, 3)."""
+    """Return, along each axis, whether each outer box contains its inner box, (n, 3)."""
     contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
     return contained
 
@@ -458,7 +459,7 @@ def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats
 
 
 def cancelling(relations: Relations) -> int:
-    """Count the groups of equal shells that consist of an even number of shells.
+    """Group equal shells, and count the groups with an even number of shells.
 
     By parity, nothing is inside such a group.
     """

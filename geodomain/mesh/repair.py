@@ -157,7 +157,7 @@ class WeldResult:
     Attributes
     ----------
     mesh : Mesh
-        The welded mesh, without vertices of equal coordinates and without triangles that have two
+        The welded mesh. No two of its vertices have equal coordinates, and no triangle has two
         equal vertices.
     moved : int
         How many distinct vertices moved.
@@ -395,9 +395,9 @@ def _originals(mesh: Mesh, table: EdgeTable) -> Ints:
 
 
 def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
-    """Yield each hole with the triangles that fill it, as indices of distinct vertices.
+    """Yield each hole with the triangles that fill it, none if it stays open.
 
-    A hole that stays open is yielded without triangles.
+    The corners of triangles are numbers of distinct vertices.
     """
     edges = table.odd
     used, ends = np.unique(table.ends[edges], return_inverse=True)
@@ -460,7 +460,11 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
 
 
 def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
-    """Return a hole and the triangles that fill it; none if there is a reason to leave it open."""
+    """Return a hole and the triangles that fill it.
+
+    There are no triangles if `reason` says why the hole stays open, or if a fill would fold over
+    itself.
+    """
     places = table.vertices[np.unique(table.ends[own])]
     corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
     bounds = (tuple(places.min(axis=0).tolist()), tuple(places.max(axis=0).tolist()))

@@ -693,7 +693,11 @@ def _on_lattice(
     threads: int | None,
     out: object,
 ) -> NDArray[np.int32] | None:
-    """Return the codes of points that form a lattice if all solids are closed meshes; else None."""
+    """Return the codes of points that form a lattice, as `first_codes` does.
+
+    Returns None for other points, if a solid is not a closed mesh, if ``out`` is on a GPU, or if a
+    point is undecided.
+    """
     cells = lattice_of(points)
     meshes = [solid for solid in solids if isinstance(solid, Mesh) and solid.is_closed]
     if cells is None or len(meshes) < len(solids) or is_on_device(out):

@@ -358,12 +358,12 @@ _NOT_ON_LATTICE = layout.constant("kNotOnLattice")
 
 
 class CellAnswers:
-    """Labels of the lattice cells in a mesh's box, which are looked up by coordinates.
+    """Labels of the lattice cells in a mesh's box, to look up by the coordinates of a point.
 
-    A point takes the label of the cell that has exactly its three coordinates. A point that
-    is no cell's centre is computed by itself. For winding numbers, so is a point on a vertical
-    line that crosses the mesh more than twice. (Along a line with two crossings the number is 0,
-    then 1 or -1, then 0.)
+    A point takes the label of the cell that has exactly its three coordinates. A point that is no
+    cell's centre is computed by itself. For winding numbers, a point on a vertical line that
+    crosses the mesh more than twice is computed by itself, too. (Along a line with two crossings
+    the number is 0, then 1 or -1, then 0.)
 
     Parameters
     ----------
@@ -399,10 +399,10 @@ class CellAnswers:
         return inside
 
     def sides(self, points: Floats) -> NDArray[np.int32]:
-        """Return substitutes for the numbers of crossings above and below (n, 3) points, (n, 2).
+        """Return substitutes for the numbers of crossings above and below each point, (n, 2).
 
-        The number above has the true parity. The sum of both numbers is the true one if that is 0
-        or 1, and otherwise any number greater than 1.
+        The number above has the true parity. If the sum of the true numbers is 0 or 1, the sum of
+        the substitutes is the same; otherwise it is any number greater than 1.
         """
         codes = self._look_up(points, lines=True)
         counts = np.empty((len(points), 2), np.int32)
@@ -414,9 +414,10 @@ class CellAnswers:
         return counts
 
     def _look_up(self, points: Floats, *, lines: bool) -> _Bytes:
-        """Return a code for each point, as `look_up` defines it.
+        """Return, for each point, the label of the cell at its coordinates.
 
-        With ``lines``, the code includes the number of crossings of the vertical line.
+        The labels are codes, which `look_up` explains. With ``lines``, a code includes the number
+        of crossings of the vertical line.
         """
         if lines and self._crossings is None:
             self._crossings = self._count_crossings()
@@ -425,7 +426,10 @@ class CellAnswers:
         return look_up((x, y, z), self._axes, self._bits, crossings, self._box, self._threads)
 
     def _count_crossings(self) -> _Bytes:
-        """Count the crossings of each column's vertical line, coded for `look_up`."""
+        """Count how often each vertical line of cells crosses the mesh, (nx, ny).
+
+        A number above 2 is replaced by 3 if it is odd and by 4 if it is even.
+        """
         x, y, z = self._axes
         places = np.empty((len(x), len(y), 3))
         places[:, :, 0], places[:, :, 1], places[:, :, 2] = x[:, None], y, z[0]

@@ -37,8 +37,8 @@ def byte_count(path: Path) -> int:
 def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0) -> str:
     """Return the type of the coordinates in a file of x, y, z rows.
 
-    The user's choice decides; without one the ending of the name, `_f32` or `_f64`; without
-    such an ending the size, if only one type fits.
+    The user's choice decides. Without a choice, the ending of the name, `_f32` or `_f64`, decides.
+    Without such an ending, the size of the file decides, if only one type fits.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
 @dataclass
 class HitTally:
-    """Running counts of a stream of segments against one surface.
+    """Counts for a stream of segments: how many there are so far, and how many cross a surface.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class IntersectionSummary:
         if self.mode in ("intercept_count", "all"):
             lines.append(f"crossings: {self.crossings:,}")
         if self.missing:
-            lines.append(f"{self.missing:,} without one of their coordinates cross nothing")
+            lines.append(f"segments that lack a coordinate and cross nothing: {self.missing:,}")
         lines.append(f"{self.seconds:.2f} s, {self.backend} ({self.backend_reason})")
         return "\n".join([*lines, *(f"  {output}" for output in self.outputs)])
 
@@ -323,7 +323,7 @@ def read_segments(
 def _find(
     head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
 ) -> tuple[Names, Names]:
-    """Return the names of the six columns, from the first row that has a complete known set."""
+    """Return the names of the six columns, from the first row with a whole set of known names."""
     header: tuple[str, ...] = ()
     for names in _rows_of_names(head, delimiter, encoding, whole=whole):
         plain = {plain_name(name) for name in names}
@@ -576,7 +576,7 @@ def intersect_file(
     ----------
     surface : mesh-like, or pair of paths
         Open or closed, as for `as_mesh`, which also takes a path. A pair of paths means raw
-        little-endian files of vertices (float32 or float64) and triangles (int32, from 0).
+        little-endian files of vertices (float32 or float64) and triangles (int32, counted from 0).
     segments : path or pair of paths
         A text table with six columns for the ends ("-" is stdin), or raw files of starts and ends.
     output : path
@@ -667,7 +667,7 @@ def intersect_file(
 
 
 def _file_mode(mode: str | None, *, raw: bool) -> str:
-    """Return the name that the output uses for a mode; refuse a mode that it does not have."""
+    """Return the name of a mode in the output; refuse a mode that the output cannot have."""
     modes = OUTPUTS if raw else COLUMNS
     name = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
     if name not in modes:

@@ -165,9 +165,9 @@ def sort_rays(
 ) -> NDArray[np.int64]:
     """Return an order in which neighbouring segments are near each other.
 
-    Segments are sorted by the Morton codes of their midpoints. Then those near the same part of a
-    surface follow each other, which is faster on a GPU. The order depends on the segments alone,
-    so it can be used for any number of surfaces.
+    Segments are sorted by the Morton codes of their midpoints. Segments near the same part of a
+    surface then follow each other, which is faster on a GPU. The order depends on the segments
+    alone, so it can be used for any number of surfaces.
 
     Parameters
     ----------
@@ -207,10 +207,11 @@ class Segments:
     threads : int, optional
         Number of threads for the preparation. [default: all cores that the process may use]
     first_row : int
-        Row number of the first segment, for error messages, if these are part of a longer list.
+        Row number of the first segment, for error messages, if the segments are part of a longer
+        list.
     out : numpy.ndarray of float64, shape (n, 6), optional
-        Memory for the copy of the segments; using it again for each part of a long list saves
-        time. The segments become invalid when the memory is used again.
+        Memory for the copy of the segments. Using the same memory for each part of a long list
+        saves time, but makes the `Segments` of the previous part invalid.
 
     Attributes
     ----------
@@ -335,8 +336,8 @@ class SegmentIntersector:
         How to search; results are the same. "bvh" traverses a hierarchy of boxes; "brute" tests
         the box of every triangle, for comparison.
     grid : int, optional
-        Number of thread blocks on a GPU; Leung's paper (see Notes) uses 1 and 16. By default as
-        many as the segments need. The CPU ignores it.
+        Number of thread blocks on a GPU; Leung's paper (see Notes) uses 1 and 16. The default is
+        as many as the segments need. The CPU ignores it.
 
     Attributes
     ----------
@@ -381,7 +382,7 @@ class SegmentIntersector:
             message = f"strategy is {strategy!r}; it can be 'bvh' or 'brute'"
             raise ValueError(message)
         if grid is not None and not (_is_whole(grid) and grid >= 1):
-            message = f"grid must be a positive number of blocks or None, not {grid!r}"
+            message = f"grid must be a positive number of thread blocks or None, not {grid!r}"
             raise ValueError(message)
         self.mesh = as_mesh(mesh)
         self.backend = backend
@@ -416,7 +417,7 @@ class SegmentIntersector:
 
     @property
     def machine(self) -> tuple[str, str]:
-        """The backend of most segments so far, "cpu" or "cuda", and the reason for it."""
+        """The backend that computed most segments so far, "cpu" or "cuda", and the reason."""
         return machine_used(self.backend, [self.surface])
 
     @overload
@@ -673,7 +674,7 @@ def _hits(
 
 
 def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return the position, in the caller's order, of each hit of a list ordered by stored row."""
+    """Return the place of each hit in the caller's order; the hits come in stored order."""
     counts = np.bincount(rows, minlength=len(order))
     callers = scatter(counts, order, threads)
     firsts, stored = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
