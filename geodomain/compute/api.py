@@ -160,11 +160,11 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks that a triangle enters; return each block's `BlockAnswer`.
+        """Write the share of each block that is inside the mesh; return the `BlockAnswer` of each.
 
-        Without weights, the shares of all such blocks are taken from ``lines`` times ``lines``
-        vertical lines. With weights, lines are used only for blocks whose plan the triangles do
-        not cover exactly once, within ``single``.
+        This writes only the shares of blocks that a triangle enters. Without weights, they are all
+        taken from ``lines`` times ``lines`` vertical lines. With weights, lines are used only for
+        blocks whose plan the triangles do not cover exactly once, within ``single``.
         """
         ...
 
@@ -179,7 +179,7 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks whose plan the surface covers, wherever the rim is.
+        """Write the shares of blocks whose plan the surface covers, even if the rim crosses it.
 
         Like `shares`, but always on the CPU.
         """

@@ -327,7 +327,10 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._choice.either(self._saving(rows, threads), rows, call)
 
     def _saving(self, rows: int, threads: int) -> float:
-        """Return the seconds that the GPU saves on this many rows, with indexes yet to be built."""
+        """Return the seconds that the GPU saves on this many rows.
+
+        The time to build an index that does not exist yet is included.
+        """
         segment, triangle = COSTS["segment"], COSTS["triangle"]
         cpu = rows * segment.cpu + ("cpu" not in self._indexes) * self._triangles * triangle.cpu
         cuda = rows * segment.cuda + ("cuda" not in self._indexes) * self._triangles * triangle.cuda
@@ -373,7 +376,7 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        Without weights the CPU is used, because nearly all the work is then along lines.
+        Without weights the CPU is used, because then nearly all work is on vertical lines.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:
@@ -444,7 +447,7 @@ class AutoBackend:
         return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first index that contains each point; see `Backend.codes`."""
+        """Write the number of the first mesh that contains each point; see `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, AutoPointIndex)]
 
         def call(on: Backend) -> int:

@@ -147,7 +147,7 @@ def _in_memory(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write the number of the first index that contains each point; see `Backend.codes`."""
+    """Write the number of the first mesh that contains each point; see `Backend.codes`."""
     columns, room = _in_memory(points, out)
     handles = [index.handle for index in indexes if isinstance(index, CpuPointIndex)]
     if len(handles) != len(indexes):

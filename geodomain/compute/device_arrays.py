@@ -96,7 +96,10 @@ def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
 
 
 def home(array: DevicePoints | DeviceRoom) -> int:
-    """Return the number of the device that holds an array; the current one's if it is empty."""
+    """Return the number of the device that holds an array.
+
+    For an empty array, it is the number of this thread's device.
+    """
     return device.home_of(array.address) if len(array) else device.number()
 
 

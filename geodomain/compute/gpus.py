@@ -544,7 +544,7 @@ def _home_of(part: SegmentPart) -> int | None:
 def _hits_of(
     parts: list[SegmentPart], rows: NDArray[np.int64]
 ) -> dict[int, slice | NDArray[np.int64]]:
-    """Return the hits of each part: the indices of its hits, by the first row of the part."""
+    """Return, for the first row of each part, the indices of the hits that belong to the part."""
     starts = [part.rows.start for part in parts]
     if len(rows) == 0 or np.all(rows[1:] >= rows[:-1]):
         bounds = [*np.searchsorted(rows, starts).tolist(), len(rows)]
@@ -601,7 +601,7 @@ LEAST_BITS = 64 << 20  # bytes of a lattice's labels in a part
 
 
 class GpusBackend:
-    """The backend that runs the kernels on all GPUs in use; DeviceError if there is no GPU."""
+    """The backend that runs the kernels on all GPUs in use; `start` fails if none works."""
 
     name = "cuda"
 
@@ -650,7 +650,7 @@ class GpusBackend:
         return CudaBlockIndex(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first index that contains each point; see `Backend.codes`."""
+        """Write the number of the first mesh that contains each point; see `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if len(own) != len(indexes) or not own:
             return cuda_points.codes(indexes, points, out, threads)

@@ -101,7 +101,7 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class Bodies:
-    """Counts of a mesh's bodies, which are vertex-connected.
+    """Counts of the bodies of a mesh; a body is a vertex-connected part.
 
     ``repeats`` is the number of directed edges that occur more than once.
     """
@@ -151,8 +151,8 @@ class VertexFans(NamedTuple):
         Whether the triangles at each vertex form one closed ring. Then every edge has two
         triangles that face the same way, and vertex-connected parts are edge-connected.
     parted : (v,) uint8
-        1 for vertices of which it is proved that their triangles meet only in the vertex and
-        in shared edges.
+        1 for a vertex if it is proved that the triangles at the vertex meet only in the vertex and
+        in shared edges, otherwise 0.
     """
 
     are_rings: bool
@@ -299,11 +299,11 @@ class Components:
         return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
 
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
-        """Return, for each cluster, the next component above its highest vertex.
+        """Return, for each cluster, the next component above its highest vertex, or -1 for none.
 
-        Also return the component that has this vertex. The first is -1 if no component is above.
-        ``cluster`` is the number of each component's cluster, -1 for components to ignore. Boxes
-        of triangles of different clusters must not meet.
+        Also return the component that has this vertex. ``cluster`` is the number of each
+        component's cluster, -1 for components to ignore. Boxes of triangles of different clusters
+        must not meet.
         """
         above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
@@ -339,7 +339,7 @@ class Components:
 
 
 def _pairs(find: Callable[..., object]) -> Indices:
-    """Return the pairs that a core function finds; it is called first to count them."""
+    """Return the pairs that a core function finds; a first call of the function counts them."""
     count = ctypes.c_int64()
     find(None, count)
     pairs = np.empty((count.value, 2), np.int32)

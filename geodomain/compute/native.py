@@ -213,7 +213,7 @@ class Core:
             message = "the compiled core ran out of memory"
             raise MemoryError(message)
         if meaning == "kTooLarge":
-            message = "the compiled core needs an array that is larger than any memory"
+            message = "the data are too large: the compiled core would exceed any memory"
             raise MemoryError(message)
         if meaning == "kNoThread":
             message = "the system cannot start more threads"
@@ -224,7 +224,10 @@ class Core:
 
 @functools.cache
 def core(at: int | None = None) -> Core:
-    """Return the core for a level of x86-64 or lower; by default the best for this processor."""
+    """Return the core for an x86-64 level, or for the highest available level below it.
+
+    By default, return the best core for this processor.
+    """
     return Core(load(LIBRARIES[level() if at is None else _best(at)]))
 
 

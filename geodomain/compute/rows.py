@@ -59,11 +59,11 @@ def look_up(
 ) -> NDArray[np.uint8]:
     """Return a code for each point, from the lattice cell that has exactly its coordinates.
 
-    The code is 2 * c + p. c is the number of crossings of the vertical line, where 3 and 4
-    stand for any larger odd and even number. p is 1 if the number above the point is odd. The
-    code is ``kNotOnLattice`` if no cell has the coordinates. ``bits`` are the labels of the
-    cells of ``axes`` along z, (nx, ny, words), and ``crossings`` the values of c, (nx, ny).
-    Points outside the box, (2, 3), need no cell.
+    The code is 2 * c + p. Here c is the number of crossings of the vertical line, where 3 stands
+    for any larger odd number and 4 for any larger even number, and p is 1 if the number of
+    crossings above the point is odd. The code is ``kNotOnLattice`` if no cell has the coordinates.
+    ``bits`` are the labels of the cells of ``axes`` along z, (nx, ny, words), and ``crossings``
+    the values of c, (nx, ny). Points outside the box, (2, 3), need no cell.
     """
     out = np.empty(len(points[0]), np.uint8)
     core().lattice_look_up(
@@ -88,9 +88,10 @@ def mark_blocks(
     values: Sequence[NDArray[np.float64]],
     bits: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Set the bits of blocks' cells; return the number of rows marked, and of repeated cells.
+    """Set the bits of the cells that contain blocks.
 
-    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) -
+    Returns the number of rows marked, and how many of these rows have a cell that was marked
+    before. Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) -
     first``. ``values`` holds the coordinate of each cell, or NaN if it is not known yet; new
     coordinates are stored there. ``bits`` are (z, y, x / 8), lowest bit first. Marking stops
     at a row without a cell, or one whose cell has another coordinate.
@@ -116,7 +117,11 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class CheckedSegments(NamedTuple):
-    """Segments as rows of six numbers; the first infinite row, and the missing and extreme rows."""
+    """Segments as rows of six numbers, and the bad rows among them.
+
+    ``infinite`` is the first infinite row, ``missing`` the number of rows with a NaN, and
+    ``extreme`` the rows with coordinates out of range.
+    """
 
     ends: Floats
     infinite: int
@@ -267,7 +272,7 @@ class BoundaryIndex:
 def join_boxes(
     starts: Ints, lows: Ints, highs: Ints, keys: Indices, threads: int
 ) -> tuple[Indices, Indices, Ints]:
-    """Join the boxes of each parent that share a face and a key.
+    """Within each parent block, join boxes that share a face and have the same key.
 
     Parameters
     ----------
@@ -318,7 +323,7 @@ def fill_cells(
         "once" if no cell is filled twice, "twice" if a cell is, "off planes" if a face of a block
         is on no plane.
     int
-        The first row for which "twice" or "off planes" is true; n for "once".
+        The first block for which "twice" or "off planes" is true; n for "once".
     """
     sizes = np.array([len(values) for values in planes])
     filled = np.zeros(math.prod((sizes - 1).tolist()) // 64 + 1, np.uint64)

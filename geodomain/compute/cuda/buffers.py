@@ -71,8 +71,8 @@ class Pool(Generic[Pooled]):
     def borrowed(self, room: int) -> Iterator[Pooled]:
         """Lend buffers for work of size `room`, or for smaller work if memory is short.
 
-        After an error the buffers are freed at once. Copies to them may still be running, so the
-        device is awaited first. If the error kept them alive, they would be freed later, when no
+        After an error the buffers are freed at once, as soon as the device has finished all copies
+        to the buffers. If the error kept the buffers alive, they would be freed later, when no
         context is current.
         """
         buffers = self._take(room)
@@ -153,7 +153,10 @@ def allocate(size: int) -> CudaMemory:
 
 
 def allocate_pooled(size: int) -> CudaMemory:
-    """Allocate device memory from the pool, to which it returns when freed; else as `allocate`."""
+    """Allocate device memory from PyCUDA's pool, to which it returns when freed.
+
+    If memory is short, idle buffers are freed first, as in `allocate`.
+    """
     return _allocate_from(memory_pool().allocate, size)
 
 
@@ -459,7 +462,7 @@ def download(out: NDArray[np.generic], address: int) -> None:
     """Copy device memory to a contiguous array, after all work sent before.
 
     Several threads copy from page-locked pieces to the array, while the GPU writes to other
-    pieces. Without them the driver would copy with one thread, and wait for pages of new
+    pieces. Without these pieces, the driver would copy with one thread, and wait for pages of new
     memory.
     """
     cuda = device.driver()

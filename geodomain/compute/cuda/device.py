@@ -1,4 +1,4 @@
-"""Return the loaded module of a kernel file in the current context."""
+"""Use the CUDA devices: their numbers, their contexts, and their loaded kernels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 class OfEachDevice(Generic[Params, Result]):
-    """Cache of a function's results for each device and arguments; errors are not cached.
+    """Cache of a function's results, kept separately for each device; errors are not cached.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class OfEachDevice(Generic[Params, Result]):
     Attributes
     ----------
     results : dict
-        Results by device, then by arguments.
+        For each device, the results by the arguments of the function.
     """
 
     def __init__(self, function: Callable[Params, Result], number: Callable[[], int]) -> None:
@@ -130,7 +130,8 @@ chosen: list[tuple[int, ...]] = []  # by `geodomain.use_devices`; one item at mo
 def numbers() -> tuple[int, ...]:
     """Return the numbers of the visible devices that this process uses.
 
-    They are those of `geodomain.use_devices`, or of GEODOMAIN_DEVICE (such as "0,1"), or all.
+    They are the numbers given to `geodomain.use_devices`. Without that call, they are the numbers
+    in GEODOMAIN_DEVICE, such as "0,1". Without this variable, all visible devices are used.
     """
     count = driver().Device.count()
     wish = os.environ.get("GEODOMAIN_DEVICE")
@@ -298,7 +299,7 @@ LIST_BLOCKS = 132 * 16  # most blocks for a list whose length is only known on t
 
 
 def of_each_device(function: Callable[Params, Result]) -> OfEachDevice[Params, Result]:
-    """Cache a function's results for each device and arguments."""
+    """Cache a function's results, for each device and for each set of arguments."""
     return OfEachDevice(function, number)
 
 
@@ -461,7 +462,10 @@ def launch(
     stream: CudaStream | None = None,
     times: int = 1,
 ) -> None:
-    """Run a kernel with `threads` threads along x, and `times` blocks along y; 0 does nothing."""
+    """Run a kernel with `threads` threads along x, and `times` blocks along y.
+
+    If `threads` is 0, nothing is run.
+    """
     if threads == 0:
         return
     block = block_threads()
@@ -509,7 +513,7 @@ def _free_all(memory: list[CudaMemory]) -> None:
 
 
 def drop(release: Callable[[], object]) -> None:
-    """Call `release` with this thread's context current; do nothing if it is no longer usable."""
+    """Call `release` with this thread's context current; do nothing if that context is unusable."""
     if sys.is_finalizing() or number() not in in_use():
         return
     with current():

@@ -26,7 +26,7 @@ FILE = "distance.cu"
 
 
 class Scratch:
-    """Buffers that a stream uses again for each batch; they are handed out in the same order."""
+    """Buffers that a stream uses again for each batch, handed out in the same order each time."""
 
     def __init__(self, room: Rooms) -> None:
         self._room = room
@@ -137,7 +137,11 @@ def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | Non
 
 
 def _sizes(held: Hierarchy) -> list[int]:
-    """Return the sizes in bytes of nodes, their cylinders, packets' cylinders, flat triangles."""
+    """Return the sizes of four arrays, in bytes.
+
+    The arrays hold the nodes, the cylinders of nodes, the cylinders of packets, and the flat
+    triangles.
+    """
     nodes, packets = held.firsts[-1], held.packet_count
     counts = {"NearestNode": nodes, "Cylinder": nodes}
     sizes = [layout.structure(name).size * count for name, count in counts.items()]

@@ -149,7 +149,7 @@ class Image:
 
 
 def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
-    """Yield a kernel file's images, the best first; try the next if the driver refuses one.
+    """Yield a kernel file's images, best first; the caller tries one after the other.
 
     The first is the cached image, the second one compiled by nvcc, if installed, and the last
     the wheel's PTX. A driver can compile the PTX if the driver is not older than the toolkit
@@ -276,7 +276,7 @@ def is_private(place: Path) -> bool:
 
 
 def key(text: str, architecture: str, made_by: str) -> str:
-    """Return the file name in the cache of the cubin of a source text."""
+    """Return the name of the file in the cache for the cubin compiled from a source text."""
     return f"{_what(text, architecture)}-{_hash(made_by)}.cubin"
 
 
@@ -290,7 +290,10 @@ def _hash(text: str) -> str:
 
 
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
-    """List the cached cubins of a source text: this compiler's, or any compiler's without nvcc."""
+    """List the cached cubins of a source text.
+
+    They are those of this compiler or, without nvcc, those of any compiler.
+    """
     place = folder()
     if made_by is not None:
         return [place / key(text, architecture, made_by)]

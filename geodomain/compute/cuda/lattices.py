@@ -44,7 +44,10 @@ class Workplace:
         self.host_counts = cuda.pagelocked_empty(2, np.uint32)
 
     def make_room(self, unsure: int) -> None:
-        """Replace the list of unsure pairs by one that holds `unsure` pairs."""
+        """Replace the list of unsure pairs by one that holds `unsure` pairs.
+
+        An unsure pair is a triangle and a column of blocks that need exact arithmetic.
+        """
         del self.unsure  # first, because both may not fit
         self.unsure = allocate(layout.structure("Pairing").size * unsure)
         self.unsure_room = unsure

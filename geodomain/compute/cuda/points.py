@@ -40,8 +40,8 @@ _LARGE = (256, 8)  # blocks for large triangles: by triangle, by row
 class BuiltGrid:
     """A grid in device memory, which this object owns.
 
-    Its fields are the outermost grid and the memory of its parts, for a GridView, and its
-    size.
+    The fields hold the outermost grid and the memory of its parts, from which a GridView is made,
+    and the size of the grid.
     """
 
     whole: bytes
@@ -453,7 +453,7 @@ class CudaPointIndex:
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write the number of the first index that contains each point; see `Backend.codes`."""
+    """Write the number of the first mesh that contains each point; see `Backend.codes`."""
     own = [index for index in indexes if isinstance(index, CudaPointIndex)]
     if len(own) != len(indexes):
         raise TypeError(NOT_HERE)
@@ -474,7 +474,7 @@ def _or_on_cpu(
     """Compute on the device, or on the CPU if GPU memory is too short for the smallest batch.
 
     If points or output are on the device, the CPU is never used: OutOfDeviceMemory is raised
-    instead, and their owner can free memory.
+    instead, and the caller can free memory.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()

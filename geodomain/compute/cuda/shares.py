@@ -88,7 +88,10 @@ class ShareLattice:
         self.labels, self.counts, self.mixed = room(8 * bits), room(8 * self.triangles), room(8)
 
     def answer(self, begin: int, end: int, labels: NDArray[np.uint64]) -> int:
-        """Compute the shares of layers ``begin`` to ``end`` - 1; return how many are mixed."""
+        """Compute the shares of layers ``begin`` to ``end`` - 1; return how many blocks are mixed.
+
+        A block is mixed if it is partly inside.
+        """
         part = SharePart(self, begin, end)
         part.clear()
         pairs = part.count()
@@ -175,7 +178,7 @@ TOGETHER = 1 << 21  # blocks on the device at a time: 69 bytes each
 class CudaBlockIndex:
     """An index of one mesh and its rim on the device, for the shares of blocks at any position.
 
-    The trees are built on the host, which also uses them.
+    The trees of boxes are built on the host, which also uses them.
     """
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
