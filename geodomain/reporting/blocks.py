@@ -79,7 +79,7 @@ class ShareColumns:
         self._parts: dict[int, list[Floats]] = {place: [] for place in self._columns}
 
     def add(self, column: Callable[[int], Column]) -> None:
-        """Add the shares of a batch of rows; ``column`` returns a column of the batch."""
+        """Add the shares of a batch of rows; ``column(i)`` returns column i of the batch."""
         for place, parts in self._parts.items():
             cells = column(place)
             numbers = cells.loose_numbers()
@@ -87,7 +87,7 @@ class ShareColumns:
             parts.append(numbers if np.isnan(numbers).all() else cells.numbers(words=True))
 
     def result(self) -> dict[str, Floats]:
-        """Return each domain's shares, 0 to 1; skip columns with numbers outside that range."""
+        """Return the shares of each domain, 0 to 1; skip a column with a number out of range."""
         shares = {}
         for place, (name, whole) in self._columns.items():
             numbers = np.concatenate([np.empty(0), *self._parts[place]]) / whole
@@ -304,14 +304,14 @@ class Blocks:
     codes : (n,) int32
         Index of each block's label in `labels`.
     texts : TextColumns
-        All cells of the file as text.
+        The columns of the file as text.
     numbers : dict of str to (n,) float64
         The numeric columns of the report, NaN where a cell is empty.
     proportions : dict of str to (n,) float64
         Shares of blocks, 0 to 1, from the columns prop_<name> and pct_<name>, by the lower-case
         name of the domain; NaN where a cell is empty.
     spacing : tuple of float, optional
-        Size of all blocks, inferred from the lattice if the file has no sizes.
+        Size of all blocks, inferred from the lattice. None if the file has sizes.
     """
 
     name: str
@@ -456,7 +456,8 @@ class _Reading:
             sizes = np.where(usable[:, None], sizes, 0.0)
         if not usable.any():
             message = (
-                f"{model.name} has no block with sizes above 0: correct them, or name other columns"
+                f"{model.name} has no block with sizes above 0: correct the sizes, or name "
+                "other size columns"
             )
             raise TableError(message)
         ghosts = np.isnan(points).all(axis=1) & bool(getattr(model, "has_ghosts", False))
@@ -484,7 +485,10 @@ class _Reading:
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the distinct labels and each row's index; refuse a column that holds no labels."""
+        """Return the distinct labels, and for each row the index of its label among them.
+
+        A column that holds no labels is refused.
+        """
         name = model.columns[self._label]
         if self._columns[self._label].is_full:
             message = (

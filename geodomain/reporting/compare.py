@@ -30,7 +30,7 @@ _NO_LABEL = "(no label)"
 
 @dataclass(frozen=True)
 class Move:
-    """The blocks with the same old label and the same new label.
+    """The blocks that went from one old label to one new label.
 
     Attributes
     ----------
@@ -62,7 +62,8 @@ class Comparison:
     changed : int
         Number of blocks whose label changed.
     moves : tuple of Move
-        Blocks by old and new label: changed labels first, and the largest count first.
+        One item for each pair of old and new labels. Pairs of different labels come first. Among
+        these, and among the other pairs, those with the most blocks come first.
     """
 
     rows: int

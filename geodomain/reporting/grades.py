@@ -102,7 +102,7 @@ def grades_html(
     grades : GradesAsked
         Grades and density to show.
     labels : sequence of ShownLabel
-        The label of each code.
+        How to show each label, in the order of the labels in `blocks`.
     column : str
         Label column.
     """
@@ -140,9 +140,10 @@ def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | Non
 def _sums(
     blocks: Blocks, options: GradesAsked, tops: Mapping[str, float | None], column: str
 ) -> dict[str, Tonnes]:
-    """Return, by grade, the sums by label above the cut-offs of that grade.
+    """Return, for each grade, the tonnes and grades of each label above the cut-offs of that grade.
 
-    The first sums hold the means of all grades. Without a density there are no sums.
+    The item of the first grade also holds the means of all other grades. Without a density, the
+    result is empty.
     """
     sums: dict[str, Tonnes] = {}
     if options.density is None:

@@ -301,7 +301,9 @@ def _warnings(
         if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
         elif meet(mesh.bounds, survey.extent):
-            reason = "the mesh is outside the rotated model, but in its world bounding box"
+            reason = (
+                "the mesh is outside the rotated model, but inside the model's world bounding box"
+            )
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
             reason = f"it does not meet the block model; {reason or 'is it in another datum?'}"

@@ -219,7 +219,9 @@ def near_holes(
 def _distance(within: float | None) -> float:
     """Return the largest distance of holes from a section; refuse one that is not above 0."""
     if within is None or not 0 < within < math.inf:
-        message = f"within is {within}: give the largest distance of the holes to draw, above 0"
+        message = (
+            f"within is {within}; it must be above 0: the largest distance at which holes are drawn"
+        )
         raise ValueError(message)
     return within
 
@@ -261,7 +263,10 @@ _MOST_NAMES = 8
 
 
 def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
-    """Return the title: plane, viewing direction, exaggeration, and side of block faces."""
+    """Return the title: plane, viewing direction and exaggeration.
+
+    If the plane is on block faces, the title also says on which side blocks are drawn.
+    """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if on_faces else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"

@@ -136,8 +136,8 @@ def _file_of(
     refuse_lazy(model)
     if not is_frame(model):
         message = (
-            f"the model must be the path of a file or a table, not {type(model).__name__}; "
-            "wireframes alone are given with domains="
+            f"the model must be either the path of a file or a table, not {type(model).__name__}; "
+            "give wireframes with domains="
         )
         raise TypeError(message)
     with TemporaryDirectory(prefix="geodomain-") as folder:

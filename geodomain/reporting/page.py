@@ -123,9 +123,9 @@ def view_html(
     Parameters
     ----------
     labels : sequence of ShownLabel
-        The label of each code.
+        How to show each label of the model, in order.
     swatches : sequence of str
-        A small square in the colour of each label.
+        For each label, HTML of a small square in its colour.
     wireframes : sequence of str
         Domains with a wireframe.
     holes : int
@@ -265,7 +265,7 @@ class Origin:
     digest : Digest
         Hash of the model.
     others : sequence of (what, path)
-        Other files that were read, and what each is.
+        The other files that were read: what the file is, and its path.
     record : Record, optional
         Record of the labelling.
     folder : Path, optional
@@ -322,7 +322,7 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return the name on the page of each file, keyed by path, longest path first.
+        """Return, for each path, longest first, the name of that file on the page.
 
         A relative path in the record is kept, because its folder is unknown.
         """
@@ -493,7 +493,7 @@ class Content:
         return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
-        """Return a ShownLabel for each label of the model."""
+        """Return how to show each label of the model, as a ShownLabel."""
         rows = {row.label: row for row in self.rows}
         order = {row.label: place for place, row in enumerate(self.rows)}
         above = {domain.name for domain in self.domains if domain.kind == "above"}
@@ -665,5 +665,5 @@ def _scene_note(scene: Scene) -> str:
     ]
     if scene.left_out:
         names = ", ".join(map(escape, scene.left_out))
-        sentences.append(f"Rows are shown without the columns {names}, which are too large.")
+        sentences.append(f"The page leaves out the columns {names}, because they are too large.")
     return f'<p class="hint">{" ".join(sentences)}</p>'

@@ -238,7 +238,7 @@ class Panel:
             axes.add_artist(blocks)
 
     def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield the indices of the blocks of each colour, and the colour."""
+        """Yield, for each colour, the indices of the blocks that have it, and the colour."""
         labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
         if ramp is None or values is None:
             for name, colour in colours.items():
@@ -290,7 +290,7 @@ class Panel:
 
 
 def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield, for each colour of a ramp that occurs, the indices of its values and the colour."""
+    """Yield, for each colour of a ramp that occurs, the indices of its values, and the colour."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize, to_hex
 
@@ -528,7 +528,10 @@ def _by_number(label: str) -> list[tuple[int, str]]:
 
 
 def _entries(colours: Mapping[str, str], shown: Collection[str]) -> list[tuple[str, str]]:
-    """Return the names and colours for the legend; many names end with the number of the others."""
+    """Return the names and colours for the legend.
+
+    If there are too many names, the last entry says how many others there are.
+    """
     entries = [(name, colour) for name, colour in colours.items() if name in shown]
     others = len(entries) - _MOST_ENTRIES
     return [*entries[:_MOST_ENTRIES], (f"and {others:,} others", "")] if others > 0 else entries
@@ -681,8 +684,8 @@ def plot_sections(
         hundreds of numbers, if a section cuts no block, if a column is missing or has no number,
         or if the model has no sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid, or if only some of ``holes``, ``within``,
-        ``samples`` and ``sample_grade`` are given that need each other.
+        If a section or colour map is invalid, or if one of ``holes``, ``within``, ``samples`` and
+        ``sample_grade`` is given without another that it needs.
     TypeError
         If the model is not a path.
     ImportError

@@ -135,7 +135,7 @@ def _is_no(place: str, what: str) -> str:
 
 
 def require_same_file(record: Record, name: str, digest: Digest) -> None:
-    """Require that the output in the record has the hash of the model.
+    """Require that the hash of the model equals the hash that the record gives for its output.
 
     Raises
     ------

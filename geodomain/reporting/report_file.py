@@ -35,7 +35,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
 # Advice for a model that is not a file.
-_IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
+_IN_MEMORY = "write the labelled blocks to a file first, and give wireframes with domains="
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,9 @@ def report_file(
         they give to background do not count as domains.
     record : path or mapping, optional
         The record that `label_file` wrote to the path ``record``. It gives the page the options,
-        overlaps, warnings and volumes before priority. The output that the record names must be
-        this model, byte for byte.
+        the overlaps, the warnings, and the volume of each domain before priority, that is, with
+        the blocks that other domains took from it. The output that the record names must be this
+        model, byte for byte.
     compare : path, optional
         An earlier labelling of the same blocks in the same order. The page shows the number and
         volume of blocks that moved between domains. Both files are read for this.
@@ -188,8 +189,8 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, if there are more than 30 sections, or if only some of ``holes``,
-        ``within``, ``samples`` and ``sample_grade`` are given that need each other.
+        If a section is invalid, if there are more than 30 sections, or if one of ``holes``,
+        ``within``, ``samples`` and ``sample_grade`` is given without another that it needs.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _SMALL = 4_000_000
 
 
 class Packed(TypedDict):
-    """The description of a packed array, from which the page unpacks it."""
+    """The description of an array in a `Pack`, from which the page unpacks the array."""
 
     block: int
     type: str
@@ -212,7 +212,10 @@ def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
 
 
 def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[Ints | slice, int]]:
-    """Yield, for each block size and each cell of such blocks, their rows and the cell's offset."""
+    """Yield the blocks of a size and a cell within them, for each block size and each cell.
+
+    The blocks are given by their rows, and the cell by its offset from the first cell of a block.
+    """
     for kind, counts in enumerate(parts.tolist()):
         rows = slice(None) if len(parts) == 1 else np.flatnonzero(geometry.kinds == kind)
         for offset in product(*map(range, counts)):
@@ -220,7 +223,10 @@ def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[
 
 
 def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
-    """Return on which sides a cell's neighbour has another value, as bits of `boundary_faces`."""
+    """Return, for each cell, the sides on which the neighbour has another value.
+
+    The sides are bits, as in `boundary_faces`.
+    """
     other = np.zeros(cells.shape, np.uint8)
     for axis in range(3):
         before = tuple(slice(None, -1) if each == axis else slice(None) for each in range(3))
@@ -238,7 +244,7 @@ _MOST = 64
 
 
 def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> dict[str, object]:
-    """Encode drillholes as plain values; their arrays are added to a pack.
+    """Encode drillholes as plain values for JSON; the arrays of points go to `pack`.
 
     Parameters
     ----------
@@ -247,7 +253,7 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     origin : (3,) float64
         Point to subtract from coordinates.
     pack : Pack
-        Receives the arrays.
+        Compressed arrays of the page, to which the arrays are added.
 
     Returns
     -------
@@ -280,7 +286,7 @@ _MOST_CHARACTERS = 17_000_000
 
 @dataclass(frozen=True)
 class CoarseWireframe:
-    """The number of triangles drawn of a simplified wireframe, and of the original."""
+    """A simplified wireframe: how many triangles are drawn, and how many the original has."""
 
     name: str
     drawn: int
@@ -324,16 +330,16 @@ def scene_of(
     holes: Drillholes | None,
     pack: Pack,
 ) -> Scene:
-    """Encode the contents of the view as plain values; their arrays are added to a pack.
+    """Encode the contents of the view as plain values for JSON; large arrays go to `pack`.
 
     Parameters
     ----------
     geometry : Geometry
         The blocks.
     texts : TextColumns
-        Cells of the file.
+        The columns of the file as text, to show for a block.
     labels : sequence of ShownLabel
-        The label of each code.
+        How to show each label of the model, in order.
     wireframes : mapping of str to sequence of Mesh
         Wireframes by domain.
     colours : mapping of str to str
@@ -341,7 +347,8 @@ def scene_of(
     holes : Drillholes, optional
         Drillholes, drawn as lines.
     pack : Pack
-        Receives the arrays.
+        Compressed arrays of the page, to which the large arrays are added. In the plain values, a
+        description stands for each of these arrays.
     """
     shell, faces, every = _shell(geometry, labels)
     rows, count = geometry.rows, len(geometry.rows)

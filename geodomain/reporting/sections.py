@@ -201,7 +201,7 @@ def parse_sections(text: str) -> list[Section]:
         count = math.floor(min(max(steps, Decimal(-1)), Decimal(10**9))) + 1
     except (ValueError, ArithmeticError):
         message = (
-            f"{text!r} is not AXIS=COORDINATE or AXIS=START,STOP,STEP, such as z=310 or "
+            f"{text!r} is neither AXIS=COORDINATE nor AXIS=START,STOP,STEP, such as z=310 or "
             "y=7480200,7480300,50"
         )
         raise ValueError(message) from None
@@ -314,7 +314,7 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
 
 
 def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
-    """Return the rotation from block axes to world axes, if needed from the first blocks."""
+    """Return the rotation from block axes to world axes; without `local`, that of the survey."""
     frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
     return np.array(frame.matrix)
 
@@ -535,7 +535,7 @@ class _Cutting:
     """Collects the blocks that sections cut, batch by batch.
 
     Without a shape, the rotation is inferred from the first blocks, and the file must have block
-    sizes. `is_done` is False if the file has none.
+    sizes. If the file has no block sizes, `is_done` becomes False.
     """
 
     def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
@@ -662,9 +662,10 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
 
 
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
-    """Return where the near part of each step of a line starts and ends, as fractions 0 to 1.
+    """Return which part of each step of a line, between two of its points, is near the plane.
 
-    A step without a near part has a start that is not below its end.
+    The part is given by its start and end, as fractions 0 to 1 of the step. A step without a near
+    part has a start that is not below its end.
     """
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -351,9 +351,9 @@ class SectionStyle:
     Attributes
     ----------
     labels : list of str
-        The text that is shown for the label of each code.
+        The text to show for each label of the model, in order.
     colours : list of str
-        Colours of the labels.
+        The colour of each of these labels.
     traces : mapping of str to sequence of Mesh
         Wireframes by domain.
     trace_colours : mapping of str to str
@@ -381,7 +381,10 @@ class DrawnSection:
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
-    """Return the title: plane, viewing direction, exaggeration, and side of block faces."""
+    """Return the title: plane, viewing direction and exaggeration.
+
+    If the plane is on block faces, the title also says on which side blocks are drawn.
+    """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
@@ -441,7 +444,7 @@ def section_svg(
 
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
-    """Return the indices of the blocks that a section cuts."""
+    """Return the indices, in `geometry`, of the blocks that a section cuts."""
     axis = section.across
     if not geometry.is_turned:
         return _cut_straight(section.at - geometry.origin[axis], axis, geometry)
@@ -498,7 +501,7 @@ def _blocks(
 def _shapes(
     section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
 ) -> tuple[Ints | None, list[Ints]]:
-    """Return the cut blocks as rectangles or, if the plane cuts them otherwise, as polygons."""
+    """Return the cut blocks as rectangles or, if the plane cuts other shapes, as polygons."""
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
     if not geometry.is_turned:
         along = list(section.along)

@@ -37,7 +37,8 @@ class DomainRow:
     volume : float
         Volume of the blocks with sizes, in cubed units of the file.
     own_volume : float, optional
-        Volume of the blocks in the domain before priority, from a record.
+        Volume of all blocks in the domain, including those that another domain of higher priority
+        takes. It comes from the record of the labelling.
     wireframe_volume : float, optional
         Volume inside the solids of the domain.
     proportion_volume : float, optional
@@ -58,7 +59,7 @@ class DomainRow:
 
     @property
     def difference(self) -> float | None:
-        """Volume before priority divided by wireframe volume, minus 1; None if one is unknown."""
+        """`own_volume` divided by `wireframe_volume`, minus 1; None if either volume is unknown."""
         if self.own_volume is None or not self.wireframe_volume:
             return None
         return self.own_volume / self.wireframe_volume - 1
@@ -161,7 +162,7 @@ def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
 
 
 def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
-    """Return the labels that are not domains: background, unassigned, leaking and beyond."""
+    """Return the labels that are not domains, such as those of background and unassigned blocks."""
     codes = (domains.background_code, domains.unassigned_code)
     labels = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
     if summary is None:

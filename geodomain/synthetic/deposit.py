@@ -112,7 +112,7 @@ SHEAR = 1.1  # metres east for each metre up: overturns the eastern limbs
 
 
 def topography_height(x: Floats, y: Floats) -> Floats:
-    """Return the height of the ground above the lowest bench, in metres; x and y are local."""
+    """Return the height of the ground above the lowest bench, all in metres; x and y are local."""
     height: Floats = 221 + 9 * np.sin(x / 83) * np.cos(y / 71) + 4 * np.sin((x + 2 * y) / 57)
     return height
 
@@ -467,7 +467,7 @@ class Deposit:
     solids : dict of str to Mesh
         Closed wireframes: ``dyke``, ``ore_upper``, ``ore_lower``, ``oxide``.
     domains : dict of str to list of Mesh
-        The same meshes, grouped by the name of their domain, in order of priority.
+        For each domain, in order of priority, its meshes among ``solids``.
     topography : Mesh
         The ground, an open surface; the upper side of ``oxide`` coincides with it.
     regular, subblocked : BlockTable

@@ -69,7 +69,7 @@ def file_names() -> tuple[str, ...]:
 
 
 def labelled_files(folder: Path) -> dict[Path, Path]:
-    """Return the path of the labelled copy of each block model in a folder."""
+    """Return, for each block model in a folder, the path of its labelled copy."""
     return {folder / model: folder / f"labelled_{model}" for model in (REGULAR, SUBBLOCKED)}
 
 

@@ -150,16 +150,17 @@ def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
     Parameters
     ----------
     triangles : int
-        Approximate number, two for each cell of the grid. The nearest number is used for which
-        cells are nearly square. The paper has 29,260 (134 x 111 nodes), which is made exactly.
+        Approximate number, two for each cell of the grid. The terrain has the nearest number for
+        which the cells are nearly square. The paper has 29,260 (134 x 111 nodes), which is made
+        exactly.
     seed : int
         Seed of the jitter: each inner line of the grid moves by up to an eighth of a cell.
 
     Returns
     -------
     Mesh
-        3000 x 2500 m from (0, 0), its lowest node at height 0; counter-clockwise
-        seen from above. No vertical line crosses it twice. Every coordinate is a
+        3000 x 2500 m from (0, 0). Its lowest node is at height 0, and its triangles are
+        counter-clockwise seen from above. No vertical line crosses it twice. Every coordinate is a
         multiple of 2^-10 m, so float32 files hold it exactly.
 
     Raises
@@ -262,7 +263,7 @@ def segments_across(
     Parameters
     ----------
     mesh : Mesh
-        A mesh without triangles of area 0.
+        A mesh in which no triangle has an area of 0.
     count : int
         Number of segments.
     reach : float
@@ -402,7 +403,7 @@ def staircase(
     Parameters
     ----------
     cells : int
-        Blocks along each side of the box: about 7 ``cells``^2 triangles.
+        Blocks along each side of the box. The surface has about 7 ``cells``^2 triangles.
     block : sequence of 3 float
         The size of a block.
     origin : sequence of 3 float
@@ -460,7 +461,7 @@ def terrain(cells: int = 121, *, spacing: float = 10.0, origin: Sequence[float] 
     Parameters
     ----------
     cells : int
-        Cells along each side, two triangles each: 29,282 triangles at 121.
+        Cells along each side. Each cell has two triangles: 121 cells give 29,282 triangles.
     spacing : float
         The length of a cell, in metres.
     origin : sequence of 3 float

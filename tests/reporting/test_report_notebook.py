@@ -68,7 +68,7 @@ def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
 @pytest.mark.parametrize("thing", [box((0, 0, 0), (1, 1, 1)), 5, None, [1, 2]])
 def test_what_is_no_file_is_one_clear_sentence(thing: object, tmp_path: Path) -> None:
     pytest.importorskip("anywidget")
-    said = f"must be the path of a file or a table, not {type(thing).__name__}; wireframes alone"
+    said = f"must be either the path of a file or a table, not {type(thing).__name__}; give"
     with pytest.raises(TypeError, match=said):
         geodomain.view(thing)
     said = f"must be the path of a file, not {type(thing).__name__}; write the labelled blocks"
