@@ -14,7 +14,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run() -> None:
-    """Run the command line; SIGINT and SIGTERM end it without a traceback, exit code 130 or 143."""
+    """Run the command line; SIGINT and SIGTERM end it without a traceback.
+
+    The exit code is then 130 for SIGINT and 143 for SIGTERM.
+    """
     # OpenBLAS, which NumPy loads, starts a thread for each core, and each thread waits for work in
     # a loop for 0.1 s before it sleeps. Our products are too small for several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -61,7 +61,7 @@ def as_doubles(values: object, name: str) -> Floats:
 
 
 def as_array(values: object) -> NDArray[Any]:
-    """Return values in memory as an array, with NaN for masked values; DLPack is not copied."""
+    """Convert data in memory to an array. Masked values become NaN; DLPack data are not copied."""
     if hasattr(values, "__dlpack__") and not any(hasattr(values, name) for name in _KNOWN_TO_NUMPY):
         return np.from_dlpack(cast(Any, values))
     return np.asarray(_unmasked(values))
@@ -87,10 +87,10 @@ def distinct(values: Floats) -> Floats:
 
 
 def ranked(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct finite numbers in ascending order, and for each value its index in them.
+    """Return the distinct finite numbers, ascending, and for each value its index among them.
 
-    The distinct numbers are first looked for in a sample. If few numbers occur many times each, the
-    sample has most of them, and a full sort is avoided.
+    The distinct numbers are first looked for in a sample. If few numbers occur many times each,
+    the sample contains most of these numbers, and a full sort is avoided.
     """
     numbers = distinct(values[:: len(values) // _SAMPLE + 1])
     ranks = np.searchsorted(numbers, values)
@@ -138,7 +138,10 @@ def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
 
 
 def warn_of_single(values: Floats, name: str) -> None:
-    """Warn if coordinates came from float32, and float32 is spaced by `COARSE` or more at them."""
+    """Warn if coordinates came from float32 and are too large for a precise position.
+
+    That is so if neighbouring float32 numbers of this size differ by `COARSE` or more.
+    """
     resolution = single_resolution(values)
     if resolution >= COARSE:
         warn(
@@ -246,7 +249,7 @@ def _require_apart(overlap: bool) -> None:
 def device_room(
     shape: tuple[int, ...], dtype: type[np.generic], out: object, backend: Backend
 ) -> DeviceRoom:
-    """Return the buffer that a backend writes to for an ``out`` on a GPU; see `host_room`."""
+    """Return the buffer to which a backend writes if ``out`` is on a GPU; see `host_room`."""
     from geodomain.compute.device_arrays import read_room
 
     require_gpu(backend, "out is")

@@ -177,7 +177,7 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
 
 
 def as_meshes(meshes: MeshesLike, *, name: str | None = None) -> tuple[Mesh, ...]:
-    """Return one or several meshes as a tuple; see `as_mesh`.
+    """Return one or several meshes as a tuple of `Mesh` objects; see `as_mesh`.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def lattice_of(points: object) -> LatticePoints | None:
 
 
 def is_grid(thing: object) -> bool:
-    """Return whether an object is a PyVista grid, the cells of which are blocks."""
+    """Return whether an object is a PyVista grid; the cells of such a grid are blocks."""
     return is_dataset(thing, *_GRIDS)
 
 
@@ -437,7 +437,7 @@ def dimensions(
     if not _are_coordinates(axes):
         if like is not None:
             message = (
-                "with like=, x, y and z must be coordinates of the array given as like, such as "
+                "with like=, x, y and z must be coordinates of the array that like= gives, such as "
                 "like.x"
             )
             raise TypeError(message)
@@ -491,8 +491,8 @@ def answer_on_lattice(
     name : str
         Name of the array of xarray.
     whole : bool
-        Whether `answer` returns a new array of that shape. False for packed bits, and if the
-        caller passed an array for the output: an array of xarray is then not possible.
+        Whether `answer` returns a new array of that shape. It is False for packed bits, and if the
+        caller passed an array for the output. An array of xarray is then not possible.
     """
     if y is not None and z is not None:
         return answer(cast("ArrayLike", x), y, z)

@@ -71,7 +71,7 @@ class LatticeAxis(Protocol):
 
 
 def cells_in_words(x: float, y: float, z: float) -> float:
-    """Return the bits that a lattice takes if each column along z fills whole words of 64 bits."""
+    """Return the bits of a lattice if each column along z is padded to whole 64-bit words."""
     return x * y * 64.0 * math.ceil(z / 64)
 
 
@@ -282,7 +282,7 @@ class LatticeBits:
     points : (n, 3) float64
         The first centroids, finite, n > 0. They determine the cell size, and are not added.
     steps : (3,) float64
-        The cell size along axes on which all the first centroids are equal.
+        The cell size for an axis along which all the first centroids have the same coordinate.
 
     Attributes
     ----------
@@ -343,7 +343,10 @@ class LatticeBits:
         return bits
 
     def _mark(self, points: Floats) -> int:
-        """Mark cells up to the first centroid without a fitting cell; return the number marked."""
+        """Mark the cells of centroids, up to the first centroid that fits no cell.
+
+        Returns the number of centroids marked.
+        """
         x, y, z = points.T
         taken, again = mark_blocks(
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits

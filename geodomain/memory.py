@@ -155,7 +155,9 @@ def _allowing(size: float) -> str:
 
 
 def most_unpacked(packed: int, work: int = 0) -> int:
-    """Return the largest accepted size of decompressed data, in bytes; more is taken for a bomb.
+    """Return the largest accepted size of decompressed data, in bytes.
+
+    Larger data are taken for a decompression bomb.
 
     Parameters
     ----------
@@ -187,7 +189,7 @@ def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
 
 
 def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
-    """Return the message for data that pass the limit, with a limit that would be sufficient."""
+    """Return the message for data that exceed the limit; it names a sufficient limit."""
     longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
     return (
         f"{what} has {size_text(packed)} of compressed data that become more than the limit, "
@@ -201,7 +203,7 @@ def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool
     Raises
     ------
     GeodomainError
-        Of type `error`, as soon as the data pass the limit.
+        Of type `error`, as soon as the data exceed the limit.
     zlib.error, EOFError
         For data that are damaged or cut short.
     """
@@ -246,7 +248,7 @@ def require_json(size: int, what: str, error: type[GeodomainError]) -> None:
 def read_member(
     members: zipfile.ZipFile, name: str, what: str, error: type[GeodomainError]
 ) -> bytes:
-    """Return the contents of a file in a ZIP, unless its declared size looks like a bomb.
+    """Return the contents of a file in a ZIP; refuse a declared size that looks like a bomb.
 
     The module zipfile reads no more than the declared size.
     """

@@ -3,7 +3,7 @@
 The metadata of a field state its allowed values, its meaning, and whether the setting changes
 output: see `setting`. The keys of `domains.toml`, the keywords and docstrings of functions, the
 options of commands and the hash of a dataset's job are derived from the fields. This module does
-not import NumPy, because `--help` imports it.
+not import NumPy, because `--help` needs this module and must start fast.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ LENGTH = Key(
 def read_by(reader: str, kind: type = str) -> Key:
     """Return the Key of a setting whose text, or each text of a list, is read by a function.
 
-    If the setting is a mapping, the function reads NAME=VALUE and returns the pair.
+    If the setting is a mapping, the function reads a text NAME=VALUE and returns the pair.
     """
     return Key("", lambda value: True, toml_only=True, kind=kind, reader=reader)
 
@@ -151,7 +151,7 @@ def setting(
         Whether commands have an option for the setting, or the name of the option if it differs
         from that of the field. A command may define its own option instead.
     bare : str, optional
-        The value of the option if the command line has the option without a value.
+        The value of the option if it is given without a value on the command line.
     """
     told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
     return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
@@ -208,7 +208,10 @@ def require_values(thing: object) -> None:
 
 @functools.cache
 def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
-    """Return name, Key and whether None is allowed, for each field that is checked in Python."""
+    """Return the name and the Key of each field that is checked in Python.
+
+    The third item says whether None is allowed.
+    """
     declared = fields(kind)  # type: ignore[arg-type]
     checked = [each for each in declared if not each.metadata["values"].toml_only]
     return [(each.name, each.metadata["values"], each.default is None) for each in checked]
@@ -260,7 +263,10 @@ def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
 def recorded(
     kind: type, offered: type, arguments: Mapping[str, object], keywords: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the arguments of a call, and defaults of missing settings, for the record of a run."""
+    """Return the arguments of a call, for the record of a run.
+
+    Settings that the call does not name are included with their defaults.
+    """
     found = {name: value for name, value in arguments.items() if value is not keywords}
     for entry in fields(kind):
         if entry.name in offered.__annotations__:
@@ -325,7 +331,7 @@ def _described(annotation: object, values: Key) -> str:
 
 
 def _filled(help: str, note: str) -> str:
-    """Return the description of a keyword as lines of a docstring, with the default as the end."""
+    """Return the description of a keyword as lines of a docstring, with the default at the end."""
     what, bracket, default = help.partition("  [default")
     text = " ".join(f"{what} {note} {bracket}{default}".split())
     said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)

@@ -60,9 +60,9 @@ def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
 
     Each cluster of close vertices is moved to one vertex of the cluster: the first when sorted by
     x, then y, then z. So no coordinate is new, and the order of vertices and triangles does not
-    matter. Chains are joined: if a is close to b and b is close to c, all three become one vertex,
-    even if c is far from a. A vertex can therefore move farther than the tolerance; `largest_move`
-    is the largest distance.
+    matter. Chains of vertices are joined: if a is close to b and b is close to c, all three become
+    one vertex, even if c is far from a. A vertex can therefore move farther than the tolerance;
+    `largest_move` is the largest distance.
 
     Parameters
     ----------
@@ -102,9 +102,10 @@ def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
     corners stay open if it is uncertain which edges belong together.
 
     The new triangles do not depend on the order of vertices and triangles. They form a fan around
-    the first corner by x, then y, then z, if the fan does not fold; otherwise they come from
-    clipping ears. They face the same way as most of their neighbours. A loop whose triangles would
-    fold over each other stays open. Crossings with other parts of the mesh are not checked.
+    the first corner in the order by x, then y, then z. If this fan would fold, the triangles come
+    from clipping ears instead. They face the same way as most of their neighbours. A loop whose
+    triangles would fold over each other stays open. Crossings with other parts of the mesh are not
+    checked.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ class MeshCheck:
     kind : {"solid", "surface"}
         The intended use of the mesh.
     weld_effects : dict of float to str
-        The effect of welding at the same tolerances, in words.
+        For an open mesh, the effect of welding at each of these tolerances, in words.
     filled : FilledHoles, optional
         Result of filling: ``max_edges``, triangles ``added``, the ``holes``, and the ``output``,
         if any.
@@ -451,7 +452,7 @@ def _welds(mesh: Mesh) -> dict[float, str]:
 
 
 def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
-    """Describe whether welding closes a mesh, and which triangles collapse if it does."""
+    """Describe whether welding closes a mesh and, if so, which triangles collapse."""
     if closing_weld(mesh, table, tolerance) is not None:
         return "closes it"
     collapse = collapsing_weld(mesh, tolerance)

@@ -86,7 +86,7 @@ class SegmentIndex(Protocol):
         ...
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
         ...
 
     def close(self) -> None:
@@ -130,8 +130,8 @@ class NearestIndex(Protocol):
     ) -> int:
         """Write each point's distance and, if asked for, the nearest triangle and nearest point.
 
-        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row outside
-        the range of coordinates, or -1.
+        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row with a
+        coordinate out of range, or -1.
         """
         ...
 

@@ -280,7 +280,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return sum(index.nbytes for index in self._indexes.values())
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
         return self._first.levels()
 
     def close(self) -> None:

@@ -278,7 +278,7 @@ class CpuSegmentIndex:
         return out
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
         if self._strategy == "brute" or not len(self._arrays[1]):
             return []
         core = self._open()

@@ -142,7 +142,7 @@ class SegmentRows(Protocol):
 
     @property
     def device(self) -> dict[str, Held]:
-        """Copies that backends keep from one query to the next, by the backend's name."""
+        """Copies that backends keep from query to query, keyed by the name of the backend."""
         ...
 
 
@@ -160,7 +160,7 @@ class CachedColumns(tuple[Floats, Floats, Floats]):
     Attributes
     ----------
     copies : dict
-        The copy of each device, by the device's name.
+        Copies of the points, keyed by the name of the device.
     """
 
     copies: dict[str, PointsCopy]

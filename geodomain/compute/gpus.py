@@ -121,7 +121,7 @@ class DevicePool:
     Attributes
     ----------
     failed : dict of int to str
-        The reason why a GPU is no longer used, by the number of the GPU.
+        For the number of each GPU that is no longer used, the reason.
     """
 
     def __init__(self) -> None:
@@ -442,7 +442,7 @@ class SharedSegmentIndex:
         return sum(index.nbytes for index in self._built())
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
         return self._first().levels()
 
     def close(self) -> None:

@@ -230,10 +230,10 @@ class MeshReport:
         It does not matter how faces are cut into triangles. By parity nothing is inside such a
         mesh.
     places : mapping of str to array
-        Where the faults are, at most 100 of each kind, under the name of the count: edges
-        as (n, 2, 3) coordinates, triangles as (n,) indices into the mesh, components as
-        (n, 2, 3) corners of their boxes, pairs of components as (n, 2, 3) corners of the
-        intersection of both boxes.
+        Where the faults are, at most 100 of each kind, keyed by the name of the attribute that
+        counts them: edges as (n, 2, 3) coordinates, triangles as (n,) indices into the mesh,
+        components as (n, 2, 3) corners of their boxes, pairs of components as (n, 2, 3) corners of
+        the intersection of both boxes.
     open_edges : str
         Message about the open edges of the mesh; empty for a closed mesh.
     """

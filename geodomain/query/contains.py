@@ -124,10 +124,10 @@ def contains(
     -----
     GeodomainWarning
         Once for a closed mesh with a duplicate shell (nothing is inside it), with shells that
-        overlap, touch or lie inside each other, or with triangles that face opposite ways. A
-        mesh that passes a quick test is not examined: a single shell without a handle, and,
-        wrongly, two shells that touch in two vertices and no edge. `geodomain.check` examines
-        every mesh.
+        overlap, touch or lie inside each other, or with triangles that face opposite ways. A mesh
+        that passes a quick test is not examined. A single shell without a handle passes this test.
+        Two shells that touch in two vertices and no edge pass it too, wrongly. `geodomain.check`
+        examines every mesh.
 
     Examples
     --------

@@ -118,7 +118,8 @@ class IntersectionSummary:
     Attributes
     ----------
     mode : str
-        The mode, by its name in files.
+        The mode, under the name that files use: "barycentric" stands for "nearest", and
+        "intercept_count" for "count".
     triangles : int
         Triangles of the surface.
     outputs : tuple of str

@@ -308,8 +308,8 @@ class Blocks:
     numbers : dict of str to (n,) float64
         The numeric columns of the report, NaN where a cell is empty.
     proportions : dict of str to (n,) float64
-        Shares of blocks, 0 to 1, from the columns prop_<name> and pct_<name>, by the lower-case
-        name of the domain; NaN where a cell is empty.
+        For the lower-case name of each domain, its share in each block, 0 to 1, from the column
+        prop_<name> or pct_<name>. NaN where a cell is empty.
     spacing : tuple of float, optional
         Size of all blocks, inferred from the lattice. None if the file has sizes.
     """

@@ -90,8 +90,8 @@ class CudaNearestIndex:
     ) -> int:
         """Write each point's distance and, if asked for, the nearest triangle and nearest point.
 
-        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row outside
-        the range of coordinates, or -1.
+        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row with a
+        coordinate out of range, or -1.
         """
         whole = triangle is not None or place is not None
         out = np.empty((len(distance), 5)) if whole else distance

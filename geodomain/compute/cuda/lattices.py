@@ -67,7 +67,7 @@ class DeviceMesh:
 
 @dataclass(frozen=True)
 class LatticePart:
-    """Layers of x from ``begin`` to ``end`` - 1, with the kernels' Ruler of their coordinates."""
+    """Layers of x from ``begin`` to ``end`` - 1, and the kernels' Ruler of these x coordinates."""
 
     begin: int
     end: int

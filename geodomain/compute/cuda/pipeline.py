@@ -104,7 +104,7 @@ class DeviceCopy:
     Attributes
     ----------
     views : dict
-        The kernels' PointsView of each range of rows that has been copied, by (begin, end).
+        For each range of rows (begin, end) that has been copied, the kernels' PointsView of it.
     """
 
     def __init__(self, rows: int) -> None:

@@ -189,7 +189,7 @@ class Hierarchy:
         return self.firsts[-1], int(made[0])
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level, (k, 2, 3), the largest first."""
+        """Return the boxes of each level, (k, 2, 3), from the root down."""
         if not self.firsts:
             return []
         nodes = layout.structure("WideNode").empty(self.firsts[-1])
@@ -295,7 +295,7 @@ class CudaSegmentIndex:
         return self._hierarchy.nbytes
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
         return self._hierarchy.levels()
 
     def close(self) -> None:
