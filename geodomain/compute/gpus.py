@@ -190,7 +190,7 @@ class DevicePool:
                 self._busy.subtract(numbers)
 
     def _note(self, queue: WorkQueue[Part, Answer]) -> None:
-        """Record the GPUs that failed, except those short of memory, and warn about all."""
+        """Record the GPUs that failed, except GPUs short of memory; warn about every failure."""
         if queue.left and not self._worked:
             raise next(iter(queue.errors.values()), None) or DeviceError(
                 self.with_failures("no GPU is left")
@@ -241,7 +241,7 @@ class Copies(Generic[OnGpu, OnCpu]):
             return self._on_cpu
 
     def made_on_cpu(self) -> list[OnCpu]:
-        """Return a list of the index on the CPU; empty if that has not been built."""
+        """Return a list that holds the index on the CPU; empty if that index is not built yet."""
         return [] if self._on_cpu is None else [self._on_cpu]
 
 

@@ -286,7 +286,8 @@ def join_boxes(
     Returns
     -------
     lows, highs : (n, 3) int32
-        Faces of the joined boxes, in the row of their first box; other rows have no meaning.
+        Faces of the joined boxes. A joined box is in the row of the first box that it contains;
+        other rows have no meaning.
     owner : (n,) int64
         For each box, the first row of the joined box that it belongs to.
     """

@@ -281,7 +281,7 @@ class MeshReport:
         return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """Return a short table for a notebook; `report_table` returns a longer one."""
+        """Return a short table for a notebook; `as_table` gives a longer one as text."""
         rows = [
             ("can be used for labelling", "yes" if self.fit else "no"),
             ("triangles", f"{self.triangles:,} on {counted(self.vertices, 'vertex', 'vertices')}"),
@@ -455,7 +455,8 @@ class Duplicates(NamedTuple):
     Attributes
     ----------
     faces : (n,) int64
-        Triangles with the same three corners, in any order, as an earlier triangle; ascending.
+        Indices, ascending, of triangles that have the same three corners as an earlier triangle,
+        in any order.
     shells : int
         Number of closed shells that occur an even number of times. The copies of such a shell
         cancel: by parity, nothing is inside.

@@ -48,7 +48,8 @@ def require_fit(
     allow_open : bool
         Whether the solid may be open.
     instead : str, optional
-        The alternative to closing the mesh, for the message; see `open_edges_sentence`.
+        What the user can do instead of closing the mesh, for the message; see
+        `open_edges_sentence`.
     rule : {"parity", "winding"}, optional
         The rule that decides which points are inside. None accepts a mesh that has an inside by
         at least one of the rules.

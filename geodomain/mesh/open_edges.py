@@ -134,8 +134,8 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
     mesh : Mesh
         An open mesh.
     instead : str, optional
-        The alternative to closing the mesh; empty for none. By default the message suggests
-        labelling with ``allow_open=True``.
+        What the user can do instead of closing the mesh; empty for nothing. By default the message
+        suggests labelling with ``allow_open=True``.
 
     Returns
     -------

@@ -263,7 +263,8 @@ def _nest(
     Returns
     -------
     tuple of (n, 2) int32
-        Pairs that are nested, the outer component first; undetermined pairs; pairs that touch.
+        Three arrays: the nested pairs, with the outer component first, the undetermined pairs, and
+        the pairs that touch.
     """
     state = np.zeros(len(pairs), np.int8)
     for way in (1, -1):

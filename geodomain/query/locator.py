@@ -377,7 +377,7 @@ class CellAnswers:
     Raises
     ------
     PointError
-        If a cell cannot be decided; the methods raise it too. The message names no row.
+        If a cell cannot be decided. The methods raise this error, too. The message names no row.
     """
 
     def __init__(self, locator: PointLocator, axes: Columns, threads: int) -> None:

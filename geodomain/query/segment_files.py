@@ -84,7 +84,8 @@ class HitTally:
         Raises
         ------
         PointError
-            For an end that is infinite or out of range; the row is counted in the whole stream.
+            For an end that is infinite or out of range. The message counts rows from the start of
+            the stream.
         """
         try:
             with Segments(
@@ -490,9 +491,10 @@ def intersect_files(
     folder : Path
         Folder of the `OUTPUTS`, which appear together or not at all.
     mode : {"boolean", "barycentric", "intercept_count"}
-        For each segment, "boolean" writes 1 if it crosses the surface and 0 if not,
-        "intercept_count" the number of crossings, and "barycentric" the triangle of the first
-        crossing and t, u, v as float32; without a crossing -1 and `MISS_T`, 0, 0.
+        For each segment, "boolean" writes 1 if it crosses the surface and 0 if not, and
+        "intercept_count" writes the number of crossings. "barycentric" writes the triangle of the
+        first crossing, and t, u and v as float32. Without a crossing these are -1, `MISS_T`, 0 and
+        0.
     overwrite : bool
         Whether existing files may be replaced.
     chunk : int

@@ -62,8 +62,8 @@ class Comparison:
     changed : int
         Number of blocks whose label changed.
     moves : tuple of Move
-        One item for each pair of old and new labels. Pairs of different labels come first. Among
-        these, and among the other pairs, those with the most blocks come first.
+        One item for each pair of an old and a new label. Pairs of different labels come before
+        pairs of equal labels. In both groups, the pairs with the most blocks come first.
     """
 
     rows: int

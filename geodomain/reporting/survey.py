@@ -230,8 +230,8 @@ class Survey:
     local : (2, 3) float64
         Bounding box of the blocks along the lattice axes.
     azimuth : float
-        Rotation of the lattice about z, in degrees clockwise, for world coordinates; from `axes`
-        or the first blocks.
+        Rotation of the lattice about z in world coordinates, in degrees clockwise. It comes from
+        `axes`, or is inferred from the first blocks.
     inside : (k,) int64
         Number of centroids in each mesh's box.
     volume : float

@@ -80,9 +80,10 @@ def icosahedron() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def divided_triangle(frequency: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Divide a triangle; return the barycentric weights of vertices (w, 3), and cells (c, 3).
+    """Divide a triangle; return the barycentric weights of vertices and the cells.
 
-    Weights are integers whose sum is `frequency`.
+    The weights, (w, 3), are integers whose sum is `frequency`. The cells, (c, 3), are given by the
+    indices of their vertices.
     """
     side = np.arange(frequency + 1)
     i, j = (index.ravel() for index in np.meshgrid(side, side, indexing="ij"))

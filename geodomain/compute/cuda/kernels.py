@@ -75,7 +75,10 @@ def kernels(text: str) -> set[str]:
 
 
 def only(text: str, kernel: str) -> str:
-    """Return the PTX of one kernel and the functions it calls; all text if it is not found."""
+    """Return the PTX of one kernel and of the functions that it calls.
+
+    If the kernel is not found, all the text is returned.
+    """
     parts = _parts(text)
     bodies = {name: part for name, part in parts if name}
     functions = {name for name, part in bodies.items() if part.startswith("\n.func")}

@@ -171,7 +171,7 @@ class GridOnDevice:
     def _upload(self, parts: Mapping[str, NDArray[np.uint8]]) -> tuple[bytes, dict[str, int]]:
         """Copy an index from the host to the device.
 
-        Return its outermost grid, and the addresses of its parts, 0 for an empty part.
+        Return the outermost grid of the index, and the address of each part: 0 for an empty part.
         """
         memory = {name: upload(part)[0] for name, part in parts.items()}
         self._memory += memory.values()
@@ -305,7 +305,7 @@ class CudaPointIndex:
         return layout.structure("Solid").pack(grid=grid.view, single=single)
 
     def record(self, answers: int, want: str) -> None:
-        """Count computed points; if ``want`` is not "", the CPU computed them, for this reason."""
+        """Count computed points; ``want`` is "", or why the CPU computed these points."""
         with self._lock:
             self.answers += answers
             self.on_the_cpu += answers if want else 0

@@ -424,7 +424,7 @@ class CudaSegmentIndex:
 
 
 def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows that have at most MOST_HITS hits, or a single row that has more."""
+    """Yield ranges of rows: each has at most MOST_HITS hits, or is a single row with more hits."""
     begin, rows = 0, len(offsets) - 1
     while begin < rows and offsets[begin] < offsets[-1]:
         most = offsets[begin] + MOST_HITS
