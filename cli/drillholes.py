@@ -159,7 +159,8 @@ _OF_POINTS = (
 _SAMPLE_COLUMNS = {
     **{axis: f"Column of the sample's {axis}." for axis in "xyz"},
     **{
-        f"d{axis}": f"If the rows are blocks: column of their sizes in {axis}, or one size for all."
+        f"d{axis}": f"If SAMPLES.csv is a table of blocks: column of the sizes in {axis}, or one "
+        "size for all."
         for axis in "xyz"
     },
 }
@@ -204,8 +205,9 @@ def flag(**given: Any) -> None:
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
     Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates of
-    the middle of the sample, and --rotation turns samples from a local grid into world coordinates.
-    Rows without coordinates are counted, and get the label of --unassigned.
+    the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
+    samples from a local grid into world coordinates. Rows without coordinates are counted, and get
+    the label of --unassigned.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.

@@ -301,8 +301,8 @@ scheme_options = options.together(
         default="0.001",
         show_default=True,
         metavar="LENGTH",
-        help="With --scheme seam: cuts in z are rounded to multiples of this. In text tables, with "
-        "every scheme, a cut with endless decimals (such as 10/3) is rounded to it too.",
+        help="With --scheme seam: cuts in z are rounded to multiples of this. In text tables, cuts "
+        "of every scheme are rounded in this way if they have endless decimals, such as 10/3.",
     ),
     extensive_option(
         "Columns of quantities that can be added up, such as VOLUME,TONNES. They are divided among "
@@ -344,7 +344,7 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
-    (for VTK, .vtu). A block is split if a wireframe enters it and it is larger than --minimum. Each
+    (for VTK, .vtu). A block that is larger than --minimum is split if a wireframe enters it. Each
     sub-block gets its coordinates and sizes, and two new columns: the row of its parent, counted
     from 0, and its domain. All other columns, except those of --extensive, are copied from the
     parent byte for byte. The summary goes to stderr.

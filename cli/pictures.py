@@ -178,10 +178,13 @@ Example:
 @drillholes.intervals_option
 @drillholes.within_option
 @drillholes.sample_grade_option("With --within and --intervals")
-@density_option("Add up tonnes: the column of densities, or one number for all blocks.")
+@density_option(
+    "Column of densities, or one number for all blocks. With this option, tonnes are added up."
+)
 @density_unit_option()
 @grade_option(
-    "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
+    "Column of a grade: the page has its histograms by domain and, with --density, its "
+    "grade-tonnage curves. May be repeated."
 )
 @title_option("Title of the page.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")

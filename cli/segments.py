@@ -97,16 +97,16 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
     t (0 at the start of the segment, 1 at its end), the distance from the start, the point, the
     triangle, and the barycentric coordinates u, v. Rows and triangles count from 0.
 
-    The other form takes four raw little-endian files: float32 or float64 vertices and ends, int32
-    triangles. OUT is then a folder. With --mode boolean it gets results_i32, 1 or 0 for each
-    segment; with --mode intercept_count the same file has the number of crossings. With --mode
+    The other form takes four raw little-endian files: VERTICES, FROM and TO in float32 or float64,
+    TRIANGLES in int32. OUT is then a folder. With --mode boolean it gets results_i32, 1 or 0 for
+    each segment; with --mode intercept_count the same file has the number of crossings. With --mode
     barycentric it gets four files instead: intersectTriangle_i32 (-1 for a miss), and
     barycentricT_f32, barycentricU_f32 and barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
     A segment that touches the surface is treated as moved up by an infinitely small step. If this
-    step does not decide, a step east does, and then a step north. So a hole collared on the ground
-    crosses the ground if it goes down, but not if it goes up. A segment in the plane of a triangle
-    does not cross the triangle.
+    step does not decide, such a step east is added, and if that does not decide either, a step
+    north. So a hole collared on the ground crosses the ground if it goes down, but not if it goes
+    up. A segment in the plane of a triangle does not cross the triangle.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -176,7 +176,11 @@ Example:
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @scene_options(rays="1e7")
-@click.option("--perturb", is_flag=True, help="Move segments off the centroids of triangles.")
+@click.option(
+    "--perturb",
+    is_flag=True,
+    help="Aim segments at points near the centroids of triangles, not at the centroids.",
+)
 @click.option("--float64", is_flag=True, help="Write vertices and segments in double precision.")
 @options.threads_option
 @options.overwrite_option
@@ -254,8 +258,8 @@ def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
     The command repeats the tables of R. Leung, arXiv 2209.02878, on this machine. It uses the scene
     of `geodomain synthesize`. All libraries get the same segments in one run, and every result is
     compared with exact arithmetic. The column "published, Titan X" has the figures of the paper. A
-    slow library gets only the first segments. The report lists the libraries that are not installed
-    (pip install 'geodomain[bench]').
+    slow library gets only as many of the first segments as it can compute in about two seconds. The
+    report lists the libraries that are not installed (pip install 'geodomain[bench]').
     """
     from geodomain.benching.report import LevelError
     from geodomain.benching.running import compare

@@ -91,7 +91,8 @@ class HoleSettings:
         None,
         read_by("geodomain.drillholes.settings.read_role", dict),
         "Use COLUMN for a role: hole, x, y, z, end (depth of the hole), at (depth of a station), "
-        "azimuth, dip, from or to. A role such as survey.hole applies to one table only.",
+        "azimuth, dip, from or to. A role that begins with the name of a table, such as "
+        "survey.hole, applies to that table only.",
         hashed=True,
         option="hole-column",
         metavar="ROLE=COLUMN",

@@ -68,8 +68,8 @@ class LabelSettings(LabelDefaults):
         None,
         TEXT,
         "With allow_open=: label for rows above or below a gap in an open mesh, where inside and "
-        "outside cannot be told apart. A row in a domain of higher priority gets the label of that "
-        "domain.  [default: as unassigned=]",
+        "outside cannot be told apart. A row that is also in a domain of higher priority than the "
+        "open mesh gets the label of that domain.  [default: as unassigned=]",
         hashed=True,
         metavar="LABEL",
     )

@@ -174,9 +174,9 @@ class TableSettings(PlaceSettings):
     points_are_middles: bool = setting(
         False,
         FLAG,
-        "If the table has samples of drillholes (FROM and TO), not blocks: accept x, y, z as their "
-        "midpoints, even if all samples of a hole have the same x, y, z, which then look like "
-        "coordinates of collars.",
+        "For a table of drillhole samples (FROM and TO): x, y, z are the midpoints of the samples. "
+        "Without this option, the table is refused if all samples of a hole have the same x, y, "
+        "z, because these are probably the coordinates of the collar.",
         hashed=True,
     )
 

@@ -96,7 +96,8 @@ def tonnes(
         remainder below a millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
         The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"`` or a mass per
-        tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass.
+        tonne such as ``"g/t"``. The metal is then in t (for %), g (for ppm) or mg (for
+        ppb); for a mass per tonne, in that unit of mass (for g/t: g).
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         The unit of the densities, which implies the unit of the coordinates. Tonnes are then of
         1,000 kg, and impossible densities (outside 0.5 to 8 t/m3) give a warning. By default tonnes
