@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -166,6 +167,17 @@ def test_where_is_says_where_it_is() -> None:
         text = "".join(file.read_text(encoding="utf-8") for file in files)
         names = [word for word in words if word.isidentifier()]
         assert [name for name in names if not re.search(rf"\b{name}\b", text)] == [], question
+
+
+def test_gpu_memory_has_the_constants_of_the_code() -> None:
+    """Each bound of the table is the value of the constant that it names."""
+    page = (DOCS / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    bounds = re.findall(r"`([A-Z_]+)` in `(\w+)\.py`: ([\d,]+)( MiB)?", page)
+    assert len(bounds) == 8
+    for name, module, number, mebibytes in bounds:
+        value = getattr(import_module(f"geodomain.compute.cuda.{module}"), name)
+        unit = 1 << 20 if mebibytes else 1
+        assert value == int(number.replace(",", "")) * unit, f"{name} of {module}.py"
 
 
 def named_files_of(page: Path) -> list[str]:
