@@ -304,7 +304,7 @@ class Run:
     ----------
     name : str
     triangles, rays : int
-        Number of triangles and rays; a slow contender gets only the first rays.
+        Number of triangles, and of rays; a slow contender gets only the first of the rays.
     build_seconds, load_seconds, seconds : float
         Time to build the search structure, to load the segments, and to answer. Build and answer
         are the best of several repetitions. NaN if the contender did not run, or if loading is
