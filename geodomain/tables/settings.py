@@ -175,8 +175,8 @@ class TableSettings(PlaceSettings):
         False,
         FLAG,
         "For a table of drillhole samples (FROM and TO): x, y, z are the midpoints of the samples. "
-        "Without this option, the table is refused if all samples of a hole have the same x, y, "
-        "z, because these are probably the coordinates of the collar.",
+        "Without this option, the table is refused if, in most holes, all samples have the same x, "
+        "y, z, because these are probably the coordinates of the collar.",
         hashed=True,
     )
 
