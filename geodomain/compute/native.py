@@ -213,7 +213,9 @@ class Core:
             message = "the compiled core ran out of memory"
             raise MemoryError(message)
         if meaning == "kTooLarge":
-            message = "the data are too large: the compiled core would exceed any memory"
+            message = (
+                "the data are too large: no memory is large enough for an array that they need"
+            )
             raise MemoryError(message)
         if meaning == "kNoThread":
             message = "the system cannot start more threads"

@@ -220,7 +220,7 @@ def _distance(within: float | None) -> float:
     """Return the largest distance of holes from a section; refuse one that is not above 0."""
     if within is None or not 0 < within < math.inf:
         message = (
-            f"within is {within}; it must be above 0: the largest distance at which holes are drawn"
+            f"within={within} must be above 0: it is the largest distance at which holes are drawn"
         )
         raise ValueError(message)
     return within

@@ -78,7 +78,7 @@ def test_commands(tables: dict[str, Path]) -> None:
         run = CliRunner().invoke(main, ["flag", "assay.dm", *options])
         assert run.exit_code == 3
         assert (
-            "keeps the format of the input" in run.output
+            "must have the format of the input" in run.output
             or "the output has the same format as" in run.output
         )
         assert not Path(output).exists()

@@ -130,7 +130,7 @@ def test_half_of_what_is_needed_is_refused_in_python(labelled: Path) -> None:
     for given, said in (
         ({"within": 5}, "give holes="),
         ({"holes": holes, "within": 5, "samples": "a.csv"}, "need each other"),
-        ({"holes": holes, "samples": "a.csv", "sample_grade": "AU"}, "give the largest distance"),
+        ({"holes": holes, "samples": "a.csv", "sample_grade": "AU"}, "it is the largest distance"),
     ):
         with pytest.raises(ValueError, match=said):
             report_file(labelled, "r.html", **given)

@@ -338,7 +338,7 @@ def test_sub_blocks_of_turned_boxes_are_those_of_the_local_model(
     pd.read_csv("local.csv").to_parquet("local.parquet")
     pd.read_csv("world.csv").to_parquet("world.parquet")
     asked = {"scheme": scheme, "minimum": "2.5,2,1.25", "merge": True}
-    with pytest.raises(TableError, match=r"split along the axes.*give frame='z=30'"):
+    with pytest.raises(TableError, match=r"split along the world axes.*give frame='z=30'"):
         geodomain.subblock_file(f"world.{kind}", ore, f"b.{kind}", **asked)
     geodomain.subblock_file(f"local.{kind}", ore, f"a.{kind}", **asked, **LOCAL)
     done = geodomain.subblock_file(f"world.{kind}", ore, f"b.{kind}", **asked, frame="z=30")
@@ -392,7 +392,11 @@ def test_turned_sub_blocks_are_not_joined_along_the_wrong_axes(folder: Path) -> 
     asked = {"scheme": "grid", "minimum": "2.5,2,1.25"}
     geodomain.subblock_file("world.csv", {"ORE": "ore.obj"}, "b.csv", **asked, frame="z=30")
     said = run("merge", "b.csv", "-o", "m.csv", code=3)
-    assert "rotated by z=30" in said and "joined along the axes" in said and "--frame z=30" in said
+    assert (
+        "rotated by z=30" in said
+        and "joined along the world axes" in said
+        and "--frame z=30" in said
+    )
     said = run("merge", "b.csv", "-o", "m.csv", "--frame=z=-30", code=3)
     assert "would overlap with --frame z=-30: give --frame z=30" in said
     assert not Path("m.csv").exists()
