@@ -214,7 +214,7 @@ class Core:
             raise MemoryError(message)
         if meaning == "kTooLarge":
             message = (
-                "the data are too large: no memory is large enough for an array that they need"
+                "the data are too large: no memory is large enough for one of their arrays"
             )
             raise MemoryError(message)
         if meaning == "kNoThread":
