@@ -213,9 +213,7 @@ class Core:
             message = "the compiled core ran out of memory"
             raise MemoryError(message)
         if meaning == "kTooLarge":
-            message = (
-                "the data are too large: no memory is large enough for one of their arrays"
-            )
+            message = "the data are too large: no memory is large enough for one of their arrays"
             raise MemoryError(message)
         if meaning == "kNoThread":
             message = "the system cannot start more threads"
