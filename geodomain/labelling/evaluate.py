@@ -75,7 +75,7 @@ def explain_apart(box: Box, model: Box) -> str:
     # large overlap.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
-        return f"{max(met, key=lambda one: one[0])[1]} mesh and blocks would meet"
+        return f"{max(met, key=lambda one: one[0])[1]} the two would meet"
     offsets = [_round_offset(box[:, axis], model[:, axis]) for axis in range(3)]
     if None not in offsets:
         said = " and ".join(
@@ -83,12 +83,9 @@ def explain_apart(box: Box, model: Box) -> str:
             for axis, offset in zip(_AXES, offsets, strict=True)
             if offset
         )
-        return f"with {said} of the mesh, mesh and blocks would meet: is a prefix missing?"
+        return f"with {said} of the mesh, the two would meet: is a prefix missing?"
     if meet(box[:, :2], model[:, :2]):
-        return (
-            "mesh and blocks meet in plan but not in elevation: does the mesh use another height "
-            "datum?"
-        )
+        return "the two meet in plan but not in elevation: does the mesh use another height datum?"
     return ""
 
 
