@@ -68,7 +68,8 @@ _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 def keywords() -> dict[str, str]:
     """Return, for each keyword that messages of the library contain (`x=`), the option (`--x`).
 
-    The settings are imported here, because most commands print no such message.
+    The modules with the settings are imported inside this function, because most commands print
+    no such message.
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
@@ -154,9 +155,10 @@ def _option(keyword: str, value: str) -> str:
 
 
 def _weld_command(call: re.Match[str]) -> str:
-    """Return the `geodomain check` command that does the same as a call of `weld` in a message.
+    """Return the `geodomain check` command that replaces a call of `weld` in a message.
 
-    The output keeps the format of the file, unless the format stores several solids.
+    The command writes the format of the mesh's file, or PLY if geodomain cannot write one mesh in
+    that format.
     """
     from geodomain.formats.registry import writer_of_meshes
 
@@ -439,7 +441,8 @@ class Console:
 def warnings_last() -> Iterator[None]:
     """Print a command's warnings when it ends, unless it ends with an error.
 
-    A command that has printed its result and ends with an exit code also prints its warnings.
+    Warnings are also printed if the command prints its result and then ends with an exit code
+    other than 0.
     """
     context = click.get_current_context()
     try:

@@ -391,7 +391,10 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     hole_keywords = as_keywords(given)
     solids, surfaces = options.by_name(given.pop("solids")), options.by_name(given.pop("surfaces"))
     if not (solids or surfaces or given["domains"]):
-        message = "nothing to cross: use --solid NAME=PATH, --surface NAME=PATH or --domains FILE"
+        message = (
+            "no wireframe is given for the holes to cross: use --solid NAME=PATH, --surface "
+            "NAME=PATH or --domains FILE"
+        )
         raise click.UsageError(message)
     if (solids or surfaces) and given["domains"]:
         message = (

@@ -285,7 +285,7 @@ scheme_options = options.together(
         required=True,
         help="octree: halve a block along each axis, then halve the parts that a wireframe enters, "
         "and so on; grid: cut a block into equal cells; seam: cut a block into equal cells in "
-        "plan, and each cell in z where a wireframe crosses it.",
+        "plan, then cut each cell in z where a wireframe crosses it.",
     ),
     click.option(
         "--minimum",

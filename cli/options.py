@@ -377,7 +377,7 @@ table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:
-    """Make the option --weld; with `zero`, it accepts a tolerance of 0, for equal vertices only."""
+    """Make the option --weld; with `zero`, it accepts 0 too, which welds only equal vertices."""
     return click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=not zero),

@@ -49,7 +49,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
-    "Label for ground outside every domain; may be repeated.  "
+    "Label in LABELLED that means outside every domain; may be repeated.  "
     "[default: the background of --domains, or WASTE]",
     multiple=True,
 )
@@ -170,7 +170,7 @@ Example:
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
-    "Label for ground outside every domain; may be repeated.  "
+    "Label in LABELLED that means outside every domain; may be repeated.  "
     "[default: the background of --domains or --record, or WASTE]",
     multiple=True,
 )
@@ -212,9 +212,9 @@ def report(
 ) -> None:
     """Write a report of LABELLED, a block model with labels from `geodomain label`.
 
-    The report is one HTML file that a browser opens without a network: blocks and volumes by
-    domain, warnings, a 3D view with wireframes, sections, and the files with their SHA-256. With
-    --record it also shows how the model was labelled.
+    The report is one HTML file, which a browser opens without a network. It shows blocks and
+    volumes by domain, warnings, a 3D view with wireframes, sections, and the files with their
+    SHA-256. With --record it also shows how the model was labelled.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -227,10 +227,13 @@ def report(
         message = "--within is for drillholes, and needs --collar FILE"
         raise click.UsageError(message)
     if samples and given["within"] is None:
-        message = "--sample-grade needs --within: how near to a section samples are drawn"
+        message = (
+            "--sample-grade needs --within, the largest distance from a section at which samples "
+            "are drawn"
+        )
         raise click.UsageError(message)
     if given["density_unit"] and given["density"] is None:
-        message = "--density-unit is the unit of the densities: give --density"
+        message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():

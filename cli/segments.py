@@ -258,7 +258,7 @@ def bench(as_json: bool, quiet: bool, **keywords: Any) -> None:
     The command repeats the tables of R. Leung, arXiv 2209.02878, on this machine. It uses the scene
     of `geodomain synthesize`. All libraries get the same segments in one run, and every result is
     compared with exact arithmetic. The column "published, Titan X" has the figures of the paper. A
-    slow library gets only as many of the first segments as it can compute in about two seconds. The
+    slow library gets only the first segments, as many as it can compute in about two seconds. The
     report lists the libraries that are not installed (pip install 'geodomain[bench]').
     """
     from geodomain.benching.report import LevelError

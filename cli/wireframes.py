@@ -146,9 +146,9 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf. From an .omf with wireframes and
-    block models, a conversion to .omf takes only the wireframes. To convert one of its block
-    models, give IN:NAME.
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If IN and OUT are
+    both .omf and IN has wireframes and block models, only the wireframes are converted. To convert
+    one of its block models, give IN:NAME.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """

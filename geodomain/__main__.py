@@ -34,7 +34,10 @@ def run() -> None:
 
 
 def _leave_at_once(number: int, _: FrameType | None) -> None:
-    """End the program with exit code 128 + `number` at once, while there is nothing to clean up."""
+    """End the program at once with exit code 128 + `number`, the number of the signal.
+
+    This is safe only while the commands are imported, because nothing needs clean-up yet.
+    """
     os._exit(128 + number)
 
 

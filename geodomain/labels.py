@@ -100,7 +100,7 @@ def label(
     function, kind = _function_for(what)
     written = kind in ("file", "dataset")
     if not written and output is not ...:
-        message = f"{function.__name__} returns the labels of a {kind}, and takes no output"
+        message = f"for a {kind}, {function.__name__} returns the labels and accepts no output="
         raise TypeError(message)
     if written and output is ...:
         message = f"{function.__name__} needs an output: a path, or None to write nothing"

@@ -108,7 +108,7 @@ def test_points_of_geopandas() -> None:
     )
     assert moved.tolist() == LABELS[:3]
     flat = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(some[:, 0], some[:, 1]))
-    with pytest.raises(geodomain.TableError, match="no complete centroid columns"):
+    with pytest.raises(geodomain.TableError, match="no complete set of centroid columns"):
         geodomain.contains(cube(), flat)
 
 
@@ -192,7 +192,7 @@ def test_grids_of_xarray_are_labelled_in_their_own_order() -> None:
     ]
     with pytest.raises(ValueError, match="needs the sizes of blocks"):
         geodomain.label_grid(grades, rich, by="majority")
-    with pytest.raises(geodomain.TableError, match="no complete centroid columns"):
+    with pytest.raises(geodomain.TableError, match="no complete set of centroid columns"):
         geodomain.label_grid(grades.rename(z="depth"), rich)
 
 

@@ -48,7 +48,7 @@ def test_tables_with_known_columns(library) -> None:
 
 def test_a_table_without_known_columns_is_refused() -> None:
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(TableError, match="no complete centroid columns"):
+    with pytest.raises(TableError, match="no complete set of centroid columns"):
         geodomain.contains(cube(), pandas.DataFrame(CORNERS, columns=["a", "b", "c"]))
     lazy = pytest.importorskip("polars").LazyFrame({"x": [1], "y": [1], "z": [1]})
     with pytest.raises(TypeError, match="compute it first"):

@@ -439,7 +439,7 @@ def _cells(run: Run, gain: float | None) -> Row:
 
 
 def _published(name: str) -> Row:
-    """Return a contender's published result as texts, with the digits of the paper."""
+    """Return a contender's published result as texts, with as many digits as its paper prints."""
     row = (RUNS | CITED).get(name)
     if row is None:
         return ""

@@ -293,7 +293,7 @@ class NewModel:
 def counted_axes(
     low: Decimals, size: Decimals, count: Sequence[int]
 ) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
-    """Return axes from the lowest corner, the block size, and the number of blocks on each axis."""
+    """Return the axes that follow from a lowest corner, a block size and counts of blocks."""
     x, y, z = (DecimalAxis(*axis) for axis in zip(low, size, count, strict=True))
     return _resolved((x, y, z))
 

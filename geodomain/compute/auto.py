@@ -376,7 +376,8 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        Without weights the CPU is used, because then nearly all work is on vertical lines.
+        Without `weights`, the CPU is used, because nearly all the work is then to cross vertical
+        lines with triangles.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:

@@ -56,8 +56,8 @@ def cut(rows: int, workers: int, least: int) -> list[slice]:
 class WorkQueue(Generic[Part, Answer]):
     """The waiting parts of one query, the results so far, and the errors.
 
-    A part whose data are on a GPU (its home) is computed there, if that GPU works. Of the
-    other parts, the first GPU takes the first, the second GPU the second, and so on.
+    A part whose data are on a GPU (its home) is computed there, if that GPU works. The
+    other parts are taken in order by the GPUs that are free; the n-th GPU starts at the n-th part.
     """
 
     def __init__(
@@ -213,7 +213,10 @@ OnCpu = TypeVar("OnCpu")
 
 
 class Copies(Generic[OnGpu, OnCpu]):
-    """One mesh's index on each GPU and, if no GPU is left, on the CPU; built when first needed."""
+    """The search index of one mesh on each GPU, and on the CPU once all GPUs have failed.
+
+    Each index is built when it is first needed.
+    """
 
     def __init__(self, make: Callable[[], OnGpu], make_on_cpu: Callable[[], OnCpu]) -> None:
         self._make, self._make_on_cpu = make, make_on_cpu

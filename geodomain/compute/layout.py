@@ -119,7 +119,7 @@ def _format(field: Field) -> DTypeLike:
 
 @functools.cache
 def _described() -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
-    """Return the structures and the constants that the core describes."""
+    """Return the structures and constants that the compiled core lists in its description."""
     return parse(core().text("layout"))
 
 

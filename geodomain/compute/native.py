@@ -248,7 +248,7 @@ def level() -> int:
 
 
 def _best(highest: int) -> int:
-    """Return the highest available level that is not above `highest`."""
+    """Return the highest available x86-64 level that is at most `highest`."""
     return max(at for at in levels() if at <= highest)
 
 

@@ -464,7 +464,10 @@ class ObjectStore:
         """Return the size and tag of an object; raise TableError if the store lists no tag."""
         tag = next((str(facts[key]) for key in _TAGS if facts.get(key)), "")
         if not tag:
-            message = f"{self.url}/{name} has neither an ETag nor a time: copy the dataset to disk"
+            message = (
+                f"{self.url}/{name} has neither an ETag nor a modification time, so changes to it "
+                "cannot be noticed: copy the dataset to disk"
+            )
             raise TableError(message)
         return FileMark(int(str(facts["size"])), 0, tag)
 

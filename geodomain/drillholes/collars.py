@@ -363,9 +363,9 @@ def _largest_usual(values: Floats) -> float:
 
 
 def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
-    """Return the mask of the first and the last sound collar in each cell of a grid.
+    """Return one mask, True at the first and the last of the `sound` collars in each grid cell.
 
-    Cells are `size` wide, and a fifth of this high.
+    First and last are in the order of rows. Cells are `size` wide and `size` / 5 high.
     """
     if size == 0:
         return sound

@@ -117,8 +117,8 @@ class Composites:
     def rows(self) -> Iterable[tuple[object, ...]]:
         """Return the composites as rows under `headings`.
 
-        Depths have at most 3 decimals. Coordinates and missing lengths have at most 6. Means have
-        10 digits.
+        Depths have at most 3 decimals. Coordinates, and lengths without a value, have at most 6.
+        Means have 10 digits.
         """
         begins, ends = self.begins.round(3), self.ends.round(3)
         numbers = [begins, ends, (ends - begins).round(3), *self.middles.round(6).T]
@@ -493,7 +493,9 @@ def _require_lengths(length: float, least: float, short: str) -> None:
         message = f"length is {length}; it must be above 0"
         raise ValueError(message)
     if not 0 <= least <= length:
-        message = f"min_length is {least}; it must be from 0 to length={length:g}"
+        message = (
+            f"min_length is {least}; it must be from 0 to {length:g}, the length of composites"
+        )
         raise ValueError(message)
     if short not in SHORT:
         message = f"short is {short!r}; use {', '.join(map(repr, SHORT))}"

@@ -416,9 +416,9 @@ def check_bends(
     """Find holes that turn by more than an angle within a span.
 
     The directions of any two stations at most one span apart are compared. The angle between them
-    is not extrapolated to the span, because correct surveys may turn by 40 degrees in 6 units. A
-    leg longer than the span may turn by the angle once for each span, or part of a span, in its
-    length.
+    is not extrapolated to the span, because correct surveys may turn by 40 degrees in 6 units. If
+    two consecutive stations are more than one span apart, the limit is the angle times their
+    distance in spans, rounded up.
 
     Parameters
     ----------

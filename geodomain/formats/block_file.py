@@ -325,7 +325,7 @@ class TableModel(ABC, Generic[Chunk]):
 
     @abstractmethod
     def _values(self, chunk: Chunk, column: int) -> ArrayLike:
-        """Return a column of a batch unchanged: numbers with NaN, or texts with None if missing."""
+        """Return a column of a batch unchanged: numbers or texts; NaN or None if missing."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
@@ -445,9 +445,9 @@ class Blocks(NamedTuple):
             return self.columns
         if count := self._unboxed():
             warn(
-                f"{path}: {counted(count, 'cell')} of the model are rotated or skewed, not "
-                f"axis-aligned boxes: {'its' if count == 1 else 'their'} {', '.join(_SIZES)} are "
-                "empty"
+                f"{path}: {counted(count, 'cell')} of the model {'is' if count == 1 else 'are'} "
+                "rotated or skewed, not axis-aligned boxes: "
+                f"{'its' if count == 1 else 'their'} {', '.join(_SIZES)} are empty"
             )
         held: dict[str, Values] = {}
         for names, numbers in ((_CENTROID, self.centroids), (_SIZES, self.sizes)):
@@ -479,9 +479,9 @@ class Blocks(NamedTuple):
             raise TableError(message)
         if count := self._unboxed():
             message = (
-                f"{path}: {counted(count, 'cell')} of the model are rotated or skewed, and this "
-                "format stores axis-aligned boxes only: save the model as a lattice or image, "
-                "which stores its rotation, or as .csv"
+                f"{path}: {counted(count, 'cell')} of the model {'is' if count == 1 else 'are'} "
+                "rotated or skewed, and this format stores axis-aligned boxes only: save the model "
+                "as a lattice or image, which stores its rotation, or as .csv"
             )
             raise TableError(message)
         return self.sizes

@@ -103,7 +103,10 @@ def pick_model(
     """
     if not models:
         held = listed(list(dict.fromkeys(kinds))) or "nothing"
-        message = f"{file} has no block model: it holds {held}; give wireframes as solids"
+        message = (
+            f"{file} has no block model: it holds {held}; pass a file of wireframes as a solid, "
+            "not as the block model"
+        )
         raise TableError(message)
     found = [one for name, one in models if wanted in (None, name)]
     if len(found) == 1:

@@ -313,7 +313,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)
     if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
-        message = f"{path}: some blocks have no centroid or no size, which OMF cannot store"
+        message = f"{path}: some blocks lack a centroid or a size, and OMF cannot store them"
         raise TableError(message)
     local = centroids @ axes.T
     division = _divided(local, sizes)

@@ -441,7 +441,10 @@ def format_of_blocks(path: str) -> Format:
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
-    """Return the first block format that matches the content, or else the extension."""
+    """Return the first block format that matches the content or, if none does, the extension.
+
+    Return None if no block format matches.
+    """
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
         by_content = (each for each in opening if each.blocks_by != "extension")

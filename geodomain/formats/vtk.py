@@ -522,7 +522,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     if not (np.isfinite(centroids).all() and (sizes > 0).all()):
-        message = f"{path}: some blocks have no centroid or no size, which VTK cannot store"
+        message = f"{path}: some blocks lack a centroid or a size, and VTK cannot store them"
         raise TableError(message)
     if Path(path).suffix.lower() == ".vti":
         dataset, order = _image(centroids, sizes, axes, path)

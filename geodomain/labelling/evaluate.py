@@ -118,8 +118,8 @@ def explain_height(surface: Box, model: Box) -> str:
     """Return the likely mistake if heights put all blocks on one side of a surface, else "".
 
     An underground model usually lies below topography by less than its own height. A larger
-    distance is suspicious, and so is a surface that would meet the blocks with another sign or
-    unit.
+    distance is suspicious, and so is a surface that would meet the blocks if its heights had
+    the opposite sign or another unit.
     """
     low, high = model[:, 2]
     if meet(surface[:, 2:], model[:, 2:]) or not meet(surface[:, :2], model[:, :2]):
@@ -609,8 +609,8 @@ class StackEvaluation:
 
         By "erode", surfaces are searched from the top: a block is in the layer over the first
         surface that it is above. By "onlap", they are searched from the bottom: a block is in the
-        layer under the first surface that it is below. The search ends at a surface whose footprint
-        does not reach the block.
+        layer under the first surface that it is below. If the search comes to a surface
+        whose footprint does not reach the block, it ends, and the block is in no layer.
         """
         erode = self.stack.rule == "erode"
         layer = np.full(len(scene.points), len(self.surfaces) if erode else 0)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class SharedDomains:
-    """Domains that are sent to the workers of dask without their index.
+    """Domains that are sent to dask workers without the search index.
 
     Each worker builds the index when it is first needed.
 

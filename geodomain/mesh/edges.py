@@ -242,8 +242,9 @@ def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
     Returns
     -------
     ends : ndarray of float64, shape (m, 2, 3)
-        Coordinates, the lower end first and the edges in ascending order, so that a sum
-        over them does not depend on the order of vertices or triangles.
+        Coordinates, sorted by x, then y, then z: the smaller end of an edge comes first, and the
+        edges are in ascending order. So a sum over them does not depend on the order of vertices
+        or triangles.
     weights : ndarray of int32, shape (m,)
         How many triangles use the edge in this direction, minus how many use it the other way.
 

@@ -188,7 +188,10 @@ class Mesh:
 
     @cached_property
     def _by_value(self) -> tuple[bool, bool]:
-        """Whether the mesh is closed, and whether it is balanced, if equal vertices are merged."""
+        """Whether the mesh, with equal vertices merged, is closed, and whether it is balanced.
+
+        In a balanced mesh, each edge is used equally often in both directions.
+        """
         return meshes.closed_by_value(self.vertices, self.triangles)
 
     @cached_property

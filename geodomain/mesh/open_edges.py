@@ -247,7 +247,10 @@ def collapse_text(result: WeldResult) -> str:
 
 
 def _weld_call(name: str, tolerance: float) -> str:
-    """Return the Python call that welds the mesh, or its file if the mesh is named after a file."""
+    """Return the Python call that welds the mesh.
+
+    If the mesh is named after a file, the call welds that file.
+    """
     mesh = repr(name) if Path(name).suffix else "mesh"
     return f"geodomain.weld({mesh}, {tolerance:g})"
 

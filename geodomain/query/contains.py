@@ -144,7 +144,9 @@ def contains(
             message = "direction= works with the rule 'parity' only"
             raise ValueError(message)
         if is_on_device(points) or is_on_device(out):
-            message = "direction= needs points and out in ordinary memory, not on a GPU"
+            message = (
+                "with a direction, the arrays of points and results must be in memory, not on a GPU"
+            )
             raise ValueError(message)
         require_fit(mesh, allow_open=allow_open)
         return _contains_along(mesh, point_rows(points), direction, backend, threads, out)
@@ -391,10 +393,11 @@ def winding_numbers(
     allow_open: bool = False,
     out: object = None,
 ) -> NDArray[np.int32]:
-    """Return the winding number of the mesh about each point, +1 inside an outward solid.
+    """Return the winding number of the mesh about each point.
 
-    Parameters and errors are those of `contains`. A mesh with mis-oriented edges, as at a
-    hole, has no winding number and is refused, even with ``allow_open``.
+    It is +1 inside a solid whose triangles face outwards. Parameters and errors are those of
+    `contains`. A mesh with open or mis-oriented edges has no winding number and is
+    refused, even with ``allow_open``.
 
     Returns
     -------

@@ -303,8 +303,9 @@ class Segments:
             first = meeting[0]
             message = (
                 f"{_path(rows[first], starts[first], ends[first])}; for exact results, a "
-                "coordinate must be 0 or have a magnitude between 2^-306 and 2^339: write 0 for a "
-                "smaller coordinate, and for a larger one end the segment nearer to the surface"
+                "coordinate must be 0 or have a magnitude between 2^-306 and 2^339: write a "
+                "smaller coordinate as 0, and if a coordinate is larger, shorten the segment so "
+                "that it ends nearer to the surface"
             )
             raise PointError(message)
 

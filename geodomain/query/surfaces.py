@@ -36,8 +36,8 @@ def sides(
     """Return which points are above an open surface and which below, exactly.
 
     A point is below the surface if the vertical ray up from it crosses the surface an odd number
-    of times. Points are displaced as in `contains`, up first, so a point on the surface is
-    above it.
+    of times. As in `contains`, points are treated as moved up by an infinitely small step, so
+    a point on the surface is above it.
 
     Parameters
     ----------
@@ -130,7 +130,11 @@ class Extension:
         self._square = np.where(square > 0, square, 1.0)
 
     def sides(self, points: Floats) -> NDArray[np.int8]:
-        """Return 1 above and -1 below for finite points, (n, 3), outside the footprint."""
+        """Return 1 where a point is above the nearest rim point in plan, and -1 where below.
+
+        The points, (n, 3), are finite and outside the footprint of the surface. A point at the
+        height of the rim point is above.
+        """
         places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
         height = self._heights(places)[which.reshape(-1)]
         return np.where(points[:, 2] >= height, ABOVE, BELOW).astype(np.int8)

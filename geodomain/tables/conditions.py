@@ -235,7 +235,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
         message = f"only_if {column}: {sign} compares with one number, not {value!r}"
         raise DomainError(message)
     if not values:
-        message = f"only_if {column} is an empty list, which no row can meet; give a value"
+        message = f"only_if has an empty list for {column!r}, which no row can match; give a value"
         raise DomainError(message)
     return tuple(one.strip(BLANKS) if isinstance(one, str) else one for one in values)
 

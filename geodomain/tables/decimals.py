@@ -188,7 +188,7 @@ class Decimals:
         return texts, place
 
     def exact(self, row: int) -> Decimal:
-        """Return the number of one row as Python's Decimal."""
+        """Return the value in one row as a Python Decimal."""
         with localcontext() as context:
             context.prec = 4 * PLACES
             return int(self.whole[row]) + Decimal(int(self.parts[row])).scaleb(-PLACES)

@@ -139,7 +139,8 @@ def _header(
 def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
     """Return whether a row of names has the three columns of a centroid.
 
-    It must have every column that the user names. The other axes need known column names.
+    It must have every column that the user names. An axis for which the user names no column needs
+    a column with a known name, such as XC.
     """
     plain = [vendors.plain_name(name) for name in names]
     wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]

@@ -246,7 +246,9 @@ def read_missing(value: float | str) -> float | str:
     except ValueError:
         code = math.nan
     if not text or "\0" in text:
-        message = "name a value that means missing; empty fields are missing in any case"
+        message = (
+            "give the text that marks a missing value; an empty field counts as missing anyway"
+        )
         raise ValueError(message)
     return code if math.isfinite(code) else text
 

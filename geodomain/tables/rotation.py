@@ -60,12 +60,11 @@ def position_of(model: MicromineModel | None, table: str) -> Position:
         If the coordinates are upper corners.
     """
     word = model.position.casefold() if model else ""
-    if word.startswith("top"):
+    if model and word.startswith("top"):
         message = (
-            f"the coordinates in {table} are upper corners of blocks "
-            f"({model.position if model else ''}); export the model with the block origin at the "
-            "centre or bottom left, or, if the coordinates are centroids or lowest corners, use "
-            "position=."
+            f"{table} declares its coordinates to be upper corners of blocks ({model.position}); "
+            "export the model with the block origin at the centre or bottom left. If the "
+            "declaration is wrong and they are centroids or lowest corners, use position=."
         )
         raise TableError(message)
     return "corner" if word.startswith("bottom") else "centroid"

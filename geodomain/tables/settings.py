@@ -31,7 +31,8 @@ class PlaceSettings:
     position: Position | None = setting(
         None,
         one_of(("centroid", "corner"), toml_only=True),
-        "Whether the coordinates are centroids, or the lowest corners of blocks with sizes. "
+        "Whether the coordinates are centroids or lowest corners (smallest x, y and z). Blocks "
+        "with corners need sizes. "
         " [default: as the header says, otherwise centroid]",
         hashed=True,
     )

@@ -279,8 +279,8 @@ class _Relabelling:
         labels = self._label(centroids, sizes, scanner.column)
         if len(labels) != len(self._columns):
             message = (
-                f"there are {len(labels)} columns of labels, but "
-                f"{counted(len(self._columns), 'new column')}"
+                f"{counted(len(labels), 'label column')} for "
+                f"{counted(len(self._columns), 'new column')}; give one label column for each"
             )
             raise ValueError(message)
         if writer is not None:

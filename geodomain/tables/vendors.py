@@ -167,8 +167,8 @@ def refuse_no_centroid(names: Sequence[str], table: str) -> NoReturn:
     else:
         what = "there is no set of names such as X, Y, Z or XC, YC, ZC or EAST, NORTH, RL"
     message = (
-        f"{table} has no complete centroid columns: {what}; {listed(names)} "
-        "Name them with x=, y= and z=."
+        f"{table} has no complete set of centroid columns: {what}; {listed(names)} "
+        "Name the three columns with x=, y= and z=."
     )
     raise TableError(message)
 

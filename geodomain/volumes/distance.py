@@ -292,7 +292,7 @@ class DistanceColumn:
             self.inside += int((valid < 0).sum())
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of the table's row for this column."""
+        """Return this column's row of the printed table, as texts."""
         ends = ("-" if end is None else f"{end:,.6g}" for end in (self.nearest, self.farthest))
         return self.name, self.column, *ends, "" if self.inside is None else f"{self.inside:,}"
 

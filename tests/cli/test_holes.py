@@ -77,7 +77,7 @@ def test_nothing_is_replaced_unasked(folder: Path) -> None:
 
 
 MISUSED = {
-    (): "nothing to cross",
+    (): "no wireframe is given",
     ("--solid", "A=ore.ply", "--domains", "x.toml"): "give either --domains, or --solid",
     ("--solid", "A=ore.ply", "--hole-column", "dip"): "is not ROLE=COLUMN",
 }

@@ -121,7 +121,7 @@ def test_misuse_exits_2(folder: Path, case: tuple[tuple[str, ...], str]) -> None
 
 BROKEN = {
     "empty": (b"", "b.csv is empty"),
-    "no columns": (b"a,b\n1,2\n", "no complete centroid columns"),
+    "no columns": (b"a,b\n1,2\n", "no complete set of centroid columns"),
     "text": (b"X,Y,Z\n1,2,3\n1,east,3\n", "line 3"),
     "unclosed quote": (b'X,Y,Z,N\n1,2,3,a\n1,2,3,"b\n', "line 3: the quote"),
     "unclosed name": (b'X,Y,Z,"N\n1,2,3,a\n', "line 1: the quote that opens the name '\"N'"),

@@ -95,7 +95,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
     }
     # The functions whose messages these are have no command.
     said -= {("shares.py", "backend"), ("distance.py", "backend")}
-    said -= {("contains.py", "direction")}
+    said -= {("contains.py", "direction"), ("locator.py", "out"), ("lattice.py", "out")}
     said -= {("inputs.py", keyword) for keyword in ("like", "packed", "out")}
     assert {found for _, found in said} - keywords().keys() == set()
     assert ("layout.py", "dx") in said
@@ -125,11 +125,11 @@ def test_a_user_of_python_is_told_the_keyword_and_one_of_the_command_the_option(
     monkeypatch.chdir(tmp_path)
     write_mesh(box((0, 0, 0), (1, 1, 1)), tmp_path / "ore.obj")
     Path("blocks.csv").write_text("A,B,C\n1,1,1\n")
-    with pytest.raises(geodomain.TableError, match=r"Name them with x=, y= and z=\.$"):
+    with pytest.raises(geodomain.TableError, match=r"Name the three columns with x=, y= and z=\.$"):
         geodomain.label_file("blocks.csv", {"ORE": "ore.obj"}, "out.csv")
     asked = ["label", "blocks.csv", "--solid", "ORE=ore.obj", "-o", "out.csv"]
     told = CliRunner().invoke(main, asked)
-    assert told.stderr.rstrip().endswith("Name them with --x, --y and --z.")
+    assert told.stderr.rstrip().endswith("Name the three columns with --x, --y and --z.")
 
 
 def test_warnings_of_a_command_and_its_json_name_options(

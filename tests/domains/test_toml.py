@@ -119,7 +119,7 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
         (ONE + "only_if = 'OX'", "only_if is 'OX'; it must be a table of columns, such as"),
         (ONE + "only_if = { au = { '=>' = 1 } }", "only_if au: '=>' is not a comparison; use"),
         (ONE + "only_if = { au = true }", "(ORE): only_if au is true; give a number, a text"),
-        (ONE + "only_if = { au = [] }", "(ORE): only_if au is an empty list"),
+        (ONE + "only_if = { au = [] }", "(ORE): only_if has an empty list"),
         (ONE + "code = 3_000_000_000", "(ORE): code is 3000000000; it must be a whole number"),
         ("background_code = 3_000_000_000\n" + ONE, "background_code is 3000000000; it must be"),
         ("[[domain]]\nname = 'A '\nmesh = 'ore.obj'", "name is 'A '; it must be one line of"),

@@ -223,7 +223,7 @@ def test_what_cannot_be_converted_is_said() -> None:
     lost.loc[3, "X"] = np.nan
     lost.to_csv("c.csv", index=False)
     for name in ("d.vtu", "d.vti", "d.omf"):
-        assert "no centroid or no size" in convert("c.csv", name, code=3).stderr
+        assert "lack a centroid or a size" in convert("c.csv", name, code=3).stderr
     with pytest.raises(TableError, match=r"d\.xyz"):
         convert_blocks("a.csv", "d.xyz")
     assert sorted(path.name for path in Path().iterdir()) == ["a.csv", "b.parquet", "c.csv"]

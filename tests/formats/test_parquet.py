@@ -151,7 +151,7 @@ def test_numbers_of_every_kind_are_coordinates(folder: Path) -> None:
 BAD = {
     "text": ({"X": ["1"], "Y": [1.0], "Z": [1.0]}, "'X' holds string, not numbers"),
     "too large": ({"X": [2**53 + 1], "Y": [1], "Z": [1]}, "float64 cannot represent exactly"),
-    "no centroid": ({"X": [1.0], "Y": [1.0]}, "no complete centroid columns"),
+    "no centroid": ({"X": [1.0], "Y": [1.0]}, "no complete set of centroid columns"),
 }
 
 

@@ -97,7 +97,7 @@ def test_dask_is_labelled_later(partitions) -> None:
     computed = found.compute(scheduler="synchronous")
     expected = label_blocks(blocks().sort_index(), DOMAINS)
     pd.testing.assert_series_equal(computed, expected)
-    with pytest.raises(TableError, match="no complete centroid columns"):  # at once
+    with pytest.raises(TableError, match="no complete set of centroid columns"):  # at once
         label_blocks(frame.drop(columns="XC"), DOMAINS)
     keeping = [Domain("B", cube(), keep=True)]
     with pytest.raises(ValueError, match="existing labels of a dask table"):

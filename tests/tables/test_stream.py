@@ -203,7 +203,7 @@ def test_appends_several_columns():
     splice = Splice(((18, 18, b",domain"), (18, 18, b",in_ore")), ((b"ORE", b""), (b"0", b"1")))
     table = b"ID,XC,YC,ZC,NOTE\r\n1,2,3,4,5\r\n\r\n6,7,8,9,10"
     layout = layout_of(b"ID,XC,YC,ZC,NOTE\r\n")
-    with pytest.raises(ValueError, match="2 columns of labels, but 1 new column"):
+    with pytest.raises(ValueError, match="2 label columns for 1 new column"):
         run(table, layout, splice=Splice((), ((b"",),)), label=label)
     splice = Splice(((16, 16, b",domain"), (16, 16, b",in_ore")), splice.vocabulary)
     out, _, _ = run(table, layout, splice=splice, label=label)

@@ -195,7 +195,7 @@ def test_units_that_are_none() -> None:
         geodomain.tonnes_file("model.csv", density="SG", density_unit="g/cc")
     run("tonnes", "model.csv", "--density", "SG", "--density-unit", "g/cc", code=2)
     page = ["report", "model.csv", "-o", "r.html", "--density-unit", "t/m3"]
-    assert "give --density" in run(*page, code=2).stderr
+    assert "--density-unit needs --density" in run(*page, code=2).stderr
 
 
 @pytest.mark.usefixtures("write")

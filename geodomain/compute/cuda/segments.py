@@ -304,7 +304,10 @@ class CudaSegmentIndex:
 
     @device.one_at_a_time  # because all calls share the list of unsure rows
     def ask(self, query: str, segments: Resident, *fields: Argument) -> None:
-        """Run a query over all rows in quick arithmetic, then over unsure rows in full."""
+        """Run a query over all rows in quick arithmetic.
+
+        Then run it in full arithmetic over the rows whose result is uncertain.
+        """
         unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.block_threads()
         some = device.list_threads(threads)
