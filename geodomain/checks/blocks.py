@@ -74,12 +74,10 @@ class BlockChecks:
         self._reference: Floats | None = None
         self._lines: list[list[Floats]] = [[], [], []]
         self._overlapping: dict[str, str] = {}
+        self._boxes = OverlappingBlocks() if compare else None
         # Centroids with a missing-value number are compared separately, because they would make the
         # lattice too large.
-        self._repeated: tuple[RepeatedCentroids, ...] = (
-            (RepeatedCentroids(), RepeatedCentroids()) if compare else ()
-        )
-        self._boxes = next(map(OverlappingBlocks, self._repeated), None)
+        self._coded_places = RepeatedCentroids()
         self._added = 0
         self._compared: tuple[int, Overlap | None] = (0, None)
         self.axes: Floats | None = None
@@ -106,7 +104,8 @@ class BlockChecks:
             return
         if np.isin(box, _CODES).any():
             coded = self._count_codes(points)
-            self._compare(points[coded], None if sizes is None else sizes[coded], coded=True)
+            if self._boxes is not None:
+                self._coded_places.add(points[coded], None if sizes is None else sizes[coded])
             points, sizes = points[~coded], None if sizes is None else sizes[~coded]
             box = np.array(
                 [points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)]
@@ -120,20 +119,10 @@ class BlockChecks:
         elif self._added == len(points) and sizes is not None and len(points):
             azimuth = azimuth_of(points, sizes)
             self.axes = np.array(frame_of_azimuth(azimuth).matrix).T if azimuth else None
-        if self.axes is not None and self._repeated:
-            points = np.round(turned(points, self.axes, (0.0, 0.0, 0.0)), _DECIMALS)
         if self._boxes is not None:
+            if self.axes is not None:
+                points = np.round(turned(points, self.axes, (0.0, 0.0, 0.0)), _DECIMALS)
             self._boxes.add(points, sizes)
-        self._compare(points, sizes, coded=False)
-
-    def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
-        """Add blocks to the comparison of centroids.
-
-        If `coded`, the blocks have a coordinate that may mean a missing value, such as -99. They
-        are then compared only with each other.
-        """
-        if self._repeated:
-            self._repeated[coded].add(points, sizes)
 
     def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
         """Count the blocks with a coordinate that may mean a missing value, such as -99.
@@ -180,7 +169,8 @@ class BlockChecks:
         far = list(self._far_codes(mend))
         yield from far
         # A centroid of missing-value numbers is not a location, so it is not a repeated one.
-        again = sum(one.again for one in self._repeated[: 1 if far else 2])
+        again = 0 if self._boxes is None else self._boxes.again
+        again += 0 if far else self._coded_places.again
         if again and twice:
             yield (
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same centroid as "
@@ -233,8 +223,7 @@ class BlockChecks:
         if self._boxes is not None and later._boxes is not None:
             self._boxes.merge(later._boxes)
             self.axes = later.axes if self.axes is None else self.axes
-        for ours, others in zip(self._repeated, later._repeated, strict=False):
-            ours.merge(others)
+        self._coded_places.merge(later._coded_places)
 
     def arrays(self) -> dict[str, StoredArray]:
         """Return the checks as arrays for `restored`."""
@@ -246,8 +235,9 @@ class BlockChecks:
         if self._boxes is not None:
             directions = np.full((3, 3), np.nan) if self.axes is None else self.axes
             found |= {"size": self._boxes.size, "directions": directions}
-        for prefix, repeated in zip(_APART, self._repeated, strict=False):
-            found |= {f"{prefix}{name}": array for name, array in repeated.arrays().items()}
+            parts = (self._boxes.arrays(), self._coded_places.arrays())
+            for prefix, part in zip(_APART, parts, strict=True):
+                found |= {f"{prefix}{name}": array for name, array in part.items()}
         return found
 
     @classmethod
@@ -260,12 +250,12 @@ class BlockChecks:
         pairs = zip(arrays["axes"], arrays["sentences"], strict=True)
         checks._overlapping = {str(axis): str(sentence) for axis, sentence in pairs}
         places, coded = (with_prefix(arrays, prefix) for prefix in _APART)
-        restored = RepeatedCentroids.restored
-        checks._repeated = (restored(places), restored(coded)) if places else ()
-        checks._boxes, directions = None, np.asarray(arrays.get("directions", np.nan), np.float64)
-        if places and "size" in arrays:
-            size = np.asarray(arrays["size"], np.float64)
-            checks._boxes = OverlappingBlocks.of_size(next(iter(checks._repeated)), size)
+        directions = np.asarray(arrays.get("directions", np.nan), np.float64)
+        checks._boxes = None
+        if places:
+            size = np.asarray(arrays.get("size", [np.nan] * 3), np.float64)
+            checks._boxes = OverlappingBlocks.of_size(RepeatedCentroids.restored(places), size)
+            checks._coded_places = RepeatedCentroids.restored(coded)
             checks.axes = None if np.isnan(directions).any() else directions
             checks._added = 1
         return checks

@@ -209,49 +209,83 @@ class OverlappingBlocks:
 
     Parameters
     ----------
-    places : RepeatedCentroids
-        The repeated centroids of the same blocks; every chunk is added to this object first, and to
-        `places` next.
+    places : RepeatedCentroids, optional
+        The centroids of blocks that were added before.
     """
 
-    def __init__(self, places: RepeatedCentroids) -> None:
-        self._places = places
+    def __init__(self, places: RepeatedCentroids | None = None) -> None:
+        # Centroids that a region has are added only when they are needed.
+        self._places = RepeatedCentroids() if places is None else places
         self._known, self._size = True, np.full(3, np.nan)
         self._kept: _Region | None = None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Add a chunk: finite centroids (n, 3) along the block edges, and sizes."""
-        if not len(points) or not self._known:
+        if not len(points):
             return
-        if sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0):
-            self._known, self._kept = False, None
-            return
-        if self._kept is None:
+        if self._known and (sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0)):
+            self._forget()
+        if self._known and sizes is not None:
             if np.isnan(self._size[0]):
                 self._size = sizes[0].copy()
-            if _alike(sizes, self._size):
-                return
-            self._kept = self._of_places()
-        self._kept.add(points, sizes)
+            if self._kept is None and not _alike(sizes, self._size):
+                self._kept = self._of_places()
+            if self._kept is not None:
+                if self._kept.has_room(len(points)):
+                    self._kept.add(points, sizes)
+                    return
+                self._place()
+                self._kept.add(points, sizes)
+        self._places.add(points, sizes)
 
     def _of_places(self) -> _Region:
         """Return a region with blocks of the common size at all stored centroids."""
         region = _Region()
         for points in self._places.points():
             region.add(points, np.broadcast_to(self._size, points.shape))
+        list(region.unplaced())
         return region
 
-    def merge(self, later: OverlappingBlocks) -> None:
-        """Add the blocks of another object, if all blocks have the same size.
+    def _place(self) -> RepeatedCentroids:
+        """Add centroids that only the region has to the repeated centroids, and return these."""
+        if self._kept is not None:
+            for chunk in self._kept.unplaced():
+                self._places.add(chunk[:, :3], chunk[:, 3:])
+        return self._places
 
-        Otherwise the overlap becomes unknown: call `found` on both objects before.
+    def _forget(self) -> None:
+        """Drop the blocks: whether they overlap is unknown from now on."""
+        self._place()
+        self._known, self._kept = False, None
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return the centroids as arrays for `RepeatedCentroids.restored`."""
+        return self._place().arrays()
+
+    @property
+    def again(self) -> int:
+        """The number of blocks whose centroid is that of an earlier block; 0 if it is unknown."""
+        # Blocks that fill cells once have different centroids, so those not placed are no repeats.
+        region = self._kept
+        if region is None or not region.every or not region.fills_cells_once():
+            self._place()
+        return self._places.again
+
+    def merge(self, later: OverlappingBlocks) -> None:
+        """Add the blocks of another object.
+
+        If they have not all the same size, the overlap becomes unknown: call `found` on both
+        objects before.
         """
+        others = later._place()
         same = later._known and later._kept is None and self._kept is None
         if np.isnan(self._size[0]):
             self._size = later._size
         elif same and not np.isnan(later._size[0]):
             same = _alike(later._size[None], self._size)
-        self._known &= same
+        if not (self._known and same):
+            self._forget()
+        self._places.merge(others)
 
     @property
     def size(self) -> Floats:
@@ -297,9 +331,9 @@ class OverlappingBlocks:
             if (np.array(nearest) >= (1 - _SLACK) * self._size).all():
                 return None
             region = self._of_places()
-        blocks = region.blocks()
-        if len(blocks) < 2 or _fill_cells_once(blocks):
+        if region.fills_cells_once():
             return None
+        blocks = region.blocks()
         points, sizes = blocks[:, :3], blocks[:, 3:]
         if not turn_is_known and _are_lonely(points[:_FIRST]):
             return None
@@ -327,11 +361,29 @@ class _Region:
     def __init__(self) -> None:
         self.every = True
         self._chunks: list[Floats] = []
-        self._count = 0
+        self._count = self._yielded = 0
         self._low, self._high = np.full(3, -np.inf), np.full(3, np.inf)
+        self._once: bool | None = None
+
+    def has_room(self, count: int) -> bool:
+        """Return whether the region has all blocks, and will have all with `count` more."""
+        return self.every and self._count + count <= _MOST
+
+    def unplaced(self) -> Iterator[Floats]:
+        """Yield chunks, (n, 6), that were not yielded before; none if blocks were left out."""
+        if self.every:
+            yielded, self._yielded = self._yielded, len(self._chunks)
+            yield from self._chunks[yielded:]
+
+    def fills_cells_once(self) -> bool:
+        """Return whether a fast test shows that no blocks of the region overlap."""
+        if self._once is None:
+            self._once = self._count < 2 or _fill_cells_once(self.blocks())
+        return self._once
 
     def add(self, points: Floats, sizes: Floats) -> None:
         """Store the blocks that lie within the region; shrink the region if there are too many."""
+        self._once = None
         if not self.every:
             within = ((points >= self._low) & (points < self._high)).all(axis=1)
             points, sizes = points[within], sizes[within]

@@ -34,11 +34,9 @@ def lattice(shape: tuple[int, int, int], size: Sequence[float], start: float = 0
 
 def compare(chunks: Chunks, *, known: bool = True) -> Overlap | None:
     """Compare blocks, chunk by chunk."""
-    places = RepeatedCentroids()
-    blocks = OverlappingBlocks(places)
+    blocks = OverlappingBlocks()
     for points, sizes in chunks:
         blocks.add(points, sizes)
-        places.add(points, sizes)
     return blocks.found(turn_is_known=known)
 
 
@@ -219,6 +217,42 @@ def test_more_blocks_than_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = [(points[n : n + 100], sizes[n : n + 100]) for n in range(0, len(points), 100)]
     found = compare([*parents, *chunks])
     assert found is not None and not found.every and 0.3 < found.volume / found.whole <= 0.5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_repeated_centroids_of_blocks_of_several_sizes(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count is that of a set, whatever is stored: all blocks, a part of them, or bits."""
+    random = np.random.default_rng(seed)
+    monkeypatch.setattr(overlaps, "_ALL", int(random.choice([1, 40, 10_000])))
+    monkeypatch.setattr(overlaps, "_MOST", int(random.choice([5, 60, 10_000])))
+    parents, size = (item.copy() for item in lattice((5, 4, 3), (4, 4, 4))[0])
+    halves, half = (item.copy() for item in lattice((10, 4, 3), (2, 4, 4), start=20)[0])
+    points = np.concatenate([parents, halves, halves[: int(random.choice([0, 0, 7]))]])
+    sizes = np.concatenate([size, half, half[: len(points) - 180]])
+    if random.random() < 0.5:
+        order = random.permutation(len(points))
+        points, sizes = points[order], sizes[order]
+    if random.random() < 0.3:
+        points[int(random.integers(len(points)))] = points[3]
+    begins = np.sort(random.integers(0, len(points), 5))
+    blocks, seen = OverlappingBlocks(), 0
+    for part, its_sizes in zip(np.split(points, begins), np.split(sizes, begins), strict=True):
+        blocks.add(np.asfortranarray(part), its_sizes)
+        seen += len(part)
+        if random.random() < 0.3:
+            assert blocks.again == seen - len(np.unique(points[:seen], axis=0))
+        if random.random() < 0.2:
+            stored = RepeatedCentroids.restored(blocks.arrays())
+            assert stored.again == seen - len(np.unique(points[:seen], axis=0))
+    expected = len(points) - len(np.unique(points, axis=0))
+    assert blocks.again == expected
+    others = OverlappingBlocks()
+    others.add(points[:50], sizes[:50])
+    others.merge(blocks)
+    joined = np.concatenate([points[:50], points])
+    assert others.again == len(joined) - len(np.unique(joined, axis=0))
 
 
 def test_blocks_that_look_turned_are_left_alone() -> None:
