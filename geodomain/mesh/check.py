@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import gcd
@@ -447,6 +448,8 @@ Vector = tuple[int, int, int]
 
 # Number of vertices that are tested before all the others are prepared.
 _FEW = 64
+# Triangles at a vertex that are compared at once; for more, a vertex with fewer is looked for.
+_SMALL_STAR = 100
 
 
 class Duplicates(NamedTuple):
@@ -531,7 +534,7 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
         Whether the inside is defined by the winding number instead of parity.
     """
     proper = triangles[~has_equal_corners(triangles)]
-    if not len(proper):
+    if not len(proper) or not extremes_cancel(vertices, proper, winding=winding):
         return False
     left = _uncancelled(proper, winding=winding)
     order = np.argsort(left, axis=None, kind="stable")
@@ -547,6 +550,39 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
             if not star_cancels(places, centre, star, winding=winding):
                 return False
     return True
+
+
+def extremes_cancel(vertices: Floats, triangles: NDArray[np.integer], *, winding: bool) -> bool:
+    """Return whether the faces cancel at a vertex that is farthest along an axis.
+
+    If not, the mesh encloses something. No flat face surrounds such a vertex, so in most valid
+    meshes faces do not cancel there. Parameters are those of `encloses_nothing`, but vertices may
+    be equal.
+    """
+    best: tuple[int, Ints] | None = None
+    for axis, direction in itertools.product(range(3), (1.0, -1.0)):
+        here = np.zeros(len(vertices), np.bool_)
+        here[equal := _farthest(vertices, axis, direction)] = True
+        rows, corners = np.unique(np.flatnonzero(here[triangles]) // 3, return_counts=True)
+        star: Ints = triangles[rows[corners == 1]].astype(np.int64)
+        if len(star) and (best is None or len(star) < len(best[1])):
+            best = int(equal[0]), np.where(here[star], equal[0], star)
+        if best is not None and len(best[1]) <= _SMALL_STAR:
+            break
+    if best is None:
+        return True
+    used = sorted(set(best[1].ravel().tolist()))
+    places = dict(zip(used, whole_places(vertices[used]), strict=True))
+    return star_cancels(places, best[0], best[1], winding=winding)
+
+
+def _farthest(vertices: Floats, axis: int, direction: float) -> NDArray[np.intp]:
+    """Return the indices of equal vertices, farthest along an axis; other axes break ties."""
+    rows = np.arange(len(vertices))
+    for each in (axis, (axis + 1) % 3, (axis + 2) % 3):
+        values = direction * vertices[rows, each]
+        rows = rows[values == values.max()]
+    return rows
 
 
 def _uncancelled(proper: Ints, *, winding: bool) -> Ints:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import merge_equal
 from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.check import (
     NOTHING_INSIDE,
     encloses_nothing,
+    extremes_cancel,
     mesh_warnings,
     report_on,
-    star_cancels,
-    whole_places,
 )
 from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 
 # Pairs of triangles that are compared, at most, before points are labelled: a second or two.
 _IN_PASSING = 10_000_000
-# Triangles at a vertex that are compared at once; for more, a vertex with fewer is looked for.
-_SMALL_STAR = 100
 
 
 def require_fit(
@@ -97,10 +92,11 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
             f"{mesh.name} lies in the plane {'xyz'[axis]} = {mesh.bounds[0, axis]:.10g}: nothing "
             "can be inside; export the wireframe again, as a solid"
         )
-    if not _stars_cancel(mesh, rule):  # most valid meshes return here
+    winding = rule == "winding"
+    if not extremes_cancel(mesh.vertices, mesh.triangles, winding=winding):
         return ""
     distinct = merge_equal(mesh.vertices)[mesh.triangles].astype(np.int64)
-    if not encloses_nothing(mesh.vertices, distinct, winding=rule == "winding"):
+    if not encloses_nothing(mesh.vertices, distinct, winding=winding):
         return ""
     message = NOTHING_INSIDE.format(mesh.name)
     if (
@@ -110,37 +106,6 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
     ):
         message += " By rule 'winding' the mesh has an inside."
     return message
-
-
-def _stars_cancel(mesh: Mesh, rule: Literal["parity", "winding"]) -> bool:
-    """Return whether the faces cancel at a vertex that is extreme along an axis.
-
-    No flat face surrounds such a vertex, so faces cancel there only if copies of them coincide.
-    This test is cheaper than `encloses_nothing`, which sorts all triangles first.
-    """
-    best: tuple[int, Ints] | None = None
-    for axis, direction in itertools.product(range(3), (1.0, -1.0)):
-        centre = _farthest(mesh.vertices, axis, direction)
-        here = (mesh.vertices == mesh.vertices[centre]).all(axis=1)
-        star = mesh.triangles[here[mesh.triangles].sum(axis=1) == 1]
-        if len(star) and (best is None or len(star) < len(best[1])):
-            best = centre, np.where(here[star], centre, star)
-        if best is not None and len(best[1]) <= _SMALL_STAR:
-            break
-    if best is None:
-        return True
-    used = sorted(set(best[1].ravel().tolist()))
-    places = dict(zip(used, whole_places(mesh.vertices[used]), strict=True))
-    return star_cancels(places, best[0], best[1], winding=rule == "winding")
-
-
-def _farthest(vertices: Floats, axis: int, direction: float) -> int:
-    """Return the index of the vertex that is farthest along an axis; the other axes break ties."""
-    rows = np.arange(len(vertices))
-    for each in (axis, (axis + 1) % 3, (axis + 2) % 3):
-        values = direction * vertices[rows, each]
-        rows = rows[values == values.max()]
-    return int(rows[0])
 
 
 def warn_once(mesh: Mesh) -> None:
