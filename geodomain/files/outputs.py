@@ -17,17 +17,17 @@ from geodomain.files.unchanged import own_change
 
 
 class AtomicFile:
-    """Write a file beside a path, and move it to the path in one step.
+    """Write a temporary file in the folder of a path, and move it to the path in one step.
 
     If a run is killed, the path holds the old file or the complete new one, never a part of it.
 
     Parameters
     ----------
     path : Path
-        The file to make or replace, with links resolved. The new file gets the mode of an existing
-        file and, if the system allows it, its owner.
+        The file to make or replace, with links resolved. A file that replaces another gets the mode
+        of the old file and, if the system allows it, the old file's owner.
     new : bool
-        Refuse to replace a file, even a file that appears at the path while this one is written.
+        Refuse to replace any file, even a file that appears at the path during the writing.
     """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
@@ -64,7 +64,7 @@ class AtomicFile:
         Raises
         ------
         FileExistsError
-            If the file must be new, and another run has put a file at the path.
+            If `new` was set, and another run has put a file at the path.
         OSError
             If an input has changed since it was read.
         """
@@ -105,8 +105,8 @@ class AtomicFile:
     def _start_flush(self, size: int) -> None:
         """Start to flush the last `size` bytes to the disk, so that `commit` has little left to do.
 
-        The system is advised to drop these bytes from memory. It therefore starts to write them,
-        and keeps them until they are written.
+        The system is told that memory need not hold these bytes any more. It therefore starts to
+        write them to the disk; until this is done, memory still holds them.
         """
         if hasattr(os, "posix_fadvise"):
             with contextlib.suppress(OSError):
@@ -146,7 +146,7 @@ def _open_nameless(folder: Path) -> int:
 def _name(descriptor: int, path: Path) -> None:
     """Give a name to a file that was opened without one.
 
-    os.link follows the link in /proc only if it also gets the descriptor of a folder.
+    os.link gets the descriptor of a folder; without it, os.link does not follow links in /proc.
     """
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -227,7 +227,8 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
     FileExistsError
         If an output exists and may not be replaced.
     OSError
-        If links form a circle, an output is a folder, or no file can be made in its folder.
+        If links form a circle, if an output is a folder, or if no file can be made in the folder of
+        an output.
     """
     places = list(outputs)
     for one, other in combinations(places, 2):
@@ -246,7 +247,7 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
 
 
 def _require_writable(place: Path) -> None:
-    """Refuse a folder, and a path at which no file can be made."""
+    """Raise OSError if a path is a folder, or if no file can be made at it."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -263,7 +264,7 @@ def _require_writable(place: Path) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse outputs that would replace an input, also if a link leads to the input.
+    """Refuse outputs that would replace an input, whether directly or through a link.
 
     Raises
     ------
@@ -278,14 +279,17 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 
 def same_place(one: str | Path, other: str | Path) -> bool:
-    """Return whether two paths are equal once links are resolved; hard links count as different."""
+    """Return whether two paths are equal after symbolic links are resolved.
+
+    Two hard links to the same file count as different paths.
+    """
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _differ_in_case(one: Path, other: Path) -> bool:
     """Return whether two paths would be one file on a disk that ignores upper and lower case.
 
-    If files exist at both paths, the disk keeps them apart, and False is returned.
+    If files exist at both paths, the disk distinguishes the paths, and the result is False.
     """
     first, second = os.path.realpath(one), os.path.realpath(other)
     return first.casefold() == second.casefold() and not (one.exists() and other.exists())

@@ -1,4 +1,4 @@
-"""Threads that read ahead and write behind, and rows that overflow to a temporary file."""
+"""Threads that read ahead and write behind, and a store for more rows than fit in memory."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Ahead(Generic[Item, Result]):
     items : iterable
         Iterated by the thread.
     work : callable
-        Computes an item's result. If it raises, the caller gets the exception in place of the
-        result.
+        Computes the result of an item. If it raises an exception, the caller gets the exception
+        instead of the result.
     """
 
     def __init__(self, items: Iterable[Item], work: Callable[[Item], Result]) -> None:
@@ -51,7 +51,7 @@ class Ahead(Generic[Item, Result]):
             yield done[0]
 
     def stop(self) -> None:
-        """Start no further item, and wait for the current one."""
+        """Start no further item, and wait until the current item is done."""
         with self._working:
             self._stopped = True
         empty(self._wanted)
@@ -123,7 +123,10 @@ class Reader:
             self.give(block)
 
     def held_blocks(self) -> Iterator[Block]:
-        """Yield the pieces in order until `stop` is called; the caller returns each with `give`."""
+        """Yield the pieces in order until `stop` is called.
+
+        The caller hands each piece back with `give`.
+        """
         while (block := wait(self._filled)) is not None:
             if isinstance(block, BaseException):
                 raise block
@@ -169,17 +172,17 @@ class Writer:
         self.bytes_written = 0
 
     def room(self, size: int) -> Bytes:
-        """Return a buffer of at least `size` bytes, which the caller fills for `send`."""
+        """Return a buffer of at least `size` bytes; the caller fills it and passes it to `send`."""
         buffer = wait(self._free)
         self._check()
         return buffer if buffer.size >= size else np.empty(size + size // 8, dtype=np.uint8)
 
     def send(self, data: Bytes) -> None:
-        """Hand over, for writing, the start of a buffer that `room` returned."""
+        """Queue bytes for writing; `data` is the start of a buffer that `room` returned."""
         self._waiting.put(data)
 
     def put(self, data: bytes) -> None:
-        """Hand over, for writing, a copy of some bytes."""
+        """Queue a copy of some bytes for writing."""
         room = self.room(len(data))
         room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.send(room[: len(data)])
@@ -192,7 +195,10 @@ class Writer:
         self._check()
 
     def stop(self) -> None:
-        """Drop what is not yet written; wait at most a second, because a pipe may be stuck."""
+        """Drop all bytes that are not yet written.
+
+        Wait for the thread, but at most a second, because the reader of a pipe may never read on.
+        """
         empty(self._waiting)
         self._waiting.put(None)
         self._thread.join(timeout=1.0)
@@ -231,7 +237,7 @@ def empty(channel: queue.SimpleQueue[Item]) -> None:
 
 
 def wait(channel: queue.SimpleQueue[Item]) -> Item:
-    """Take an item from a queue, waiting in steps so that Ctrl-C ends the wait on Windows too."""
+    """Take an item from a queue; wait in steps, so that Ctrl-C ends the wait even on Windows."""
     while True:
         try:
             return channel.get(timeout=0.5)
@@ -250,14 +256,14 @@ _HELD, _BITS = 1 << 21, 10
 class Spill:
     """Stores rows of integers in bounded memory, and returns them grouped by their first integer.
 
-    Many rows are written to a temporary file. All rows with the same first integer come back in the
-    same part.
+    Once there are many rows, they are written to a temporary file. Rows with equal first integers
+    are returned in the same part.
 
     Parameters
     ----------
     width : int
-        Integers in a row. The first integers of the rows should be spread over all 64 bits, as
-        hashes are.
+        Number of integers in a row. The first integers of the rows should be spread over all 64
+        bits, as hashes are.
     """
 
     def __init__(self, width: int) -> None:
@@ -310,7 +316,7 @@ class Spill:
         self._held, self._count = [], 0
 
     def parts(self) -> Iterator[Rows]:
-        """Yield all rows in parts; the rows of a part are in the order in which they were added."""
+        """Yield all rows in parts; within a part, rows are in the order of `add`."""
         if self._file is None:
             yield np.concatenate([np.empty((0, self._width), np.uint64), *self._held])
             return

@@ -87,7 +87,10 @@ class Stream:
 
 
 def standard_output() -> Stream:
-    """Return standard output unbuffered: a buffer would be locked while a pipe's reader is slow."""
+    """Return standard output without Python's buffer.
+
+    A write to the buffer would hold its lock for as long as the reader of a pipe is slow.
+    """
     _require_open(sys.stdout, "standard output")
     buffer = sys.stdout.buffer
     buffer.flush()
@@ -98,7 +101,10 @@ def standard_output() -> Stream:
 
 
 def standard_input() -> BinaryIO:
-    """Return standard input unbuffered: a buffer would be locked while it waits for data."""
+    """Return standard input without Python's buffer, if it has a file descriptor.
+
+    A read through the buffer would hold its lock for as long as it waits for data.
+    """
     _require_open(sys.stdin, "standard input")
     try:
         descriptor = sys.stdin.fileno()
@@ -108,7 +114,7 @@ def standard_input() -> BinaryIO:
 
 
 def _require_open(stream: TextIO | None, name: str) -> None:
-    """Refuse a standard stream that is None, because it was closed before Python started."""
+    """Raise OSError if a standard stream is None; this means that Python started with it closed."""
     if stream is None:
         raise OSError(errno.EBADF, "it is closed", name)
 
@@ -186,7 +192,7 @@ class Decompressor:
         return data
 
     def _next_member(self) -> bool:
-        """Go to the next member, past zeros that pad the file; return False if there is none."""
+        """Go to the next member, skipping zeros between members; return False if there is none."""
         while True:
             self._input = self._input.lstrip(b"\0") or self._source.read(READ_BYTES)
             if not self._input:
@@ -209,7 +215,7 @@ class Compressor:
     target : binary file
         Receives the compressed bytes.
     threads : int or None
-        Number of threads; None for all.
+        Number of threads; None for as many as the process has processor cores.
     """
 
     def __init__(self, target: Target, threads: int | None = None) -> None:
@@ -224,7 +230,7 @@ class Compressor:
         target.write(memoryview(HEADER))
 
     def write(self, data: memoryview) -> int:
-        """Take all of the data for compression, and return the number of bytes."""
+        """Accept all of the data for compression, and return the number of its bytes."""
         self._crc = zlib.crc32(data, self._crc)
         self._size += len(data)
         for start in range(0, len(data), BLOCK_BYTES):
@@ -272,8 +278,8 @@ _PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22
 class FileBytes:
     """The bytes of a file, read by slices like a memory map.
 
-    If another program shortens a memory-mapped file, a signal (SIGBUS) ends the process. Here an
-    OSError is raised instead.
+    If another program shortens the file, a memory map would end this process by a signal (SIGBUS).
+    This class raises OSError instead.
     """
 
     def __init__(self, path: Path) -> None:
@@ -311,7 +317,7 @@ class FileBytes:
             return self._read(begin, max(begin, end))
 
     def find(self, wanted: bytes, begin: int = 0, end: int | None = None) -> int:
-        """Return the first position of `wanted` that lies between begin and end, or -1."""
+        """Return the first position of `wanted` between `begin` and `end`; -1 if there is none."""
         last = len(self) if end is None else min(end, len(self))
         size, held = _PIECE, len(wanted) - 1
         with self._lock:
@@ -371,9 +377,9 @@ def require_no_device(path: Path) -> os.stat_result:
 
 
 def require_seekable(path: Path) -> os.stat_result:
-    """Refuse a pipe or a device, and return the status of a file.
+    """Return the status of a file in which a reader can move back and forth; refuse all others.
 
-    Pipes and devices can be read only in order, and another library would wait for them endlessly.
+    Refused are pipes and devices: a library that reads them out of order would wait endlessly.
 
     Raises
     ------
@@ -416,17 +422,17 @@ def open_target(
     threads: int | None = None,
     digest: Digest | None = None,
 ) -> Iterator[Target]:
-    """Open an output for a `with` statement, at whose end the complete file appears.
+    """Open an output for a `with` statement; at its end, the complete file appears at the path.
 
     Parameters
     ----------
     path : path or '-'
-        A file, compressed if its name ends in .gz, or standard output. Links are
+        A file, or `-` for standard output. A file whose name ends in .gz is compressed. Links are
         followed. A device or a pipe is written directly.
     source : Input, optional
         The input, which must not be the same file.
     overwrite : bool, optional
-        Whether an existing file may be replaced; its mode is kept.
+        Whether an existing file may be replaced; the new file keeps its mode.
     in_place : bool, optional
         Whether to replace the input itself; the output is compressed if the input was.
     threads : int, optional
@@ -445,11 +451,11 @@ def open_target(
     TableError
         If the output is the input.
     FileExistsError
-        If the file exists, or has appeared by the end, and may not be replaced.
+        If there is a file that may not be replaced, at the start or at the end of the statement.
     OSError
         If a file that `Unchanged` watches has changed by the end.
     BrokenPipeError
-        If the reader of standard output has closed it, so that the run can end quietly.
+        If the program that reads standard output has closed it; the run can then end quietly.
     """
     if path == STANDARD:
         _refuse_same(status_of(sys.stdout), source, "standard output")
@@ -474,8 +480,8 @@ def open_target(
 def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
     """Open a binary Python file; at the end of the `with` statement it replaces the file at a path.
 
-    Links, modes, devices and pipes are treated as by `open_target`. An existing file is refused
-    without `overwrite`.
+    Links, modes, devices and pipes are treated as by `open_target`. Without `overwrite`, an
+    existing file is refused.
     """
     with open_target(Path(path), overwrite=overwrite) as target:
         raw = _Raw(target)
@@ -489,7 +495,7 @@ def replaced(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterato
 
 
 class _Raw(io.RawIOBase):
-    """Passes the bytes of Python's buffered files to an output; drops them if it has no output."""
+    """Passes the bytes of a buffered Python file to an output, or drops them if there is none."""
 
     def __init__(self, target: Target) -> None:
         self.target: Target | None = target
@@ -528,7 +534,7 @@ def _replace(
 
 
 def _refuse_same(status: os.stat_result | None, source: Input | None, name: str) -> None:
-    """Refuse to write to the file that is being read, also if a link leads to it."""
+    """Refuse to write to the file that is being read, whether directly or through a link."""
     other = None if source is None else source.status
     if status is None or other is None or not stat.S_ISREG(other.st_mode):
         return
@@ -541,7 +547,7 @@ def _refuse_same(status: os.stat_result | None, source: Input | None, name: str)
 
 
 class Source:
-    """Read a table's bytes, decompressed, from a file or standard input.
+    """Read the bytes of a table from a file or standard input; gzip data is decompressed.
 
     Parameters
     ----------
@@ -557,7 +563,7 @@ class Source:
     Attributes
     ----------
     compressed : bool
-        Whether the content is gzip data; the name of the file does not matter.
+        Whether the content is gzip data, whatever the name of the file.
     size : int or None
         Number of stored bytes, or None if that is not known.
     """
@@ -632,7 +638,7 @@ def open_source(path: str | os.PathLike[str], *, digest: Digest | None = None) -
     Parameters
     ----------
     path : path or '-'
-        A file, compressed or not, or standard input.
+        A file, which may be gzip data, or `-` for standard input.
     digest : Digest, optional
         Hashes the stored bytes as they are read.
 

@@ -22,7 +22,7 @@ _STEP = 1 << 20
 
 
 class Digest:
-    """The SHA-256 hash and the number of some bytes.
+    """The SHA-256 hash of the bytes added so far, and their number.
 
     Attributes
     ----------
@@ -78,14 +78,14 @@ class Digested:
 
 
 class Counted:
-    """An unbuffered input that counts the bytes read from it and, with a digest, hashes them."""
+    """Unbuffered input that counts the bytes read from it, and hashes them if `digest` is set."""
 
     def __init__(self, file: BinaryIO, digest: Digest | None) -> None:
         self.file, self.count, self._pushed = file, 0, b""
         self._digest = digest
 
     def put_back(self, data: bytes) -> None:
-        """Make the next `read` return these bytes again, first."""
+        """Put bytes back, so that the next `read` returns them before all others."""
         self._pushed = data
 
     def read(self, size: int) -> bytes:
@@ -115,9 +115,9 @@ _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 class Unchanged:
     """Refuse files that change during a `with` statement.
 
-    The files are compared at the end of the `with` statement, unless a bug ends it.
-    `require_unchanged` also compares them before an output is moved to its path. Pipes, devices and
-    paths without a file are not watched.
+    The files are compared at the end of the `with` statement, unless an unexpected exception ends
+    it. `require_unchanged` also compares them before an output is moved to its path. Pipes, devices
+    and paths without a file are not watched.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Unchanged:
                 self._seen.setdefault(path, status)
 
     def __enter__(self) -> Unchanged:
-        """Let `require_unchanged` compare these files too, until the `with` statement ends."""
+        """Let `require_unchanged` compare these files until the `with` statement ends."""
         _WATCHES.set((*_WATCHES.get(), self))
         return self
 
@@ -147,7 +147,10 @@ class Unchanged:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Compare the files; a change is raised instead of an error that changed data caused."""
+        """Raise OSError if a file has changed, even in place of a GeodomainError.
+
+        The change of the file may have caused the GeodomainError. Other exceptions are kept.
+        """
         _WATCHES.set(tuple(watch for watch in _WATCHES.get() if watch is not self))
         if kind is None or issubclass(kind, GeodomainError):
             self.require()
@@ -169,14 +172,14 @@ class Unchanged:
                 raise OSError(errno.EBUSY, message, str(path))
 
     def watches(self, path: Path) -> bool:
-        """Return whether a path leads to a file that is watched, also through links."""
+        """Return whether a path leads, directly or through links, to a watched file."""
         status = _regular(path)
         return status is not None and any(
             os.path.samestat(status, before) for before in self._seen.values()
         )
 
     def settle(self) -> None:
-        """Stop watching, because an output is at its path and all its inputs have been read."""
+        """Stop watching all files, after they have been read and the output is at its path."""
         self._seen.clear()
 
 
@@ -213,7 +216,10 @@ def _free() -> Iterator[None]:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Lock a file for this run alone, if the system has such locks."""
+    """Lock a file in a `with` statement, so that no other run replaces it.
+
+    Without locks in the system, do nothing.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
