@@ -37,9 +37,10 @@ def as_numbers(
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
     """Return the values of a new numeric column: integers if possible, otherwise floats.
 
-    They are floats if values are missing or the old column was not integer. A block with the code
-    ``len(column.cells)`` keeps its value in `old`, the column to be replaced. Integers have 32
-    bits, or 64 if one of them needs more. Measured numbers are returned unchanged.
+    They are floats if a value is missing or not whole. The code of a block is the index of its
+    value in ``column.cells``; a block with the code ``len(column.cells)`` keeps its value in `old`,
+    the values of the column to be replaced. Integers have 32 bits, or 64 if one of them needs more.
+    If the column is ``measured``, `codes` are its numbers, and are returned as float64.
 
     Raises
     ------
@@ -74,7 +75,9 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Return a column of new codes and kept old integers as int64, which rounds none of them.
+    """Return the int64 values of a new column in which blocks keep old integers exactly.
+
+    `numbers` are the values of the codes, and `kept` the rows that keep a value in `values`.
 
     Raises
     ------
@@ -101,10 +104,11 @@ def _with_integers(
 def as_category(
     column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> tuple[list[str], Codes]:
-    """Return the distinct texts and, for each block, the index of its text (-1 if missing).
+    """Return a tuple: the distinct texts, and for each block the index of its text (-1 if missing).
 
-    Texts are in the order of their codes. A block with the code ``len(column.cells)`` keeps its
-    text in `old`, the column to be replaced.
+    The code of a block is the index of its text in ``column.cells``, whose texts come first. A
+    block with the code ``len(column.cells)`` keeps its text in `old`, the values of the column to
+    be replaced.
     """
     places: dict[str, int] = {}
     cells = (*column.cells, "")
@@ -118,7 +122,7 @@ def as_category(
 
 
 def said(value: object) -> str:
-    """Format a value as text: empty for None and NaN, whole numbers without a point."""
+    """Return a value as text: empty for None and NaN; whole numbers have no decimal point."""
     if value is None or value != value:
         return ""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
@@ -130,7 +134,8 @@ class NewArrays:
     Attributes
     ----------
     columns : sequence of NewColumn
-    codes : sequence of (n,) int32, or float64 for columns of measured numbers
+    codes : sequence of (n,) int32, or float64 if the column is `measured`
+        For each column, the code of each block, or the number of each block if `measured`.
     at : int or None
         Index of the existing column that the new column replaces, if any.
     """
@@ -143,9 +148,9 @@ class NewArrays:
     def each(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
-        """Yield each new column with two things: its codes, and the old values that it replaces.
+        """Yield a tuple for each new column: the column, its codes, and the old values or None.
 
-        The old values are None if no column is replaced.
+        Old values are those of the column that is replaced; None if no column is replaced.
         """
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)
@@ -188,8 +193,8 @@ class Relabelling(NamedTuple):
     Attributes
     ----------
     label : callable
-        Takes a batch of blocks, and returns for each new column a code per block. If there are no
-        new columns, it only looks at the batch.
+        Takes a batch of blocks. Returns, for each new column, the codes of the blocks; if there are
+        no new columns, it returns an empty sequence.
     columns : sequence of NewColumn
         New columns, in order.
     destination : Destination, optional
@@ -197,14 +202,14 @@ class Relabelling(NamedTuple):
     also : sequence of int
         Indices of the columns that `label` may read besides the coordinates and sizes.
     replace : bool
-        Overwrite an existing column in place.
+        Whether the new column overwrites an existing column.
     threads : int, optional
-        Threads for reading and writing.
+        Number of threads for reading and writing.
     progress : callable, optional
         Called with two numbers: the amount done, and the total (None if unknown).
     before_commit : callable
-        Called when all blocks are labelled, before the output is put in place; if it raises, there
-        is no output.
+        Called when all blocks are labelled, before the output is put in place. If it raises an
+        exception, there is no output.
     known : sequence of (n,) arrays, optional
         Results of `label` for all blocks, if they are already computed.
     """
@@ -267,7 +272,7 @@ class BlockFile(Protocol):
 
     @property
     def constants(self) -> dict[int, float]:
-        """The values of constant columns that describe the coordinates, by column index."""
+        """For each constant column that describes the coordinates: its value, by column index."""
 
     @property
     def memory(self) -> int:
@@ -275,10 +280,10 @@ class BlockFile(Protocol):
 
     @property
     def writing(self) -> float:
-        """The approximate extra seconds per block for writing."""
+        """The approximate time in seconds per block by which writing prolongs a pass."""
 
     def facts(self) -> dict[str, str]:
-        """Return further facts about the file as texts, each under a title such as "format"."""
+        """Return facts about the file as texts, each under a title such as "format"."""
 
     def rows(self, column: str) -> Iterator[Rows]:
         """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
@@ -325,7 +330,7 @@ class TableModel(ABC, Generic[Chunk]):
 
     @abstractmethod
     def _values(self, chunk: Chunk, column: int) -> ArrayLike:
-        """Return a column of a batch unchanged: numbers or texts; NaN or None if missing."""
+        """Return a column of a batch as it is, numbers or texts; a missing value is NaN or None."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
@@ -359,9 +364,9 @@ class TableModel(ABC, Generic[Chunk]):
         return (*self._choice.xyz, *(self._choice.sizes or ()))
 
     def _measured(self, chunk: Chunk, first: int = 0) -> tuple[Floats, Floats | None]:
-        """Return the world centroids (n, 3), and the sizes (n, 3) or None, of a batch of rows.
+        """Return a tuple for a batch of rows: world centroids (n, 3), and sizes (n, 3) or None.
 
-        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        For messages, `first` is the number of the batch's first row in the file, counted from 0.
         """
         points = self._numbers(chunk, self._choice.xyz, first)
         columns = self._numbers(chunk, self._choice.sizes, first) if self._choice.sizes else None
@@ -373,9 +378,10 @@ class TableModel(ABC, Generic[Chunk]):
         return self.frame.centroids(points, sizes, where), sizes
 
     def _numbers(self, chunk: Chunk, columns: Sequence[int], first: int = 0) -> Floats:
-        """Return k columns of a batch, (n, k), with NaN for missing values and missing-value marks.
+        """Return k columns of a batch as an array (n, k).
 
-        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        Missing values, and numbers that mark missing values, become NaN. For messages, `first` is
+        the number of the batch's first row in the file, counted from 0.
         """
 
         def where(row: int) -> str:
@@ -390,7 +396,7 @@ class TableModel(ABC, Generic[Chunk]):
     def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
         """Return a column of a batch as a `Column`, on which conditions can be tested.
 
-        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        For messages, `first` is the number of the batch's first row in the file, counted from 0.
         """
         name = self.columns[column]
         return ArrayColumn(self._values(chunk, column), name, self._rule.of(name), first)
@@ -398,7 +404,7 @@ class TableModel(ABC, Generic[Chunk]):
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
         """Label the blocks of a batch.
 
-        `first` is the row number of the batch's first row in the file, from 0, for messages.
+        For messages, `first` is the number of the batch's first row in the file, counted from 0.
         """
         return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))
 
@@ -433,8 +439,9 @@ class Blocks(NamedTuple):
     def table(self, path: str) -> dict[str, Values]:
         """Return the blocks as the columns of a table: an array for each column name.
 
-        A model that was a table keeps its columns. Otherwise the columns are x, y, z and, if there
-        are sizes, dx, dy, dz, then all others; a name that is already taken gets an underscore.
+        A model that was a table keeps its columns. For any other model, the columns are x, y and z,
+        then dx, dy and dz if there are sizes, then all others. If a name is already taken, an
+        underscore is added to it.
 
         Warns
         -----
@@ -464,12 +471,12 @@ class Blocks(NamedTuple):
         return {name: one for name, one in self.columns.items() if name not in self.coordinates}
 
     def box_sizes(self, path: str) -> Floats:
-        """Return the block sizes, which a format that stores axis-aligned boxes needs.
+        """Return the block sizes for `path`, whose format stores axis-aligned boxes.
 
         Raises
         ------
         TableError
-            If there are no sizes, or cells are not axis-aligned boxes.
+            If there are no sizes, or if cells are not axis-aligned boxes.
         """
         if self.sizes is None:
             message = (
@@ -487,9 +494,9 @@ class Blocks(NamedTuple):
         return self.sizes
 
     def _unboxed(self) -> int:
-        """Count the cells that have a centre but no size; 0 if the model is a table.
+        """Count the cells that have a centre but no size.
 
-        A table reports its missing sizes itself.
+        For a model that was a table, return 0: its missing sizes are reported elsewhere.
         """
         if self.coordinates or self.sizes is None:
             return 0

@@ -149,8 +149,8 @@ def file_of(path: str) -> Path:
 def require_same_kind(source: str, target: str) -> None:
     """Require an output name whose extension fits the input's format, so that all data is kept.
 
-    If geodomain cannot write the format of the input, the output needs the extension of a format
-    that it can write.
+    If geodomain cannot write the input's format, the extension must belong to a format that
+    geodomain can write.
 
     Raises
     ------
@@ -224,8 +224,8 @@ def require_record_name(target: str) -> None:
 def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
     """Refuse an output name if its extension is not in `own`, but belongs to a known format.
 
-    Standard output is refused unless `own` contains .csv. `what` begins the message: it says what
-    is written and in which format.
+    Standard output is refused unless `own` contains .csv. `what` is the start of the message, such
+    as "the record is written as JSON".
     """
     if target == STANDARD and ".csv" not in own:
         message = (
@@ -263,9 +263,9 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv, .parquet or .vtu file (for any blocks), a .vti file (for blocks of one size that
-        fill a lattice), or an .omf file (version 2, for blocks that fit into cells of the largest
-        block size, or that are the cells between planes through the model).
+        A .csv, .parquet or .vtu file for any blocks, or a .vti file for blocks of one size that
+        fill a lattice. An .omf file (version 2) needs blocks that fit into cells of the largest
+        block size, or that are the cells of a grid whose spacing may vary along each axis.
     overwrite : bool
         Whether an existing output may be replaced.
     **table
@@ -302,10 +302,11 @@ def convert_blocks(
 
 
 def converts_blocks(source: str, output: Path) -> bool:
-    """Return whether a conversion is of blocks, not of wireframes.
+    """Return whether `geodomain convert` converts the blocks of a source, and not its wireframes.
 
     The extension of the output decides. If its format stores blocks and wireframes, as .omf does,
-    the content of the source decides. If the source contains both, its wireframes are converted.
+    the content of the source decides. If the source contains blocks and wireframes, its wireframes
+    are converted.
 
     Warns
     -----
@@ -356,8 +357,8 @@ def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str
 class _Chunks:
     """Collects centroids, sizes and columns batch by batch.
 
-    A column is numeric until it has a text. Whole numbers that float64 cannot represent exactly,
-    such as ids of 19 digits, become texts.
+    A column is numeric until a batch has a text in it. Whole numbers that float64 cannot represent
+    exactly, such as ids of 19 digits, become texts.
     """
 
     def __init__(self, columns: int) -> None:
@@ -368,7 +369,7 @@ class _Chunks:
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> Sequence[NDArray[np.int32]]:
-        """Add a batch of blocks. It is called as a labelling function, but returns no labels."""
+        """Add a batch of blocks; called like a labelling function, but returns no labels."""
         self._centroids.append(points.copy())
         if sizes is not None:
             self._sizes.append(sizes.copy())
@@ -406,7 +407,7 @@ class _Chunks:
 
 
 def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
-    """Return column `number` as float64, or None if a value is a text or has too many digits."""
+    """Return column `number` as float64; None if it has texts, or too many digits for float64."""
     try:
         asked = column(number)
     except TableError:

@@ -47,7 +47,10 @@ _ROW_BYTES = 16
 
 
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
-    """Return cells as blocks in memory, without ghosts, and with the new columns after the old."""
+    """Return cells, except ghosts, as blocks in memory.
+
+    The columns are the old ones, in which a new column may replace one, then all other new columns.
+    """
     centroids, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         centroids[where], sizes[where] = centres, lengths
@@ -122,7 +125,7 @@ class _CellRewriting:
         self._sizes: Floats = np.empty((0, 3)) if blocks.sizes is None else blocks.sizes
 
     def gathered(self) -> Blocks:
-        """Return all new blocks, with the old columns and the added ones."""
+        """Return all new blocks, with the old and the added columns."""
         made: list[tuple[int, NewRows]] = []
         begin, count = 0, len(self._local)
         while begin < count:
@@ -146,7 +149,8 @@ class _CellRewriting:
     def _end(self, begin: int, count: int) -> int:
         """Return the index after the last cell of the batch that starts at `begin`.
 
-        The batch does not split a run of cells with equal values in the column `together`.
+        If the task names a column `together`, consecutive cells with equal values in it stay in one
+        batch.
         """
         end = min(begin + _ROWS, count)
         if self._task.together is None or end == count:
@@ -180,7 +184,8 @@ class _CellRewriting:
     def _alike(self, where: slice) -> Ints:
         """Return a code for each cell.
 
-        Two cells have equal codes if they are equal in all arrays, apart from amounts.
+        Two cells have equal codes if they are equal in all arrays. Arrays of amounts that are
+        divided among new blocks are not compared.
         """
         others = [f for f in range(len(self._names)) if f not in self._task.amounts]
         columns = [_coded(self._column(field)[where]) for field in others]
@@ -239,10 +244,10 @@ class CellStore(Protocol):
         """Return facts about the file as texts, each under a title such as "format"."""
 
     def values(self, column: int) -> Values:
-        """Return a cell array: numbers with NaN, or texts with None or "" where missing."""
+        """Return a cell array as numbers or texts; a missing value is NaN, None or ""."""
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Write the file, or only its blocks in another format, with the new arrays."""
+        """Write the file with the new arrays, or write its blocks with them in another format."""
 
     def close(self) -> None:
         """Close the file."""
@@ -284,7 +289,7 @@ class CellModel:
 
     @property
     def has_ghosts(self) -> bool:
-        """Whether some cells are ghosts, not blocks; their centroids and sizes are NaN."""
+        """Whether some cells are ghosts: not blocks, and with NaN as centroid and size."""
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:
@@ -305,7 +310,7 @@ class CellModel:
         Raises
         ------
         TableError
-            If they need more memory than there is; this is checked before memory is allocated.
+            If cells and arrays need more memory than there is; no memory is allocated then.
         """
         count = self._store.cells.count
         needed = _ROW_BYTES * count * (6.0 + len(self.columns))  # centroids, sizes and arrays

@@ -1,8 +1,8 @@
 """Cells of block models: corners in VTK's order, centroids and sizes, sub-blocks.
 
 The corners of an axis-aligned box have two distinct coordinates along each axis. The corners of a
-rotated box are rounded. Eight corners form a rotated box if they lie within rounding of its exact
-corners.
+rotated box are rounded. Eight corners therefore count as a rotated box if they differ from the
+corners of an exact box by no more than rounding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VTK_CORNERS = np.array(
 
 
 def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
-    """Return the corners of blocks, (n, 8, 3)."""
+    """Return the corners (n, 8, 3) of blocks, in VTK's order."""
     offsets = (_VTK_CORNERS * 0.5) * sizes[:, None, :]
     return centroids[:, None, :] + (offsets if (axes == np.eye(3)).all() else offsets @ axes)
 
@@ -60,7 +60,9 @@ def rounding_of(points: Floats | NDArray[np.float32]) -> float:
 
 
 def axes_of(corners: Floats, rounding: float) -> Floats:
-    """Return the edge directions of a cell, one row per axis; world axes if it is not a box.
+    """Return the edge directions of a cell, one row per axis.
+
+    If the cell is not a box, return the world axes.
 
     Parameters
     ----------
@@ -90,8 +92,8 @@ def axes_of(corners: Floats, rounding: float) -> Floats:
 def _plain(rows: Floats, off: float) -> Floats:
     """Return the rotation matrix nearest to three edge directions, one row per axis.
 
-    If only the azimuth differs from the world axes, its degrees are rounded to the fewest decimals
-    for which the change is at most `off` radians.
+    If the cell is rotated about the z axis only, its azimuth in degrees is rounded. It gets the
+    fewest decimals that change the azimuth by at most `off` radians.
     """
     left, _, right = np.linalg.svd(rows)
     axes: Floats = left @ right
@@ -106,8 +108,8 @@ def _plain(rows: Floats, off: float) -> Floats:
 def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
     """Return the sizes (n, 3) of boxes along rotated axes, from their corners (n, 8, 3).
 
-    Sizes are rounded to the decimals that are reliable at the corners' precision, and NaN if a cell
-    is not a box along `axes`.
+    Sizes are rounded to the decimals that are reliable at the precision of the corners. They are
+    NaN if a cell is not a box along `axes`.
     """
     local = corners @ axes.T
     low, high = local.min(axis=1), local.max(axis=1)
@@ -154,21 +156,21 @@ class Cells(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LatticeCells:
-    """Cells between face coordinates along three axes; the lattice that they form may be rotated.
+    """Cells of a lattice, given by the planes between them; the lattice may be rotated.
 
     Attributes
     ----------
     kind : str
         Description of the lattice for messages, such as VTK's name of the data set.
     faces : tuple of (n + 1,) float64
-        The coordinates of the faces along each axis, in file order.
+        For each axis, the coordinates of the planes that bound the cells, in file order.
     origin, matrix : optional
         Conversion to world coordinates of a rotated lattice: the world position of (0, 0, 0), and
         the rotation matrix.
     z_fastest : bool
         Whether z varies fastest and x slowest in the file; otherwise x varies fastest.
     lengths : tuple of (n,) float64, optional
-        Sizes along each axis, if known more exactly than from differences of faces.
+        For each axis, the sizes of the cells, if known more exactly than as differences of `faces`.
     """
 
     kind: str
@@ -214,7 +216,7 @@ class LatticeCells:
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
         """Yield the cells in batches: indices, centres and sizes.
 
-        A batch covers a range of y, and all z. It therefore splits no vertical column of cells.
+        A batch contains all z of its cells, so it splits no vertical column of cells.
         """
         x, y, z = self.centres
         lengths = self.sizes
@@ -248,7 +250,7 @@ def lattice(
     *,
     z_fastest: bool = False,
 ) -> LatticeCells:
-    """Return the cells of a lattice, given sizes of cells along each axis, an origin, and axes.
+    """Return the cells of a lattice from its cell sizes along each axis, its origin and its axes.
 
     `axes` holds the direction of each axis in a row.
     """
@@ -263,7 +265,7 @@ def lattice(
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Return every combination of x, y and z, (n, 3); x varies fastest."""
+    """Return every combination of x, y and z as a row (n, 3); x varies fastest."""
     shape = (len(z), len(y), len(x))
     out = np.empty((len(x) * len(y) * len(z), 3), order="F")
     axes = (x, y[:, None], z[:, None, None])
@@ -274,7 +276,7 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class WithGhosts:
-    """Cells of which some are ghosts: copies, refined or hidden cells, without a centre.
+    """Cells of which some are ghosts, such as copies, refined cells or hidden cells.
 
     Attributes
     ----------
@@ -321,7 +323,8 @@ class Corners:
     count : int
         Number of cells.
     corners_of : callable
-        Returns the point indices of the corners, (n, 8), for cells from one index up to another.
+        Takes the first index of some cells and the index after the last cell. Returns the indices
+        of their corners in `points`, (n, 8).
     """
 
     kind: str
@@ -370,7 +373,8 @@ def label_cells(
 ) -> list[NewCells]:
     """Label all cells, and return an array (n,) of codes for each new column.
 
-    `column` returns one of the file's columns at some cells.
+    `column` takes the indices of some cells and the index of a column of the file, and returns the
+    values of the column at these cells.
     """
     codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
@@ -390,7 +394,7 @@ def cells_of(dataset: Any, name: str) -> Cells:
     Raises
     ------
     TableError
-        If the data set is not a block model: it is flat, a surface, or has other kinds of cells.
+        If the data set is flat, is a surface, or has cells that are not blocks.
     """
     import pyvista
 
@@ -542,7 +546,8 @@ class SubBlocks:
     index : (n, 3) integers
         For each sub-block, the index of its parent along each axis.
     low, high : (n, 3) array
-        Lower and upper corner within the parent, counted in parts of the parent.
+        Coordinates of the lowest and the highest corner of each sub-block within its parent, in
+        parts of the parent.
     parts : (3,) float64
         Number of parts of a parent along each axis; 1 if corners are fractions of the parent.
     """
@@ -567,7 +572,7 @@ class SubBlocks:
     def rows(self) -> NDArray[np.int64]:
         """Return, for each sub-block, the index of its parent in the list of all parents.
 
-        In this list u varies fastest.
+        The parents are listed with u, the first axis, varying fastest.
         """
         _, ny, nx = self.parents.shape
         along = self.index
@@ -579,7 +584,7 @@ class SubBlocks:
         return f"{counted(self.count, 'sub-block')} of {self.parents.say()}"
 
     def wrong(self) -> int | None:
-        """Return the index of the first block outside its parent or the lattice, or None."""
+        """Return the index of the first sub-block outside its parent or the lattice, or None."""
         counts = np.array(self.parents.shape[::-1])
         fine = (self.index >= 0) & (self.index < counts)
         fine &= (self.low >= 0) & (self.low < self.high) & (self.high <= self.parts)
@@ -598,7 +603,7 @@ class SubBlocks:
     def _measured(self, where: slice) -> tuple[Floats, Floats]:
         """Return the centres and sizes of sub-blocks, along the axes of the lattice.
 
-        The centres are in the unrotated frame of the lattice.
+        The centres are coordinates before the rotation of the lattice.
         """
         centres, sizes = np.empty((2, len(self.index[where]), 3))
         for axis, faces in enumerate(self.parents.faces):

@@ -1,4 +1,4 @@
-"""Closed formats, which only the vendor's programs read: how to recognise and replace them."""
+"""Closed formats, which only their vendor's programs read: how to recognise and replace them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORKBOOK = b"xl/workbook.xml"
 def advice(head: bytes, extension: str) -> str | None:
     """Return a message about what to export instead of a closed format; None for other files.
 
-    The format is recognised by the first bytes, `head`, or else by the extension.
+    If the first bytes, `head`, match no format, the extension decides.
     """
     for sign, known in _SIGNS:
         if head.startswith(sign):

@@ -277,7 +277,10 @@ _POINT = ("PID", "XP", "YP", "ZP")
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the triangles by COLOUR of a wireframe, the pair of files NAMEtr.dm and NAMEpt.dm."""
+    """Return the triangles of a wireframe, grouped by COLOUR.
+
+    A wireframe is a pair of files, NAMEtr.dm and NAMEpt.dm. `path` may be either file.
+    """
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
         points = _beside(path, "tr", "pt")
@@ -343,7 +346,7 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
     Raises
     ------
     MeshError
-        If an id occurs twice among the points, or no point has it.
+        If two points have the same id, or if no point has an id of `corners`.
     """
     order = np.argsort(ids, kind="stable")
     known = ids[order]
@@ -463,7 +466,7 @@ class NewFields:
         return len(self._found.entries) + new
 
     def _texts(self, column: NewColumn, least: int) -> Words:
-        """Return the words that store the text of each code, (codes, words, width in bytes)."""
+        """Return the words that store the text of each code: (codes, words, bytes per word)."""
         try:
             texts = [cell.encode("latin-1") for cell in column.cells]
             column.name.encode("latin-1")
@@ -484,7 +487,7 @@ class NewFields:
         return np.array(values, self._found.number).view(np.uint8)
 
     def head(self, page: bytes) -> bytes:
-        """Return the definition page, `page`, with the new entries and counts."""
+        """Return the bytes of the definition page `page` with the new entries and counts."""
         width = self._found.width
         words = np.frombuffer(page, np.uint8).reshape(WORDS, width).copy()
         places = [n for n, entry in enumerate(self._found.entries) if entry in self._old]
@@ -524,8 +527,8 @@ class NewFields:
     def pages(self, records: Words, codes: Sequence[NewCells]) -> bytes:
         """Return pages with the records (n, length, width) and their new fields.
 
-        Numbers are written in the precision of the table. A code that equals the number of labels
-        leaves a record unchanged.
+        Numbers are written in the precision of the table. A record whose code equals the number of
+        labels keeps its old value.
         """
         width, count = self._found.width, len(records)
         pages = -(-count // self.each)
@@ -550,10 +553,10 @@ class NewFields:
         return out.tobytes()
 
     def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
-        """Return one word of a field in records that keep their value.
+        """Return one word of a field for records that keep their value.
 
-        It is the stored word; if the records do not store the field, its default; and beyond the
-        end of the field, blanks.
+        This is the stored word, or the field's default if the records do not store the field.
+        Beyond the end of the old field, the word is filled with blanks.
         """
         if part >= len(self._old):
             return ord(" ")
@@ -659,7 +662,7 @@ class DatamineModel(TableModel[Words]):
     def _chunks(self, each: int) -> Iterator[Words]:
         """Yield the records (n, length, width) in batches.
 
-        The number n is a multiple of `each`, the records per output page, except in the last batch.
+        Except in the last batch, n is a multiple of `each`, the records per output page.
         """
         found = self._found
         step = max(1, _CHUNK_BYTES // (found.width * found.length * each)) * each
@@ -702,7 +705,7 @@ class DatamineModel(TableModel[Words]):
         return self._found.parts(name)[0].kind == "A"
 
     def _values(self, chunk: Words, column: int) -> Floats | NDArray[np.float32] | NDArray[np.str_]:
-        """Return a field of a batch unchanged: numbers with NaN where missing, or texts."""
+        """Return a field of a batch unchanged, as numbers or texts; a missing number is NaN."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
             return texts_of(self._found, name, chunk)
@@ -728,7 +731,7 @@ class DatamineModel(TableModel[Words]):
         return [["" if cell == "nan" else cell for cell in row] for row in zip(*cells, strict=True)]
 
     def _warn_of_resolution(self) -> None:
-        """Warn if float32 resolves the coordinates of the first blocks only coarsely."""
+        """Warn if float32 resolves the coordinates of the first blocks only to 0.01 or worse."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         points = self._numbers(words, self._choice.xyz)
         resolution = single_resolution(points[np.isfinite(points).all(axis=1)])

@@ -1,4 +1,7 @@
-"""Reads faces of DXF drawings, also in inserted blocks (groups of entities); writes R12 3DFACEs."""
+"""Reads the faces of DXF drawings and of their inserted blocks; writes 3DFACEs of DXF R12.
+
+A block of a DXF drawing is a group of entities.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ _CODE_PAGE = re.compile(
 
 @dataclass(frozen=True)
 class Drawing:
-    """Entities of a drawing in file order, one array row each.
+    """Entities of a drawing in file order; each entity is a row of the arrays.
 
     The arrays are described in kernels/text/dxf.h.
     """
@@ -104,7 +107,10 @@ class Drawing:
 
     @cached_property
     def vertex_ends(self) -> Ints:
-        """The rows that end runs of vertices: all rows without vertex, then the number of rows."""
+        """The rows at which a run of VERTEX entities can end, in ascending order.
+
+        These are the rows of all other entities, and last the number of rows.
+        """
         return np.append(np.flatnonzero(self.kind != _VERTEX), len(self.kind))
 
     @cached_property
@@ -114,9 +120,9 @@ class Drawing:
 
     @cached_property
     def mesh_ends(self) -> Ints:
-        """For each MESH, (m, 2), the ends of its coordinates and of its face list.
+        """The end of the coordinates and the end of the face list of each MESH, an array (m, 2).
 
-        They are positions in the arrays of coordinates and face lists of all MESHes.
+        The ends are positions in the arrays of coordinates and face lists of all MESHes.
         """
         return np.cumsum(self.integers[self.meshes, 1:3], axis=0, dtype=np.int64)
 
@@ -236,7 +242,7 @@ def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the faces of each layer in model space, also those of DXF blocks placed by INSERT.
+    """Return the faces of each layer in model space, including placed DXF blocks (INSERT).
 
     Faces come from 3DFACEs, polyface meshes, polygon meshes and MESHes. Faces on layer 0 of a block
     get the layer of the INSERT that places the block.
@@ -245,7 +251,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     -----
     GeodomainWarning
         If the drawing has bodies, external references or surfaces in paper space, which are not
-        read; or faces on layers that are frozen or off, which are read.
+        read. Also if faces are read from layers that are frozen or off.
     """
     file = path.name
     drawing = scan(data, file)
@@ -311,9 +317,9 @@ class _Model:
         return self.drawing.names[number].casefold() if number >= 0 else ""
 
     def _outer_first(self) -> list[str]:
-        """Read model space and all DXF blocks placed in it or in each other; return their names.
+        """Read model space and the DXF blocks that it places directly or within other blocks.
 
-        A block comes before the blocks that it places.
+        Return the names of the blocks; a block comes before the blocks that it places.
         """
         space = ~self.drawing.in_block & ~self.drawing.paper & (self.drawing.kind != _LAYER)
         self.blocks[_SPACE] = self._read(np.flatnonzero(space))
@@ -370,7 +376,7 @@ class _Model:
         return block
 
     def _place(self, row: int, block: _Block) -> None:
-        """Add an INSERT to a DXF block, unless the block that it places is missing or a reference.
+        """Add an INSERT to a DXF block, unless it places a missing block or an external reference.
 
         Missing blocks and external references (xref) are noted for a warning.
         """
@@ -420,7 +426,7 @@ class _Model:
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
-        """Yield, layer by layer, the layer's index and the faces of placed DXF blocks on it.
+        """Yield the faces of placed DXF blocks on each layer, after the index of the layer.
 
         The faces are in coordinates of model space. A layer may come more than once.
         """
@@ -446,7 +452,8 @@ class _Model:
     def _matrices(self, block: str, inserts: list[_Insert]) -> Matrices:
         """Return the matrix (3, 4) of each copy of a DXF block that the INSERTs place.
 
-        It combines the block's base point with the scale, rotation and position of the INSERT.
+        Each matrix combines the base point of the block with the scale, rotation and position of
+        its INSERT.
         """
         rows = np.array([insert.row for insert in inserts])
         columns, lines = np.array([(insert.columns, insert.rows) for insert in inserts]).T
@@ -507,7 +514,7 @@ class _Model:
         return count
 
     def _held(self, start: int) -> Ints:
-        """Return the rows of the entities between a BLOCK, at row `start`, and its end."""
+        """Return the rows of the entities after the BLOCK at row `start`, up to the block's end."""
         ends = self.drawing.block_ends
         at = int(np.searchsorted(ends, start))
         return np.arange(start + 1, ends[at] if at < len(ends) else len(self.drawing.kind))
@@ -633,9 +640,9 @@ def _turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _axes(normals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coordinate systems that normals define, (n, 3, 3); each column is an axis.
+    """Return an array (n, 3, 3): for each normal, a coordinate system whose columns are the axes.
 
-    This is the arbitrary axis algorithm of the DXF reference; a normal of length 0 means the z
+    This is the arbitrary axis algorithm of the DXF reference. A normal of length 0 counts as the z
     axis.
     """
     made = np.broadcast_to(np.eye(3), (len(normals), 3, 3)).copy()
@@ -657,7 +664,7 @@ def _product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 @np.errstate(over="ignore", invalid="ignore")
 def _composed(outer: Matrices, inner: Matrices) -> Matrices:
-    """Return the product of each outer matrix with every inner one, ordered by outer matrix."""
+    """Return the product of each outer matrix with every inner matrix, ordered by outer matrix."""
     a, b = outer[:, None], inner[None]
     made = np.empty((len(outer), len(inner), 3, 4))
     for i in range(3):
@@ -671,11 +678,10 @@ def _composed(outer: Matrices, inner: Matrices) -> Matrices:
 def _copies(
     parts: list[tuple[int, Faces]], matrices: Matrices, layers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Faces]]:
-    """Yield, layer by layer, the index of a layer and the copies of faces on this layer.
+    """Yield the copies of a DXF block's faces on each layer, after the index of the layer.
 
-    The faces are those of a DXF block, which `matrices` place once each.
-
-    Faces of the block without a layer (on layer 0) get the layer of the INSERT, from `layers`.
+    Each of the `matrices` places one copy of the block. Faces without a layer of their own (on
+    layer 0) get the layer of the INSERT that places the copy, from `layers`.
     """
     together: dict[int, list[Faces]] = defaultdict(list)
     for layer, faces in parts:
@@ -703,7 +709,7 @@ def _turned_over(faces: Faces) -> Faces:
 
 @np.errstate(over="ignore", invalid="ignore")  # the mesh refuses coordinates that are not finite
 def _moved(faces: Faces, matrices: Matrices) -> Faces:
-    """Return the faces once for each matrix, transformed by it, all in one object."""
+    """Return one object with a copy of the faces for each matrix, transformed by the matrix."""
     count = len(matrices)
     x, y, z = faces.vertices.T
     vertices = np.empty((count, len(x), 3))
@@ -841,7 +847,10 @@ def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Face
 
 
 def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
-    """Return the corners and sizes of faces from a list that gives each face's size first."""
+    """Return the corners of all faces, and the size of each face.
+
+    In `numbers`, each face is its size followed by its corners.
+    """
     width = int(numbers[0]) + 1
     if width > 1 and len(numbers) % width == 0 and (numbers[::width] == width - 1).all():
         return numbers.reshape(-1, width)[:, 1:].reshape(-1), numbers[::width]
@@ -883,6 +892,6 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
 
 
 def _escaped(character: re.Match[str]) -> str:
-    """Return escapes for a character, one per UTF-16 unit, which every program reads alike."""
+    """Return the escapes of a character, one per UTF-16 unit; every program reads them alike."""
     code = character[0].encode("utf-16-be", "surrogatepass").hex().upper()
     return "".join(f"\\U+{code[i : i + 4]}" for i in range(0, len(code), 4))

@@ -37,7 +37,9 @@ _BAD_TREE = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overfl
 
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the mesh of each node as (east, north, up): (x, -z, y) of glTF, where y is up.
+    """Return the mesh of each node in coordinates (east, north, up).
+
+    These are (x, -z, y) in the coordinates of glTF, whose y axis points up.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     -----
     GeodomainWarning
         If the shape depends on features that are not read (skins, morph targets, GPU instances,
-        nodes outside the scene), or coordinates are quantized in steps of 0.01 or more.
+        nodes outside the scene). Also if coordinates are quantized in steps of 0.01 or more.
     """
     file = path.name
     try:
@@ -243,7 +245,10 @@ class _Scene:
         return faces, step
 
     def _array(self, accessor: dict[str, Any], width: int) -> NDArray[np.float64]:
-        """Return an accessor's values (count, width) as float64, which represents them exactly."""
+        """Return the values of an accessor as float64 (count, width).
+
+        Normalized integers become fractions; all other numbers keep their exact values.
+        """
         count, kind = int(accessor["count"]), np.dtype(_TYPES[accessor["componentType"]])
         if _WIDTHS.get(accessor["type"]) != width or count < 0:
             raise damaged(self.file, f"an accessor declares {count} {accessor['type']}")

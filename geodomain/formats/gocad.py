@@ -1,8 +1,8 @@
 """GOCAD's ASCII files: reads and writes surfaces (TSurf), and reads block models (Voxet).
 
-A Voxet has a text header and one file of numbers per property. Its values lie at the nodes of a
-lattice, u fastest; each node is read as the centre of a block. Voxets are not written, so a
-labelled Voxet is saved in a different format.
+A Voxet has a text header and one file of numbers per property. A property has a value at each node
+of a lattice, stored with u varying fastest. Each node is read as the centre of a block. Voxets are
+not written, so a labelled Voxet is saved in a different format.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
 
 
 def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
-    """Return the text of a line inside header braces, and whether the header goes on.
+    """Return a tuple: the part of a line within header braces, and whether the header continues.
 
-    Braces within a value come in pairs; only an unpaired one closes the header.
+    Braces within a value come in pairs; only an unpaired brace closes the header.
     """
     text = decoded(line).strip()
     if opens:
@@ -136,7 +136,10 @@ def _read_header(now: _Object, text: str) -> None:
 
 
 def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
-    """Read a line of axis names or units; refuse axes other than x, y and z, and mixed units."""
+    """Read a line of axis names or axis units.
+
+    Refuse axes other than x, y and z, and refuse axes with different units.
+    """
     key, *words = (a or b for a, b in _WORD.findall(decoded(line)))
     if key.upper() == "AXIS_UNIT":
         units = [word.casefold() for word in words[:3]]
@@ -222,7 +225,7 @@ def _faces(one: _Object, file: str) -> Faces:
 def _points(
     ids: NDArray[np.int64], atoms: NDArray[np.int64], lines: NDArray[np.int64], file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of all vertices and atoms, sorted, and the vertex row of each number."""
+    """Return two arrays for all vertices and atoms: the sorted numbers, and their vertex rows."""
     rows = np.arange(len(ids))
     if len(atoms):
         known = dict(zip(ids.tolist(), rows.tolist(), strict=True))
@@ -263,7 +266,10 @@ def spelled(name: str) -> str:
 
 
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
-    """Write one TSurf per solid, elevations upwards, with the shortest numbers that stay exact."""
+    """Write one TSurf per solid, with z upwards.
+
+    Numbers have the fewest digits that read back the same.
+    """
     for name, mesh in solids.items():
         # Quotes would be removed, and a line that ends in \ would continue on the next line.
         value = f'"{name}"' if name[0] == name[-1] == '"' or name[-1] == "\\" else name
@@ -301,8 +307,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 def _voxets(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
     """Yield the name and the lines of every Voxet in a file.
 
-    Each line is a list of words, under its first word as key. The key of a PROP line also has the
-    property number.
+    The lines are a dictionary: its keys are the first words of lines, and its values the lists of
+    the words after them. The key of a PROP line includes the property number.
     """
     now: Lines | None = None
     name, braces = "", False

@@ -1,4 +1,4 @@
-"""Block models of GSLIB (GeoEAS): text tables of gridded values, x fastest.
+"""Block models of GSLIB (GeoEAS): text tables of gridded values, stored with x varying fastest.
 
 Rows are copied unchanged, with the label of the block at their end. A label is written as a number,
 because the format stores only numbers.
@@ -53,7 +53,7 @@ class GslibHead(NamedTuple):
     grid : Grid, optional
         The grid, if the second line defines one.
     realisations : int
-        Number of realisations; 0 if it follows from the number of rows.
+        Number of realisations; 0 if it must be computed from the number of rows.
     lines : tuple of bytes
         The header lines, with their line ends.
     """
@@ -70,7 +70,7 @@ class GslibHead(NamedTuple):
 
 
 def read_head(data: bytes) -> GslibHead | None:
-    """Read the header lines from a file's first bytes; None if the file is not a GSLIB table.
+    """Return the header in the first bytes of a file, or None if the file is not a GSLIB table.
 
     The bytes must include the first row, which has a number for each column name.
     """
@@ -104,7 +104,7 @@ def is_table(data: bytes) -> bool:
 
 
 def number_of(word: bytes) -> float:
-    """Parse a number, also with a Fortran exponent such as 1.0D0; raise ValueError if invalid."""
+    """Parse a number, Fortran exponents such as 1.0D0 included; raise ValueError if invalid."""
     try:
         return float(word)
     except ValueError:
@@ -114,9 +114,10 @@ def number_of(word: bytes) -> float:
 
 
 def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
-    """Return the grid and the number of realisations from the numbers after the number of columns.
+    """Return the grid and the number of realisations that the second line gives.
 
-    The grid is None if they do not define one.
+    `numbers` are the numbers of that line after the number of columns. The grid is None if they do
+    not define a grid.
     """
     if len(numbers) < 9:
         return None, 1
@@ -265,7 +266,7 @@ class GslibStore:
             raise TableError(message) from None
 
     def _words(self, number: int, line: bytes) -> list[bytes]:
-        """Return the values of a row; raise TableError unless there is one for each column."""
+        """Return the values of a row; raise TableError unless every column has a value."""
         words = line.split()
         if len(words) != len(self.columns):
             message = (
@@ -276,7 +277,7 @@ class GslibStore:
         return words
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Copy the table, with the new numbers of each row at its end or in place of a column."""
+        """Copy the table, with new numbers at the end of each row or in place of a column."""
         texts = [
             self._numbers_of(column, codes) if column.measured else self._codes_of(column)
             for column, codes in zip(new.columns, new.codes, strict=True)
@@ -301,7 +302,7 @@ class GslibStore:
         target.write(memoryview(b"".join(block)))
 
     def _numbers_of(self, column: NewColumn, values: NewCells) -> list[bytes | None]:
-        """Return the text of a measured column in each row; -999 for a missing number."""
+        """Return the numbers of a new column as texts, one per row; -999 if a number is missing."""
         lost = int(np.isnan(values).sum())
         if lost:
             warn(
@@ -313,7 +314,9 @@ class GslibStore:
         ]
 
     def _codes_of(self, column: NewColumn) -> list[bytes | None]:
-        """Return the number to write for each code, then None for blocks that keep their value.
+        """Return the number to write for each code, as text.
+
+        The last element is None, for blocks that keep their value.
 
         Warns
         -----

@@ -32,7 +32,7 @@ def merge_equal(vertices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     unique : ndarray of shape (m, 3), float64
         The distinct rows in the order in which they first appear; no -0.0.
     index : ndarray of shape (n,), int64
-        Index of each row in `unique`: ``unique[index]`` equals ``vertices``.
+        For each vertex, the index of its row in `unique`: ``unique[index]`` equals ``vertices``.
     """
     first, group = meshes.group_equal(vertices)
     return vertices[first] + 0.0, group
@@ -140,9 +140,10 @@ def damaged(name: str, found: str) -> MeshError:
 def number_lines(
     rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
 ) -> Iterator[bytes]:
-    """Yield lines, many at a time: a key, then the shortest numbers that read back the same.
+    """Yield text lines, many in each item: a key, then numbers.
 
-    If `numbered`, the line's number, counted from 1, comes between the key and the numbers.
+    Numbers have the fewest digits that read back the same. If `numbered`, the number of the line,
+    counted from 1, comes between the key and the numbers.
     """
     for start in range(0, len(rows), _ROWS):
         columns = [map(repr, column) for column in rows[start : start + _ROWS].T.tolist()]
@@ -178,7 +179,10 @@ class TextReader(NamedTuple):
         _function(f"{self.kind}_take")(self.address, *arrays)
 
     def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
-        """Read with Python the numbers that need exact rounding, and put them into `places`."""
+        """Parse with Python the numbers that the compiled reader could not round exactly.
+
+        `unsure` gives the position of each number in `places` and its bytes in the text.
+        """
         cells = places.reshape(-1)
         for slot, begin, end in unsure.tolist():
             cells[slot] = float(self.data[self.start + begin : self.start + end])
@@ -211,7 +215,7 @@ def reading(
 
 
 class WordType(IntEnum):
-    """What a column of words holds; as in kernels/text/word_table.h."""
+    """What a column of words holds; the values are those of kernels/text/word_table.h."""
 
     REAL = 0
     WHOLE = 1
@@ -232,15 +236,18 @@ class WordReader:
         return self.reader.data
 
     def place(self, word: int) -> int:
-        """Return the byte position in the file at which word number `word`, from 0, starts."""
+        """Return the byte position in the file of word number `word`, counted from 0."""
         return self.reader.start + core().words_place(self.reader.address, word)
 
     def split(self, word: int) -> list[bytes]:
-        """Return the words of the text, starting with word number `word`, from 0."""
+        """Return the words of the text from word number `word` on, counted from 0."""
         return self.data[self.place(word) :].split()
 
     def are_lines(self, first: int, rows: int, width: int) -> bool:
-        """Return whether each row of `width` words from word `first` on is a line of the file."""
+        """Return whether words of the text, split into rows, are lines of the file.
+
+        There are `rows` rows of `width` words each, beginning with word number `first`.
+        """
         found = ctypes.c_int32()
         core().words_are_lines(self.reader.address, first, rows, width, found)
         return bool(found)
@@ -248,7 +255,9 @@ class WordReader:
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
     ) -> tuple[int, int, int, int]:
-        """Fill a table with words from word `first` on; `kinds` has the `WordType` of each column.
+        """Fill the table `cells` with words of the text, beginning with word number `first`.
+
+        `kinds` has the `WordType` of each column.
 
         Returns
         -------
@@ -284,7 +293,10 @@ def _function(name: str) -> CoreFunction:
 
 
 def plain_lines(data: bytes) -> bytes:
-    """Return a text with line ends LF or CR LF; it is copied only if it has lone CRs."""
+    """Return a text whose lines end in LF or CR LF, without a byte-order mark.
+
+    Lines are rewritten only if some of them end in CR alone.
+    """
     has_one = ctypes.c_int32()
     core().text_has_lone_return(data, len(data), _threads(len(data)), has_one)
     if has_one:

@@ -53,7 +53,7 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _content(data: bytes) -> Iterator[Line]:
-    """Yield the number and the text of each line that has more than a comment."""
+    """Yield the number and the text of each line that is not blank and not only a comment."""
     begin = 0
     for number in itertools.count(1):
         end = data.find(b"\n", begin)
@@ -66,11 +66,12 @@ def _content(data: bytes) -> Iterator[Line]:
 
 
 def _table(data: bytes, header_end: int, vertex_count: int, face_count: int) -> Faces | None:
-    """Read an OFF file in the core if it is a table, as most are; otherwise return None.
+    """Read an OFF file with the compiled core if it is a plain table; otherwise return None.
 
-    It has no comments after the header, whose last line is number `header_end`. All lines of
-    vertices have equally many words, and so have all lines of faces. None also for a fault: the
-    reading by lines finds it again, with its place.
+    A plain table, as most OFF files are, has no comments after the header, whose last line is
+    number `header_end`. All lines of vertices have equally many words, and so have all lines of
+    faces. A fault gives None, because the reader of single lines finds it again and reports its
+    position.
     """
     start = 0
     for _ in range(header_end):
@@ -108,14 +109,14 @@ def _table(data: bytes, header_end: int, vertex_count: int, face_count: int) -> 
 
 
 def _words_of_line(words: WordReader, word: int) -> int:
-    """Return how many words follow on a line from one of them on, that one included."""
+    """Return how many words a line has from word number `word` on, this word included."""
     begin = words.place(word)
     end = words.data.find(b"\n", begin)
     return len(words.data[begin : None if end < 0 else end].split())
 
 
 def _size_of_face(words: WordReader, word: int) -> int:
-    """Return the number of corners that a word states, or 0 if it is not a plain number."""
+    """Return the number of corners that a word states, or 0 if the word is not a plain number."""
     begin = words.place(word)
     digits = words.data[begin : begin + 4].split()[0]
     return int(digits) if digits.isdigit() else 0
@@ -147,7 +148,7 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
 
 
 def _is_free(lines: list[Line], vertex_count: int, face_count: int) -> bool:
-    """Return whether vertices and faces are not written one per line."""
+    """Return whether the file breaks the rule of one vertex or one face per line."""
     if vertex_count + face_count > len(lines):
         return True
     return any(len(line.split(None, 2)) < 3 for _, line in lines[:vertex_count])

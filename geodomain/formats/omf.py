@@ -39,7 +39,7 @@ _WRONG = (
 
 @contextmanager
 def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
-    """Convert every error that damaged content of a file causes to one of the type `error`."""
+    """Raise an error of type `error` in place of any other error that damaged content causes."""
     try:
         yield
     except GeodomainError:
@@ -77,7 +77,7 @@ class Grid:
 
 
 def grid_faces(grid: Grid) -> Faces:
-    """Return two triangles per cell; the diagonal goes from the cell's low to its high corner."""
+    """Return two triangles per cell, split between the nodes of lowest and of highest u and v."""
     u, v = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in (grid.sizes_u, grid.sizes_v))
     place = grid.origin + u[:, None, None] * grid.axis_u + v[None, :, None] * grid.axis_v
     if grid.heights is not None:
@@ -94,12 +94,13 @@ Element = TypeVar("Element")
 def pick_model(
     models: Sequence[tuple[str, Element]], wanted: str | None, file: str, kinds: Iterable[str]
 ) -> Element:
-    """Return the block model with the name `wanted`, or the only one if `wanted` is None.
+    """Return the block model with the name `wanted`, or the only model if `wanted` is None.
 
     Raises
     ------
     TableError
-        If there is no such model, or more than one; the message lists the names.
+        If no model has that name, or if it is not clear which model is meant; the message lists the
+        names.
     """
     if not models:
         held = listed(list(dict.fromkeys(kinds))) or "nothing"

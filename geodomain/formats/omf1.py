@@ -285,10 +285,10 @@ class Omf1Store:
     def _made(
         self, column: NewColumn, codes: NewCells, old: Values | None, start: int, place: str | None
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the objects of a new block attribute by id, and the bytes of its array.
+        """Return a tuple: the JSON objects of a new attribute by id, and the bytes of its array.
 
-        The attribute's own object comes last. `start` is the array's position in the file, and
-        `place` the id of the attribute that is replaced, or None.
+        The object of the attribute itself comes last. `start` is the position of the array in the
+        file. `place` is the id of the attribute that is replaced, or None.
         """
         dates = {
             key: self._element[key]

@@ -143,12 +143,12 @@ class Project2:
         return file.read(use_threads=False)
 
     def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return k columns of a Parquet file of the ZIP as float64, (n, k)."""
+        """Return k columns of a Parquet file of the ZIP as a float64 array (n, k)."""
         return as_floats(self.table(told), names)
 
 
 def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return k columns of an Arrow table as float64, (n, k)."""
+    """Return k columns of an Arrow table as a float64 array (n, k)."""
     arrays = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
     return np.column_stack([array.astype(np.float64) for array in arrays])
 
@@ -170,7 +170,7 @@ def member(name: str) -> zipfile.ZipInfo:
 
 
 def packed_index(project: Any) -> bytes:
-    """Return the index as bytes of the file: compressed JSON."""
+    """Return the index as it is stored in the file: JSON, compressed with gzip."""
     return gzip.compress(json.dumps(project).encode(), mtime=0)
 
 
@@ -272,7 +272,7 @@ Put = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class _Division:
-    """Parent cells of equal size, and for each block its parent and its corners in the parent."""
+    """Parent cells of equal size; for each block, its parent and its corners within the parent."""
 
     origin: Floats
     size: Floats
@@ -285,7 +285,7 @@ class _Division:
     def rows(self) -> NDArray[np.int64]:
         """Return, for each block, the index of its parent in the list of all parents.
 
-        In this list u varies fastest.
+        The parents are listed with u, the first axis, varying fastest.
         """
         along = self.index
         rows: NDArray[np.int64] = along[:, 0] + self.counts[0] * (
@@ -307,8 +307,8 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     Raises
     ------
     TableError
-        If centroids or sizes are missing; or if blocks neither fit into cells of the largest size
-        nor fill a grid of planes.
+        If centroids or sizes are missing. Also if some block does not fit into one cell of the
+        largest block size, and the blocks are not the cells of a tensor grid.
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)
@@ -363,7 +363,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class _Tensor(NamedTuple):
-    """The blocks of a tensor grid: origin, steps along u, v and w, and the order of the blocks."""
+    """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
 
     origin: Floats
     steps: list[Floats]
@@ -373,7 +373,7 @@ class _Tensor(NamedTuple):
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
     """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
 
-    In its order of blocks, u varies fastest.
+    The order of the blocks in the grid is the one in which u varies fastest.
     """
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):
@@ -397,11 +397,9 @@ def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
-    """Assign each block to a parent cell.
+    """Assign each block to a parent cell; return None if some block does not fit into one parent.
 
     Parents have the largest block size, and their grid begins at the lowest corner of the model.
-
-    Return None if some blocks do not fit into one parent.
     """
     low, size = local - sizes / 2, sizes.max(axis=0)
     origin = low.min(axis=0)
@@ -417,7 +415,8 @@ def _divided(local: Floats, sizes: Floats) -> _Division | None:
 def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
     """Return the index entry for sub-blocks.
 
-    They lie on a regular grid within their parents if possible, otherwise at free positions.
+    The sub-blocks lie on a regular grid within their parents if possible, otherwise at free
+    positions.
     """
     parts = np.round(1 / (division.high - division.low).min(axis=0))
     low, high = division.low * parts, division.high * parts
@@ -543,7 +542,7 @@ class Omf2Store:
         return blocks
 
     def _attributes(self) -> list[Any]:
-        """List the attributes of blocks, then those attributes of parents that have other names."""
+        """List the attributes of blocks, then those of parent cells that have other names."""
         told = self._element.get("attributes") or []
         own = [one for one in told if one["location"] == self._location]
         taken = {one["name"] for one in own}
@@ -597,7 +596,7 @@ class Omf2Store:
         return values
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
-        """Copy the members of the ZIP, then write the new arrays, and the new index last."""
+        """Copy the members of the ZIP, then write the new arrays, and last the new index."""
         arrays, project = self._indexed(new)
         with tempfile.TemporaryFile() as made:
             with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as out:
