@@ -40,7 +40,7 @@ def read(data: bytes, path: Path) -> Faces:
 
 
 def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshError:
-    """Return the error for a fault that the reader found: [fault, begin, end, count] in `found`."""
+    """Return the error for a fault in the text; `found` holds [fault, begin, end, count]."""
     fault, begin, end, count = found
     place, word = f"{name}, line {line_of(text, begin)}", word_at(text, begin, end)
     if fault in (_NUMBER, _WHOLE):

@@ -64,9 +64,10 @@ class ParquetRewriting:
         Indices of the coordinate and size columns.
     frame : Frame
         How file coordinates become world coordinates.
-    doubles, column : callable
-        Both return a column of some rows: `doubles` as float64 with NaN where a value is missing,
-        `column` as a `Column`, on which conditions can be tested.
+    doubles : callable
+        Returns a column of some rows as float64, with NaN where a value is missing.
+    column : callable
+        Returns a column of some rows as a `Column`, on which conditions can be tested.
     task : Rewriting
     name : str
         Name of the file in messages.
@@ -131,7 +132,7 @@ class ParquetRewriting:
     def _kept(self, table: Any) -> int:
         """Return how many rows can be replaced now without splitting a run of equal rows.
 
-        Rows form a run if their numbers in the column `together` are equal.
+        Consecutive rows form a run if their numbers in the task's column `together` are equal.
         """
         together = self._task.together
         if together is None or not len(table):
@@ -177,7 +178,8 @@ class ParquetRewriting:
     def _alike(self, table: Any) -> Ints:
         """Return a code for each row.
 
-        Two rows have equal codes if they are equal in all columns, apart from numbers that change.
+        Two rows have equal codes if they are equal in all columns whose numbers the pass does not
+        change.
         """
         import pyarrow
 
@@ -313,7 +315,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class Sink:
-    """An output in the form that pyarrow expects: a binary file that only grows."""
+    """An output as the binary file that pyarrow expects; it can only be appended to."""
 
     closed = False
 
@@ -484,7 +486,7 @@ class ParquetModel(TableModel[Any]):
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
     def _values(self, chunk: Any, column: int) -> ArrayLike:
-        """Return a column of a batch unchanged: numbers with NaN, or texts with None if missing."""
+        """Return a column of a batch as it is, numbers or texts; a missing value is NaN or None."""
         from pyarrow import types
 
         name = self.columns[column]

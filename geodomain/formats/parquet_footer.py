@@ -1,8 +1,8 @@
 """Footers of Parquet files, in Thrift's compact protocol: read, extended and written again.
 
-https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. All fields keep
-their numbers and order, including unknown ones, so an unchanged footer is written with the same
-bytes.
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. All fields,
+including unknown fields, keep their numbers and order. An unchanged footer is therefore written
+with the same bytes.
 """
 
 from __future__ import annotations
@@ -174,10 +174,10 @@ _MOST_ROWS = 1 << 26
 
 
 def known(data: bytes) -> Fields | None:
-    """Return a decoded footer, or None if it cannot be extended.
+    """Return a decoded footer, or None if the footer cannot be extended.
 
-    A footer cannot be extended if it would not be written again byte for byte, if it is encrypted,
-    if columns are in other files, or if row groups are empty or very large.
+    A footer cannot be extended if decoding and encoding it would change its bytes, if it is
+    encrypted, if columns are in other files, or if row groups are empty or very large.
     """
     with suppress(ValueError, IndexError, RecursionError):
         footer = Reader(data).struct()
@@ -204,13 +204,15 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
 
     Parameters
     ----------
-    footer, other : dict
-        Footer of the file, and of a file with other columns for the same rows and groups.
+    footer : dict
+        Footer of the file.
+    other : dict
+        Footer of a file that has other columns for the same rows, in the same row groups.
     shift : int
         Offset added to the positions in `other`.
     keys : Field, optional
-        Key-value metadata of a file with all columns; its entries about columns replace those of
-        the footer.
+        Key-value metadata of a file with all columns. Its entries about columns replace those of
+        `footer`.
     """
     groups, others = list(_structs(footer, _GROUPS)), list(_structs(other, _GROUPS))
     for group, added in zip(groups, others, strict=True):
@@ -249,7 +251,7 @@ def _merged(old: Fields, new: Field) -> Field:
 
 
 def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
-    """Return the key-value metadata of a footer as pairs: the key, and the entry with its value."""
+    """Return the key-value metadata of a footer as pairs of a key and the whole entry."""
     given = _structs(footer, _KEYS) if _KEYS in footer else ()
     return [(_held(each, _KEY, bytes), each) for each in given]
 
@@ -260,13 +262,13 @@ def keys_of(footer: Fields) -> Field | None:
 
 
 def tail(footer: Fields) -> bytes:
-    """Return the last bytes of a Parquet file: footer, its length and magic number."""
+    """Return the last bytes of a Parquet file: the footer, its length and the magic number."""
     data = encoded(footer)
     return data + len(data).to_bytes(4, "little") + MAGIC
 
 
 def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
-    """Add `shift` to the fields `places`, which are offsets in the file; 0 means no offset."""
+    """Add `shift` to the file offsets in the fields `places`; 0 means no offset and stays 0."""
     for place in places:
         if place in fields and _number(fields, place):
             fields[place].value = _number(fields, place) + shift
@@ -375,7 +377,7 @@ class Original:
 
 
 def original(raw: Any, name: str, columns: int) -> Original | None:
-    """Return the open file as one whose bytes can be copied, or None if its footer is unusual."""
+    """Return the open file as an `Original`, or None if its footer cannot be extended."""
     size = raw.size()
     end = raw.read_at(_END, size - _END)
     length = int.from_bytes(end[:4], "little")
@@ -386,7 +388,7 @@ def original(raw: Any, name: str, columns: int) -> Original | None:
 
 
 class _Sink:
-    """An output for pyarrow's writer that leaves out the magic number and keeps back the footer."""
+    """An output for pyarrow's writer; it drops the magic number and can hold back the footer."""
 
     closed = False
 
@@ -395,7 +397,7 @@ class _Sink:
         self._held: bytearray | None = None
 
     def write(self, data: Any) -> int:
-        """Write all bytes, or hold them back after `hold`; return their number."""
+        """Write all bytes, or hold them back if `hold` was called; return their number."""
         view = memoryview(data).cast("B")
         size, skipped = view.nbytes, min(self._head, view.nbytes)
         self._head -= skipped
@@ -410,7 +412,7 @@ class _Sink:
         self._held = bytearray()
 
     def held_back(self) -> tuple[bytes, Fields]:
-        """Return the bytes that were held back before the footer, and the decoded footer."""
+        """Return a tuple: the held-back bytes before the footer, and the decoded footer."""
         held = bytes(self._held or b"")
         length = int.from_bytes(held[-_END:-4], "little")
         return held[: -_END - length], Reader(held[-_END - length : -_END]).struct()
@@ -434,7 +436,7 @@ def _schema_keys(schema: Any, options: dict[str, Any]) -> Any:
 
 
 def _require_sound(data: bytes, schema: Any) -> None:
-    """Check with pyarrow that the new footer has the schema's columns, before it is written."""
+    """Check with pyarrow that the new footer `data` has the schema's columns."""
     from pyarrow import BufferReader, parquet
 
     found = parquet.ParquetFile(BufferReader(MAGIC + data)).schema_arrow

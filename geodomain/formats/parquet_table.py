@@ -1,7 +1,7 @@
 """Arrow arrays and Parquet tables: conversion to and from NumPy, row groups, and writing.
 
-Conversion works on the bytes of arrays. Pyarrow's own conversion is avoided: it imports pandas, if
-pandas is installed, and this takes 0.3 s.
+Conversion works on the bytes of arrays. Pyarrow's own conversion is avoided: if pandas is
+installed, it imports pandas, which takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def vocabulary(column: NewColumn) -> Any:
 
 
 def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
-    """Convert a NumPy array to an Arrow array that shares its bytes; `missing` become null."""
+    """Convert a NumPy array to an Arrow array with the same bytes; null where `missing` is True."""
     import pyarrow
 
     valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
@@ -94,7 +94,7 @@ def as_doubles(column: Any, name: str, table: str) -> Floats:
     Raises
     ------
     TableError
-        If the column does not hold numbers, or float64 cannot represent one of them exactly.
+        If the column holds no numbers, or a number that float64 cannot represent exactly.
     """
     import pyarrow
     from pyarrow import types
@@ -138,7 +138,7 @@ def _doubles(array: Any) -> Floats:
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Turn errors of pyarrow, which may be OSError for damaged data, into one TableError."""
+    """Raise one TableError in place of pyarrow's errors, which include OSError for damaged data."""
     import pyarrow
 
     try:
@@ -171,8 +171,9 @@ class RowGroups:
         Raises
         ------
         TableError
-            If pyarrow cannot read it, or the columns do not have the stated number of rows;
-            pyarrow would drop rows or allocate memory for the stated number.
+            If pyarrow cannot read the row group, or if its columns do not have the number of rows
+            that the file states. Pyarrow alone would then drop rows, or allocate memory for the
+            stated number.
         """
         with readable(self._name):
             said = self._file.metadata.row_group(group)
@@ -215,7 +216,7 @@ def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
 
 
 def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
-    """Return a schema's metadata with a column added to pandas' part, if the file has that part."""
+    """Return a schema's metadata, with a column added to the part for pandas if there is one."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
@@ -238,13 +239,13 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
 
 
 def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
-    """Return the key-value metadata of an open file that is not in the given schema."""
+    """Return the key-value metadata of an open file, except the entries that the schema has."""
     known = {b"ARROW:schema", *(schema.metadata or ())}
     return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
 
 
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
-    """Return metadata without a pandas index that is a range: it would not fit the new rows.
+    """Return metadata without a pandas index that is a range, which would not fit the new rows.
 
     Warns
     -----
@@ -268,15 +269,15 @@ def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
 
 
 def _index_columns(pandas: dict[str, Any]) -> int:
-    """Return how many columns of the file pandas uses as its index; a range uses none."""
+    """Return how many columns of the file form pandas' index; a range index has no column."""
     return sum(isinstance(index, str) for index in pandas.get("index_columns", []))
 
 
 def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
-    """Return options to write a file like an open one: compression, encodings, statistics.
+    """Return options to write a file like the open one: compression, encodings, statistics.
 
-    They are taken from the first row group, column by column. New columns get the compression that
-    most columns have.
+    The options are taken from the first row group, column by column. New columns get the
+    compression that most columns have.
     """
     metadata = file.metadata
     shared = {
@@ -347,8 +348,8 @@ class ParquetTable:
         rows : (m,) intp, optional
             Rows to write, in order; a row may be repeated. Default: all.
         numbers : mapping of int to mapping of int to float
-            For each column index, the new numbers by row of the output. Such a column becomes
-            float64.
+            The numbers to change: for each column index, a mapping from the row of the output to
+            the new number. A changed column becomes float64.
         labels : sequence of (NewColumn, (m,) int32)
             New columns, with the code of each row.
         measures : mapping of str to (m,) float64

@@ -110,7 +110,10 @@ def _require_properties(element: Element, name: str) -> None:
 
 
 class Property(NamedTuple):
-    """A property of an element: the NumPy type of its values and, for a list, of its length."""
+    """A property of an element: the type of its values and, if it is a list, of the list's length.
+
+    The types are NumPy's.
+    """
 
     name: str
     kind: str
@@ -175,7 +178,7 @@ def _read_header(data: bytes, name: str) -> PlyHeader:
 
 
 def _next_line(data: bytes, start: int, name: str) -> tuple[bytes, int]:
-    """Return the line at an offset, without its line end, and the offset of the next line."""
+    """Return a tuple: the line at an offset, without its line end, and the next line's offset."""
     feed, carriage = data.find(b"\n", start), data.find(b"\r", start, start + 4096)
     if carriage >= 0 and (feed < 0 or carriage < feed):
         return data[start:carriage], carriage + 1 + (feed == carriage + 1)
@@ -307,7 +310,10 @@ def _regular_columns(rows: NDArray[Any], element: Element) -> Columns:
 def _binary_row(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return, by property, the list lengths and value offsets of a row; and where the row ends."""
+    """Return a tuple for a row: list lengths by property, offsets by property, and its end.
+
+    Offsets and the end are byte positions in the file; an offset is that of the property's values.
+    """
     lengths: dict[str, int] = {}
     starts: dict[str, int] = {}
     byte_order: Literal["big", "little"] = "big" if order == ">" else "little"
@@ -330,7 +336,7 @@ def _binary_row(
 def _walk_binary(
     data: bytes, offset: int, element: Element, order: str, name: str
 ) -> tuple[Columns, int]:
-    """Return the columns of an element with varying list lengths, and the offset after it."""
+    """Return the columns of an element with varying list lengths, and the byte offset after it."""
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}
     starts: dict[str, list[int]] = {p.name: [] for p in element.properties}
     for _ in range(element.count):
@@ -377,7 +383,7 @@ def _text_rows(data: bytes, header: PlyHeader, wanted: set[str], name: str) -> d
 def _text_element(
     words: WordReader, start: int, element: Element, name: str
 ) -> tuple[Columns, int]:
-    """Return the columns of an element of a text file, and the number of the word after it."""
+    """Return the columns of an element of a text file, and the index of the next word."""
     if element.count == 0 or not element.properties:
         return _no_rows(element), start
     lengths = _first_lengths(words, start, element, name)
@@ -419,7 +425,7 @@ def _first_lengths(words: WordReader, start: int, element: Element, name: str) -
 
 
 class _Column(NamedTuple):
-    """A property whose lists are all as long as in the first row, and the types of its words."""
+    """A property of a text element in which each list has as many values as in the first row."""
 
     of: Property
     length: int
@@ -461,9 +467,9 @@ def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
 def _text_row(
     words: list[bytes], start: int, element: Element, name: str
 ) -> tuple[dict[str, int], dict[str, int], int]:
-    """Return, by property, the list lengths and first word indices of a row.
+    """Return a tuple for a row: list lengths by property, first words by property, and its end.
 
-    The last value is the index of the next row's first word.
+    First words and the end are indices of words; the end is where the next row begins.
     """
     lengths: dict[str, int] = {}
     places: dict[str, int] = {}

@@ -20,7 +20,7 @@ from geodomain.mesh.polygons import Faces
 
 
 def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
-    """Return two triangles for each cell between nodes (m, n, 3), unless a node is missing."""
+    """Return two triangles for each cell of a grid of nodes (m, n, 3), unless a node is missing."""
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
@@ -76,8 +76,9 @@ _ROUNDING = 1e-6  # relative tolerance for a no-data value written with fewer di
 def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     """Return a grid as triangles between the centres of its cells.
 
-    Four centres make two triangles, split from low x, low y to high x, high y. Triangles with a
-    corner in a no-data cell are left out.
+    Four neighbouring centres make two triangles. Their common edge goes from the centre with the
+    lowest x and y to the centre with the highest x and y. Triangles with a corner in a no-data cell
+    are left out.
     """
     text = unify_lines(data)
     header, start = _header(text, path.name)
@@ -143,8 +144,8 @@ def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> floa
 def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
     """Return the mask of values that are no data.
 
-    A value is no data if it equals the no-data value, exactly or in float32; if it is not finite;
-    or if its magnitude is at least 1e30.
+    A value is no data if it equals the no-data value, or this value in float32. Values that are not
+    finite, or whose magnitude is at least 1e30, are no data, too.
     """
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
@@ -257,7 +258,7 @@ def _colours(file: str, kind: Any) -> MeshError:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Return whether a log record is more severe than tifffile's errors about tags."""
+    """Return whether a log record is more severe than ERROR, which tifffile uses for wrong tags."""
     return record.levelno > logging.ERROR
 
 
@@ -329,8 +330,9 @@ def _heights(
 ) -> NDArray[np.float64]:
     """Return the heights for the stored values: value x scale + offset + `slope`.
 
-    Scale and offset come from GDAL's metadata, or else from the z of the pixel scale, the tie
-    points or the matrix. These z are 0 in most files; then the stored values are heights.
+    Scale and offset come from GDAL's metadata. Without such metadata, they come from the z values
+    of the pixel scale, the tie points or the matrix. If these are 0, as in most files, the stored
+    values are the heights.
     """
     own = _gdal_scale(tags, file)
     scale, offset = 0.0, 0.0
@@ -368,7 +370,7 @@ def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
-    """Return the coefficients (a, b, c) of x = a column + b row + c, and likewise of y and z."""
+    """Return the coefficients (a, b, c) of x = a column + b row + c, and those of y and z."""
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
         return full[:3, [0, 1, 3]]

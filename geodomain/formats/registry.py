@@ -90,37 +90,39 @@ class Format:
     extensions : tuple of str
         Extensions of its files, the usual one first; empty if any extension is allowed.
     sign : callable
-        Takes a `Head`, and returns whether it matches. The first match in the list is used.
+        Takes a `Head`, and returns whether the file has this format. Of all formats that match, the
+        first in the list is used.
     sure : callable, optional
-        A stricter `sign`, if `sign` may also match text tables.
+        A stricter test than `sign`, for a format whose `sign` may match text tables.
     last : callable, optional
         Recognises damaged files of the format; used if no `sign` matches.
     wireframe : bool
-        Whether its files hold only wireframes.
+        Whether files of the format hold only wireframes.
     read_meshes : str or callable
-        `(data, path)`, the bytes of a file and its path. Returns the `Faces` of a single solid,
-        which are used unchanged, or `(name, Faces)` for each solid; equal vertices of a solid are
-        then merged.
+        Takes `(data, path)`, the bytes of a file and its path. Returns the `Faces` of a single
+        solid, or `(name, Faces)` for each solid. Afterwards, equal vertices of a named solid are
+        merged; a single solid is used unchanged.
     read_file : str or callable
-        `(path, extension)`; replaces `read_meshes` if a library opens the file.
+        Takes `(path, extension)`; replaces `read_meshes` if a library opens the file.
     write_mesh : str or callable
-        `(mesh, file)`; writes one solid.
+        Takes `(mesh, file)`, and writes one solid.
     write_solids : str or callable
-        `(solids, file)`; writes several named solids.
+        Takes `(solids, file)`, and writes several named solids.
     write_pair : str or callable
-        `(solids, stem, first, second)`; writes solids to the two files of `pair`.
+        Takes `(solids, stem, first, second)`, and writes solids to the two files of `pair`.
     spell : str or callable
         Converts the name of a solid to one that the format can store.
     pair : tuple of str
-        Extensions of two files that are written together; the second is put in place first.
+        Extensions of two files that are written together; the second file is put in place first.
     open_blocks : str or callable
-        `(path, options, digest)`; a context manager that yields a `BlockFile`.
+        Takes `(path, options, digest)`. Returns a context manager that yields a `BlockFile`.
     blocks_by : {"content", "extension", "either"}
         How a block model of this format is recognised.
     holds_blocks : str or callable
-        `(path)`; for formats of wireframes and blocks: whether a file, or FILE:NAME, holds blocks.
+        Takes a path, and returns whether the file, or its element in FILE:NAME, holds blocks. For
+        formats that can store wireframes and blocks.
     write_blocks : str or callable
-        `(blocks, path)`; yields the bytes of a new file.
+        Takes `(blocks, path)`, and yields the bytes of a new file.
     keeps_blocks : bool
         Whether a labelled model is written in the same format as the input.
     written : tuple of str
@@ -169,7 +171,7 @@ class Format:
     def kind(self) -> str:
         """The name of the module that opens the format's block models, such as "vtk".
 
-        For a plug-in, it is the name of the format.
+        For a format of another package, the kind is the name of the format.
         """
         opener = self.open_blocks
         return opener.partition(":")[0].lstrip(".") if isinstance(opener, str) else self.name
@@ -188,17 +190,20 @@ def loaded(function: str | Function) -> Function:
 
 
 def begins(*marks: bytes) -> Sign:
-    """Return a sign that matches files that begin with one of the byte strings `marks`."""
+    """Return a test (`Format.sign`) that matches files that begin with one of the `marks`."""
     return lambda head: head.data.startswith(marks)
 
 
 def matches(pattern: bytes, flags: int = 0) -> Sign:
-    """Return a sign that matches a pattern at the start of the text, after leading blanks."""
+    """Return a test (`Format.sign`) that matches a pattern at the start of the text.
+
+    Leading blanks are skipped.
+    """
     return lambda head: re.match(pattern, head.text, flags) is not None
 
 
 def archives(*members: bytes) -> Sign:
-    """Return a sign that matches a ZIP that has one of the given members."""
+    """Return a test (`Format.sign`) that matches a ZIP that has one of the given members."""
     return lambda head: head.data.startswith(b"PK\3\4") and any(m in head.data for m in members)
 
 
@@ -211,7 +216,7 @@ _VTK_XML = rb"<VTKFile\s(?:[^>]*?\s)?type\s*=\s*[\"'](\w+)[\"']"
 
 
 def _vtk(kind: bytes) -> Sign:
-    """Return a sign that matches VTK's XML with the given type of data set."""
+    """Return a test (`Format.sign`) that matches VTK's XML with the given type of data set."""
 
     def sign(head: Head) -> bool:
         found = re.search(_VTK_XML, head.text)
@@ -388,8 +393,8 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 def plugged_in() -> tuple[Format, ...]:
     """Return the formats that other packages add.
 
-    They are loaded only if no built-in format matches or all formats are listed, because
-    `importlib.metadata` takes 0.1 s.
+    Loading them takes 0.1 s. It is done only if no built-in format matches, or if all formats are
+    listed.
 
     Warns
     -----
@@ -428,8 +433,8 @@ def format_of_meshes(head: Head) -> Format | None:
 def format_of_blocks(path: str) -> Format:
     """Return the format of an existing or new file of blocks.
 
-    The content decides. If it matches no format, the extension decides, and if the extension
-    belongs to no format either, the file is a text table. The path may be FILE:NAME.
+    The content decides. If the content matches no format, the extension decides. If the extension
+    belongs to no format, the file is a text table. The path may be FILE:NAME.
     """
     place = split_name(path)[0]
     extension = place.suffix.lower()
@@ -441,9 +446,9 @@ def format_of_blocks(path: str) -> Format:
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
-    """Return the first block format that matches the content or, if none does, the extension.
+    """Return the first block format that matches the content of a file.
 
-    Return None if no block format matches.
+    If there is none, return the first block format that has the extension, or None.
     """
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
@@ -455,7 +460,7 @@ def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -
 
 
 def _signed(form: Format, head: Head) -> bool:
-    """Return whether a file's first bytes match a format; False if a plug-in's sign raises."""
+    """Return whether a file matches a format; False if another package's `sign` raises an error."""
     if form in FORMATS:
         return form.sign(head)
     try:
@@ -472,7 +477,10 @@ def _leave_out(name: str, why: str) -> None:
 
 
 def _head_of(place: Path, extension: str) -> Head:
-    """Read the first bytes of a file; of a ZIP also the last bytes, which list its members."""
+    """Read the first bytes of a file.
+
+    For a ZIP, read the first 4 bytes and the last bytes, which list its members.
+    """
     with place.open("rb") as file:
         data, size = file.read(HEAD), os.fstat(file.fileno()).st_size
         if data.startswith(b"PK\3\4"):
@@ -525,7 +533,7 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """In a context that reads a table: if that fails, name the file's true format in the error.
+    """In a context that reads a table, add the file's true format to the message of a TableError.
 
     Raises
     ------

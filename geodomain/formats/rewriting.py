@@ -45,10 +45,13 @@ class Space(Protocol):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the file's coordinates are rounded: world coordinates of rotated blocks are."""
+        """Whether the file's coordinates are rounded.
+
+        World coordinates of rotated blocks are rounded; all other coordinates are exact.
+        """
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Return world centroids for coordinates and sizes as in the file."""
+        """Return world centroids, given coordinates and sizes as in the file."""
 
     def turned(self, vertices: Floats) -> Floats:
         """Convert points (n, 3) from world coordinates to the local frame."""
@@ -78,7 +81,10 @@ class TableSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the table's coordinates are rounded: world coordinates of rotated blocks are."""
+        """Whether the table's coordinates are rounded.
+
+        World coordinates of rotated blocks are rounded; all other coordinates are exact.
+        """
         return self.frame.boxes is not None and self.is_turned
 
     @property
@@ -87,7 +93,7 @@ class TableSpace:
         return self.frame.axes
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Return world centroids for the table's coordinates and sizes, as `label_file` does."""
+        """Return world centroids, given the table's coordinates and sizes, as `label_file` does."""
         return self.frame.centroids(points, sizes)
 
     def turned(self, vertices: Floats) -> Floats:
@@ -107,7 +113,10 @@ class TableSpace:
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
-        """Convert local coordinates to the table's coordinates; text tables round rotated ones."""
+        """Convert local coordinates to the table's coordinates.
+
+        In a text table, coordinates that the rotation changes are rounded.
+        """
         boxes = self.frame.boxes
         if boxes is None or not self.is_rounded:
             return coordinates
@@ -121,7 +130,7 @@ def _stacked(numbers: Triple) -> Floats:
 def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
     """Return rotated points as numbers of the same type as `before`.
 
-    Coordinates along an axis that the rotation does not change are returned from `before`.
+    If the rotation does not change an axis, its coordinates are returned from `before`.
     """
     x, y, z = (
         numbers
@@ -149,11 +158,11 @@ class CellSpace:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether the corners of the cells are rounded: they are if the cells are rotated."""
+        """Whether the corners of the cells are rounded, as those of rotated cells are."""
         return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
-        """Return the centroids of hexahedra, with the rounding that reading their corners gives."""
+        """Return world centroids, rounded as if they were computed from corners in a file."""
         return measured(corners_of(self.to_world(points), sizes, self.axes))[0]
 
     def to_world(self, points: Floats) -> Floats:
@@ -215,15 +224,15 @@ class BlockRows:
     points : (n, 3) float64
         World centroids, NaN where missing.
     coordinates, sizes : three Numbers each, (n,)
-        Values in the file, along x, y and z; 0 where a block lacks one of them.
+        Values in the file, along x, y and z; 0 for blocks that are `missing`.
     missing : (n,) bool
         Blocks that lack a coordinate or size, or whose size is not above 0.
     amounts, absent : sequence of Numbers and of bool, (n,)
         Columns whose amounts are divided among the parts of a block, and masks of their missing
         values.
     column : callable
-        Returns one of the columns in `Rewriting.also`. The column may go on with rows after these
-        blocks.
+        Takes an index in `Rewriting.also`, and returns this column. The column may have more rows
+        than there are blocks; the first rows are those of the blocks.
     alike : callable
         Returns a code for each block, (n,). Two blocks have equal codes if they are equal in all
         columns, apart from coordinates, sizes and amounts.
@@ -247,7 +256,7 @@ class BlockRows:
 def lacking(known: NDArray[np.float64]) -> Bools:
     """Return the mask of blocks that lack a coordinate or size, or have a size of 0 or less.
 
-    `known` holds coordinates, and sizes if there are any, (n, 3) or (n, 6).
+    `known` holds coordinates (n, 3), or coordinates and sizes (n, 6).
     """
     usable = np.asarray(np.isfinite(known).all(axis=1))
     usable &= (known[:, 3:] > 0).all(axis=1)
@@ -263,7 +272,7 @@ class NewRows(NamedTuple):
         For each new block, the index of the old block from which its other columns are copied;
         ascending.
     unchanged : (m,) bool
-        New blocks that are equal to an old block.
+        True for each new block that equals its old block.
     coordinates, sizes : three Numbers each, (m,)
     amounts : sequence of Numbers, (m,)
     added : sequence of (m,) int64
@@ -280,7 +289,7 @@ class NewRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Added:
-    """A new column: the texts of its codes, or None if its values are whole numbers."""
+    """A new column; `cells` are the texts of its codes, or None if its values are whole numbers."""
 
     name: str
     cells: tuple[str, ...] | None = None
@@ -297,19 +306,20 @@ class Rewriting(NamedTuple):
     Attributes
     ----------
     rewrite : callable
-        Returns the new blocks for some old ones.
+        Takes old blocks as `BlockRows`, and yields the new blocks as `NewRows`.
     destination : Destination
     added : sequence of Added
         New columns, in order.
     amounts : sequence of int
-        Columns whose amounts are divided and added up; see `BlockRows`.
+        Indices of the columns whose amounts are divided and added up; see `BlockRows`.
     also : sequence of int
-        Further columns that `rewrite` reads.
+        Indices of further columns that `rewrite` reads.
     together : int, optional
-        A column of numbers; consecutive rows with the same number are passed together.
+        Index of a column of numbers. Consecutive rows with the same number are passed to `rewrite`
+        together.
     threads, progress, before_commit
-        Number of threads, function that is told the progress, and function that is called before
-        the output is put in place, as in `Relabelling`.
+        As in `Relabelling`: number of threads, function that is told the progress, and function
+        that is called before the output is put in place.
     """
 
     rewrite: Callable[[BlockRows], Iterator[NewRows]]

@@ -43,7 +43,7 @@ def warn_of_repeats(names: Iterable[str], file: str) -> None:
 
 
 def join(parts: Sequence[Faces]) -> Faces:
-    """Return the faces of all parts as one, with the vertices one after the other."""
+    """Return all parts as one object; its vertices are those of all parts, in order."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])

@@ -76,7 +76,7 @@ def _last_end(text: bytes, name: str) -> int:
     Raises
     ------
     MeshError
-        If facets have no 'endsolid' after them, because the file may be cut between facets.
+        If no 'endsolid' follows the last facet, because the file may be cut between facets.
     """
     tail = max(len(text) - _TAIL, 0)
     ends = [m.end() for m in _END_LINE.finditer(text, tail)]
@@ -88,7 +88,7 @@ def _last_end(text: bytes, name: str) -> int:
 
 
 def _fault(found: list[int], text: bytes, name: str) -> MeshError:
-    """Return the error for a fault that the reader found: [fault, begin, end, count] in `found`."""
+    """Return the error for a fault in the text; `found` holds [fault, begin, end, count]."""
     fault, begin, end, count = found
     line = line_of(text, begin)
     if fault == _NUMBER:

@@ -65,7 +65,7 @@ def read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
-    """Return the point numbers of the triangles of each trisolation of a binary .dtm, by name."""
+    """Return, for each trisolation of a binary .dtm by name, the point numbers of its triangles."""
     _, at = _records(data, _after_lines(data, 1) + len(_MARK), file)
     found: dict[str, NDArray[np.int64]] = {}
     thing = 0
@@ -130,7 +130,8 @@ def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
 def _beside(path: Path, extension: str, named: str) -> Path | None:
     """Return the other file of a pair, or None.
 
-    It has the name of `path` with another extension, or else the name `named`; case is ignored.
+    The other file has the name of `path` with another extension, or else the name `named`. Case is
+    ignored.
     """
     there = {one.name.casefold(): one for one in path.parent.iterdir()}
     for name in (path.stem + extension, named):
@@ -160,7 +161,7 @@ def _faces(
 ) -> Faces:
     """Return triangles whose corners are record numbers, counted from 1.
 
-    Records that end a segment are counted too, but they are not points: a triangle must not refer
+    Records that end a segment have numbers, too. They are not points, so a triangle must not refer
     to them.
     """
     strange = (corners < 1) | (corners > len(vertices))
@@ -200,7 +201,7 @@ def _read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
-    """Return the point numbers of the triangles of each trisolation of a text .dtm, by name."""
+    """Return, for each trisolation of a text .dtm by name, the point numbers of its triangles."""
     lines = unify_lines(data).split(b"\n")
     start = next((i for i, line in enumerate(lines) if line.upper().startswith(b"OBJECT")), None)
     if start is None:

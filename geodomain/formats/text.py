@@ -66,7 +66,7 @@ class RowPlaces(NamedTuple):
     Attributes
     ----------
     begin, end, next : (n,) int64
-        Start of each row, its end before the line end, and start of the next row. Blank lines
+        Start of each row, its end (before the line end), and start of the next row. Blank lines
         count as part of the row before them.
     """
 
@@ -76,9 +76,9 @@ class RowPlaces(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
-        """Return row positions from the ends of rows and the positions (n, 2) of first fields.
+        """Return the positions of rows from those of their first fields (n, 2) and of their ends.
 
-        The positions of quoted fields leave out the quotes.
+        If a field is quoted, its position does not include the quotes.
         """
         begin = first[:, 0].copy()
         before = np.maximum(begin - 1, 0)
@@ -92,9 +92,8 @@ class RowPlaces(NamedTuple):
     def alike(self, text: Bytes, left_out: Sequence[Ints]) -> Ints:
         """Return a code for each row.
 
-        Two rows have equal codes if their texts are equal, apart from the fields left out.
-
-        `left_out` gives the byte positions (n, 2) of each of these fields, from left to right.
+        Two rows have equal codes if their texts are equal, apart from the fields left out. For each
+        field left out, from left to right, `left_out` has the byte positions (n, 2).
         """
         codes = np.empty(len(self.begin), np.int64)
         cells = [np.ascontiguousarray(each) for each in left_out]
@@ -144,9 +143,9 @@ class NewText:
     ) -> Bytes:
         """Return the text of new rows, at the start of an array that `room` returns.
 
-        `numbers` are the changed fields, from left to right: byte positions (n, 2), new values, and
-        the number of decimals of the old values. `sizes` are new columns at the end of each row,
-        before all other new columns.
+        `numbers` has a tuple for each changed field, from left to right: byte positions (n, 2), new
+        values, and the number of decimals of each old value. `sizes` are new size columns, written
+        at the end of each row, before all other new columns.
         """
         kept: list[Ints | NDArray[np.uint8]] = []
         for cells, spelled, decimals in numbers:
@@ -255,7 +254,8 @@ class _TextRewriting:
     def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
         """Return how many rows can be replaced now; give back the text of later rows.
 
-        A run of rows that are equal in the column `together` may continue in the next text.
+        If the task names a column `together`, the last run of rows with equal numbers in it is
+        given back, because the run may continue in the next text.
         """
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
@@ -274,7 +274,7 @@ class _TextRewriting:
     def _block_rows(
         self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], kept: int
     ) -> tuple[BlockRows, dict[int, Decimals]]:
-        """Return the first `kept` rows as blocks, and the exact values of changed fields."""
+        """Return a tuple: the first `kept` rows as blocks, and the exact old values by field."""
         frame = self._layout.frame
         points, sizes, _ = self._scanner.values()
         known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
@@ -319,7 +319,7 @@ class _TextNumbers:
         self._text, self._line, self._layout, self._name = text, line, layout, name
 
     def geometry(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read coordinates or sizes at byte positions (n, 2); 0 for blocks that are `missing`."""
+        """Read coordinates or sizes at byte positions `cells` (n, 2); `missing` blocks get 0."""
         found = self._read(field, cells, missing)
         self._refuse_first(
             (found.decimals > MOST_DECIMALS) & ~missing,
@@ -330,7 +330,7 @@ class _TextNumbers:
         return found
 
     def amounts(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        """Read a column whose amounts are divided, at byte positions (n, 2).
+        """Read amounts that are divided among new blocks, at byte positions `cells` (n, 2).
 
         Values that are `missing` are marked, so that they are written unchanged.
         """
@@ -444,7 +444,7 @@ class TextModel:
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
         """Yield blocks batch by batch: centroids, sizes, and the text of a column.
 
-        Texts have no quotes and no blanks around them.
+        Quotes and blanks around each text are removed.
         """
         place = self._layout.names.index(column)
         chunks: list[ChunkOfRows] = []

@@ -217,7 +217,8 @@ class _Scene:
 def _matrix(text: str, outer: NDArray[np.float64], file: str) -> NDArray[np.float64]:
     """Return the transform in `text`, followed by the transform `outer`, as a (4, 3) matrix.
 
-    It multiplies row vectors: three rows of rotation and scale, then a row of translation.
+    The matrix multiplies row vectors. It has three rows of rotation and scale, then a row of
+    translation.
     """
     if not text.strip():
         return outer

@@ -95,7 +95,7 @@ class Head:
 
 
 def read_head(data: FileBytes, name: str) -> Head | None:
-    """Read the tags of an image; None if the file is unusual, damaged or not an image.
+    """Read the tags of an image; return None if the file is unusual, damaged or not an image.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _head(
 
 
 def _one(element: ElementTree.Element, tag: str) -> ElementTree.Element:
-    """Return the only child element with a tag; raise _UnusualError for none or several."""
+    """Return the only child element with a tag; raise _UnusualError for no or several children."""
     found = element.findall(tag)
     if len(found) != 1:
         raise _UnusualError
@@ -199,8 +199,8 @@ def _cells(image: ElementTree.Element, name: str) -> Cells:
 def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
     """Return the numbers of an attribute; raise TableError if they are not valid.
 
-    They must be finite, and whole for an extent. VTK would silently use other values instead of
-    invalid ones.
+    Valid numbers are finite, and the numbers of an extent are whole. If a number is invalid, VTK
+    would silently use another value.
     """
     text, count = element.get(attribute), _COUNTS[attribute]
     if text is None:
@@ -365,9 +365,9 @@ class _Numbers:
 
 
 def _known(column: NewColumn, codes: NewCells) -> Values:
-    """Return an array with the number of each code, in the smallest type that suffices.
+    """Return the number of each code, in the smallest type that suffices for all codes in use.
 
-    Codes that no cell uses do not count.
+    Codes that no cell uses get the number 0.
     """
     used = np.zeros(len(column.cells) + 1, np.bool_)
     for part in _parts(codes):
@@ -429,7 +429,8 @@ class ImageStore:
     head : Head
         Content of the tags.
     whole : callable
-        Reads the whole file with VTK, if arrays are read or replaced.
+        Reads the whole file with VTK. It is called only if arrays are read or replaced, or if a new
+        array is too long for the file's form.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ def read(path: Path, extension: str) -> Faces:
 
 
 def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
-    """Yield the polygons of each file that a .vtm lists, with a name.
+    """Yield a name and the polygons for each file that a .vtm lists.
 
     Raises
     ------
@@ -138,7 +138,10 @@ def vtk_errors() -> Iterator[None]:
 
 @contextmanager
 def _same_locale() -> Iterator[None]:
-    """Restore the locale at the end: VTK 9.4 leaves "C", ASCII only, after legacy files."""
+    """Restore the locale at the end.
+
+    After legacy files, VTK 9.4 leaves the process with the ASCII-only locale "C".
+    """
     before = locale.setlocale(locale.LC_ALL)
     try:
         yield
@@ -149,7 +152,7 @@ def _same_locale() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep VTK and PyVista from printing errors that are raised as well."""
+    """Prevent VTK and PyVista from printing errors, because they are raised as exceptions."""
     import pyvista
 
     silence: Any = getattr(pyvista, "vtk_verbosity", nullcontext)  # missing in older releases
@@ -321,8 +324,8 @@ def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> 
 def put(data: Any, array: Any) -> None:
     """Add an array to a data set's points or cells, or replace one with the same name.
 
-    An array that is replaced is no longer active, such as the active scalars, because VTK's writers
-    crash on active arrays of strings.
+    If the replaced array was active (such as the active scalars), no array is active afterwards,
+    because VTK's writers crash on active arrays of strings.
     """
     for attribute in range(data.NUM_ATTRIBUTES):
         active = data.GetAbstractAttribute(attribute)
@@ -478,7 +481,7 @@ def _names(dataset: Any) -> set[str]:
 
 @contextmanager
 def _escaped_names(dataset: Any) -> Iterator[None]:
-    """Escape the names of arrays for XML, because VTK does not; restore the names at the end."""
+    """Escape the names of arrays for XML, which VTK does not do; restore the names at the end."""
     with ExitStack() as stack:
         for array in _arrays(dataset):
             if name := array.GetName():
@@ -549,7 +552,7 @@ def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
 def _image(
     centroids: Floats, sizes: Floats, axes: Floats, path: str
 ) -> tuple[Any, NDArray[np.intp]]:
-    """Return blocks as an image, and for each of its cells the index of the block."""
+    """Return a tuple: blocks as an image, and for each cell of the image the index of its block."""
     import pyvista
 
     size = sizes[0] if len(sizes) else np.ones(3)

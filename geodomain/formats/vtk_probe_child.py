@@ -1,9 +1,10 @@
 """Separate program that reads files with VTK for a parent process; imports no geodomain.
 
 Each line on standard input is a JSON request: the path, the extension, and limits of seconds and
-bytes. The answer on standard output is a line of JSON followed by the bytes of the arrays that the
-line describes: `fault` is the fault of the data set, `error` is VTK's error message, and `data`
-describes the data set. If VTK crashes, this process ends, and the parent notices.
+bytes. The answer on standard output is a line of JSON, followed by the bytes of the arrays that the
+line describes. The line has one of three keys: `fault` is the fault of the data set, `error` is
+VTK's error message, and `data` describes the data set. If VTK crashes, this process ends, and the
+parent notices.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ def _lower(resource: Any, kind: int, most: int) -> None:
 
 
 def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
-    """Read a file; return its fault or VTK's error, or its description and the arrays' bytes."""
+    """Read a file, and return a tuple: the answer, and the bytes of the arrays that it describes.
+
+    The answer has one key: `fault`, VTK's `error`, or `data`.
+    """
     module, name = READERS[extension]
     core = importlib.import_module("vtkmodules.vtkCommonCore")
     complaints = core.vtkStringOutputWindow()
