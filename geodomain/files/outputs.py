@@ -247,7 +247,7 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
 
 
 def _require_writable(place: Path) -> None:
-    """Raise OSError if a path is a folder, or if no file can be made at it."""
+    """Raise OSError if a path is a folder, or if no file can be made at that path."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:

@@ -114,7 +114,7 @@ def standard_input() -> BinaryIO:
 
 
 def _require_open(stream: TextIO | None, name: str) -> None:
-    """Raise OSError if a standard stream is None; this means that Python started with it closed."""
+    """Raise OSError if a standard stream is None: the stream was closed before Python started."""
     if stream is None:
         raise OSError(errno.EBADF, "it is closed", name)
 
@@ -377,9 +377,9 @@ def require_no_device(path: Path) -> os.stat_result:
 
 
 def require_seekable(path: Path) -> os.stat_result:
-    """Return the status of a file in which a reader can move back and forth; refuse all others.
+    """Return the status of a file; refuse a pipe or a device, which can be read only in order.
 
-    Refused are pipes and devices: a library that reads them out of order would wait endlessly.
+    A library that moves back and forth in a file would wait endlessly for a pipe or a device.
 
     Raises
     ------
@@ -400,7 +400,7 @@ _BUFFER = 1 << 20
 
 
 class Input(Protocol):
-    """An open input file, as `open_target` and the writers of outputs see it."""
+    """The part of an open input file that `open_target` and the writers of outputs use."""
 
     compressed: bool
 
@@ -451,7 +451,7 @@ def open_target(
     TableError
         If the output is the input.
     FileExistsError
-        If there is a file that may not be replaced, at the start or at the end of the statement.
+        If a file that may not be replaced exists at the path, at the start or at the end.
     OSError
         If a file that `Unchanged` watches has changed by the end.
     BrokenPipeError

@@ -37,10 +37,10 @@ def as_numbers(
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
     """Return the values of a new numeric column: integers if possible, otherwise floats.
 
-    They are floats if a value is missing or not whole. The code of a block is the index of its
-    value in ``column.cells``; a block with the code ``len(column.cells)`` keeps its value in `old`,
-    the values of the column to be replaced. Integers have 32 bits, or 64 if one of them needs more.
-    If the column is ``measured``, `codes` are its numbers, and are returned as float64.
+    They are floats if a value is missing or not whole. Integers have 32 bits, or 64 if one of them
+    needs more. The code of a block is the index of its value in ``column.cells``; a block with the
+    code ``len(column.cells)`` keeps its value in `old`, the values of the column to be replaced. If
+    the column is `measured`, `codes` holds a number for each block, and is returned as float64.
 
     Raises
     ------
@@ -75,9 +75,10 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Return the int64 values of a new column in which blocks keep old integers exactly.
+    """Return a new column as int64, so that old integers that blocks keep are not rounded.
 
-    `numbers` are the values of the codes, and `kept` the rows that keep a value in `values`.
+    `numbers` holds the new value of each block, `kept` the rows that keep an old value, and
+    `values` these old values.
 
     Raises
     ------
@@ -134,8 +135,8 @@ class NewArrays:
     Attributes
     ----------
     columns : sequence of NewColumn
-    codes : sequence of (n,) int32, or float64 if the column is `measured`
-        For each column, the code of each block, or the number of each block if `measured`.
+    codes : sequence of (n,) int32 or float64
+        For each column, the code of each block. For a `measured` column, the number of each block.
     at : int or None
         Index of the existing column that the new column replaces, if any.
     """
@@ -280,7 +281,7 @@ class BlockFile(Protocol):
 
     @property
     def writing(self) -> float:
-        """The approximate time in seconds per block by which writing prolongs a pass."""
+        """The approximate extra time for writing, in seconds per block."""
 
     def facts(self) -> dict[str, str]:
         """Return facts about the file as texts, each under a title such as "format"."""
@@ -339,7 +340,7 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of the size columns, or the sizes as text if all blocks have the same size."""
+        """The names of the size columns; if one size is fixed for all blocks, the size as texts."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self.columns[column] for column in self._choice.sizes or ())
 
@@ -420,7 +421,7 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     centroids, sizes : (n, 3) float64
-        Sizes are None where the file has none.
+        `sizes` is None if the file has no sizes.
     axes : (3, 3) float64
         Directions of the block edges, one row per axis.
     columns : dict of str to (n,) array

@@ -49,7 +49,7 @@ _ROW_BYTES = 16
 def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
     """Return cells, except ghosts, as blocks in memory.
 
-    The columns are the old ones, in which a new column may replace one, then all other new columns.
+    New columns come after the old columns, or replace one of them.
     """
     centroids, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
@@ -94,7 +94,7 @@ _ROWS = 1 << 18  # cells at a time
 
 
 def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> None:
-    """Replace cells by the new blocks of a pass, such as sub-blocks, and write the model.
+    """Replace cells by new blocks, such as sub-blocks, and write the model.
 
     Raises
     ------
@@ -289,7 +289,10 @@ class CellModel:
 
     @property
     def has_ghosts(self) -> bool:
-        """Whether some cells are ghosts: not blocks, and with NaN as centroid and size."""
+        """Whether some cells are ghosts.
+
+        Ghosts are not blocks; their centroids and sizes are NaN.
+        """
         return isinstance(self._store.cells, WithGhosts)
 
     def facts(self) -> dict[str, str]:

@@ -54,7 +54,7 @@ def measured(corners: Floats) -> tuple[Floats, Floats]:
 
 
 def rounding_of(points: Floats | NDArray[np.float32]) -> float:
-    """Return the rounding error of coordinates: 8 times the float spacing at the largest one."""
+    """Return the rounding error of coordinates: 8 times the float spacing at the largest value."""
     largest = np.abs(points).max(initial=0)
     return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0
 
@@ -216,7 +216,7 @@ class LatticeCells:
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
         """Yield the cells in batches: indices, centres and sizes.
 
-        A batch contains all z of its cells, so it splits no vertical column of cells.
+        All cells of a vertical column are in the same batch.
         """
         x, y, z = self.centres
         lengths = self.sizes
@@ -304,7 +304,10 @@ class WithGhosts:
         return f"{self.cells.say()}, {self.ghost.sum():,} of them ghosts"
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the cells in batches: indices, centres and sizes, both NaN for a ghost."""
+        """Yield the cells in batches: indices, centres and sizes.
+
+        The centres and sizes of ghosts are NaN.
+        """
         for where, centres, sizes in self.cells.chunks():
             lost = self.ghost[where][:, None]
             yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
@@ -546,8 +549,8 @@ class SubBlocks:
     index : (n, 3) integers
         For each sub-block, the index of its parent along each axis.
     low, high : (n, 3) array
-        Coordinates of the lowest and the highest corner of each sub-block within its parent, in
-        parts of the parent.
+        Lowest and highest coordinates of each sub-block within its parent. The unit is a part of
+        the parent, see `parts`.
     parts : (3,) float64
         Number of parts of a parent along each axis; 1 if corners are fractions of the parent.
     """

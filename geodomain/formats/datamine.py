@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     word : int
         Position in the record, counted from 1; 0 if every record has the default value.
     part : int
-        Which four characters of the text, counted from 1.
+        For a text: 1 for its first four characters, 2 for the next four, and so on.
     """
 
     name: str
@@ -691,7 +691,7 @@ class DatamineModel(TableModel[Words]):
         return numbers_of(self._found, name, chunk)
 
     def _implied(self, chunk: Words, axis: int) -> Floats:
-        """Return the coordinate of each record's cell centre along an axis, from IJK."""
+        """Return the coordinate of each record's cell centre along an axis, computed from IJK."""
         ijk, origin, size = (
             numbers_of(self._found, name, chunk) for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
         )

@@ -109,7 +109,7 @@ class Drawing:
     def vertex_ends(self) -> Ints:
         """The rows at which a run of VERTEX entities can end, in ascending order.
 
-        These are the rows of all other entities, and last the number of rows.
+        These are the rows of all other entities. The last element is the number of rows.
         """
         return np.append(np.flatnonzero(self.kind != _VERTEX), len(self.kind))
 
@@ -120,7 +120,7 @@ class Drawing:
 
     @cached_property
     def mesh_ends(self) -> Ints:
-        """The end of the coordinates and the end of the face list of each MESH, an array (m, 2).
+        """For each MESH, the ends of its coordinates and of its face list, as an array (m, 2).
 
         The ends are positions in the arrays of coordinates and face lists of all MESHes.
         """
@@ -251,7 +251,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     -----
     GeodomainWarning
         If the drawing has bodies, external references or surfaces in paper space, which are not
-        read. Also if faces are read from layers that are frozen or off.
+        read; and if faces are read from layers that are frozen or off.
     """
     file = path.name
     drawing = scan(data, file)
@@ -426,7 +426,7 @@ class _Model:
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
-        """Yield the faces of placed DXF blocks on each layer, after the index of the layer.
+        """Yield pairs: the index of a layer, and the faces of placed DXF blocks on that layer.
 
         The faces are in coordinates of model space. A layer may come more than once.
         """
@@ -678,7 +678,7 @@ def _composed(outer: Matrices, inner: Matrices) -> Matrices:
 def _copies(
     parts: list[tuple[int, Faces]], matrices: Matrices, layers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Faces]]:
-    """Yield the copies of a DXF block's faces on each layer, after the index of the layer.
+    """Yield pairs: the index of a layer, and the copies of a DXF block's faces on that layer.
 
     Each of the `matrices` places one copy of the block. Faces without a layer of their own (on
     layer 0) get the layer of the INSERT that places the copy, from `layers`.
@@ -724,7 +724,7 @@ def _moved(faces: Faces, matrices: Matrices) -> Faces:
 
 
 def _faces(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield, for each layer, its index and its 3DFACEs.
+    """Yield pairs: the index of a layer, and the 3DFACEs on that layer.
 
     A face whose corner 4 equals corner 3 or 1 is a triangle.
     """
@@ -762,7 +762,7 @@ def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
 
 
 def _polylines(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield, for each POLYLINE that is a polyface or polygon mesh, its layer and its faces."""
+    """Yield pairs, one for each polyface or polygon mesh: the index of its layer, and its faces."""
     kind = drawing.kind
     for start in drawing.rows(_POLYLINE, rows).tolist():
         flags = int(drawing.integers[start, 0])
@@ -824,7 +824,7 @@ def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces
 
 
 def _meshes(drawing: Drawing, rows: Ints, file: str) -> Iterator[tuple[int, Faces]]:
-    """Yield, for each MESH, the index of its layer and its faces without smoothing."""
+    """Yield a pair for each MESH: the index of its layer, and its faces before smoothing."""
     for row in drawing.rows(_MESH, rows).tolist():
         number = int(np.searchsorted(drawing.meshes, row))
         last_place, last_corner = drawing.mesh_ends[number].tolist()

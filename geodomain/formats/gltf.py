@@ -50,7 +50,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     -----
     GeodomainWarning
         If the shape depends on features that are not read (skins, morph targets, GPU instances,
-        nodes outside the scene). Also if coordinates are quantized in steps of 0.01 or more.
+        nodes outside the scene); and if coordinates are quantized in steps of 0.01 or more.
     """
     file = path.name
     try:

@@ -225,7 +225,10 @@ def _faces(one: _Object, file: str) -> Faces:
 def _points(
     ids: NDArray[np.int64], atoms: NDArray[np.int64], lines: NDArray[np.int64], file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return two arrays for all vertices and atoms: the sorted numbers, and their vertex rows."""
+    """Return two arrays with an element for each vertex and each atom, sorted by number.
+
+    The arrays are the numbers, and the rows of the vertices with these numbers.
+    """
     rows = np.arange(len(ids))
     if len(atoms):
         known = dict(zip(ids.tolist(), rows.tolist(), strict=True))
@@ -403,7 +406,7 @@ class VoxetStore:
         return LatticeCells("a Voxet", (x, y, z), lengths=(du, dv, dw))
 
     def _steps(self, counts: Floats, span: Floats, lengths: Floats) -> Floats:
-        """Return the node spacing along each axis as a fraction of the axis.
+        """Return the node spacing along each axis, as a fraction of the axis vector.
 
         An axis with a single node has the spacing AXIS_D.
         """

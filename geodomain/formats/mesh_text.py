@@ -140,7 +140,7 @@ def damaged(name: str, found: str) -> MeshError:
 def number_lines(
     rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
 ) -> Iterator[bytes]:
-    """Yield text lines, many in each item: a key, then numbers.
+    """Yield batches of text lines; each line is the key and the numbers of a row.
 
     Numbers have the fewest digits that read back the same. If `numbered`, the number of the line,
     counted from 1, comes between the key and the numbers.

@@ -66,7 +66,10 @@ def no_surface(file: str, kinds: Sequence[str]) -> MeshError:
 
 @dataclass(frozen=True)
 class Grid:
-    """A surface over a grid: cell sizes along two axes, and heights of the nodes (u + 1, v + 1)."""
+    """A surface over a grid: cell sizes along two axes, and the heights of the nodes.
+
+    For u x v cells, `heights` is an array (u + 1, v + 1).
+    """
 
     origin: NDArray[np.float64]
     axis_u: NDArray[np.float64]

@@ -124,7 +124,10 @@ class Project2:
         ]
 
     def table(self, told: Any) -> Any:
-        """Return a Parquet file of the ZIP as an Arrow table; its row count must be as declared."""
+        """Return a Parquet file of the ZIP as an Arrow table.
+
+        The file is refused if it does not have the number of rows that the index declares.
+        """
         import pyarrow.parquet
 
         what = f"{self.file}: {told['filename']}"
@@ -307,8 +310,8 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     Raises
     ------
     TableError
-        If centroids or sizes are missing. Also if some block does not fit into one cell of the
-        largest block size, and the blocks are not the cells of a tensor grid.
+        If centroids or sizes are missing, or if OMF cannot store the blocks: some of them do not
+        fit into one cell of the largest block size, and they are not the cells of a tensor grid.
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)

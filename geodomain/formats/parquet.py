@@ -178,8 +178,7 @@ class ParquetRewriting:
     def _alike(self, table: Any) -> Ints:
         """Return a code for each row.
 
-        Two rows have equal codes if they are equal in all columns whose numbers the pass does not
-        change.
+        Two rows have equal codes if they are equal in all columns that the pass does not change.
         """
         import pyarrow
 
@@ -315,7 +314,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 class Sink:
-    """An output as the binary file that pyarrow expects; it can only be appended to."""
+    """A binary file as pyarrow expects it, which passes all bytes to an output."""
 
     closed = False
 

@@ -144,8 +144,8 @@ def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> floa
 def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
     """Return the mask of values that are no data.
 
-    A value is no data if it equals the no-data value, or this value in float32. Values that are not
-    finite, or whose magnitude is at least 1e30, are no data, too.
+    A value is no data if it equals the no-data value, or the no-data value rounded to float32.
+    Values that are not finite, or whose magnitude is at least 1e30, are no data, too.
     """
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:

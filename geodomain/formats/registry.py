@@ -45,7 +45,7 @@ class Head:
     extension : str
         Extension of the file, in lower case, with the dot.
     size : int, optional
-        Bytes of the whole file; default: the length of `data`.
+        Number of bytes of the whole file; default: the length of `data`.
     """
 
     def __init__(self, data: bytes, extension: str = "", size: int | None = None) -> None:
@@ -533,7 +533,7 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """In a context that reads a table, add the file's true format to the message of a TableError.
+    """In a context that reads a table: if reading fails, say which format the file really has.
 
     Raises
     ------

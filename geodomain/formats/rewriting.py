@@ -47,7 +47,7 @@ class Space(Protocol):
     def is_rounded(self) -> bool:
         """Whether the file's coordinates are rounded.
 
-        World coordinates of rotated blocks are rounded; all other coordinates are exact.
+        World coordinates of rotated blocks count as rounded, all other coordinates as exact.
         """
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
@@ -83,7 +83,7 @@ class TableSpace:
     def is_rounded(self) -> bool:
         """Whether the table's coordinates are rounded.
 
-        World coordinates of rotated blocks are rounded; all other coordinates are exact.
+        World coordinates of rotated blocks count as rounded, all other coordinates as exact.
         """
         return self.frame.boxes is not None and self.is_turned
 
@@ -188,7 +188,7 @@ class CellSpace:
 
 
 def combined(columns: Iterable[Ints], count: int) -> Ints:
-    """Return a code for each row; rows have equal codes if their codes agree in every column."""
+    """Return a code for each row; two rows have equal codes if they are equal in every column."""
     codes = np.zeros(count, np.int64)
     for each in columns:
         lowest = int(each.min(initial=0))

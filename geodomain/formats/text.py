@@ -76,9 +76,10 @@ class RowPlaces(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
-        """Return the positions of rows from those of their first fields (n, 2) and of their ends.
+        """Return the positions of rows, given the positions `first` (n, 2) of their first fields.
 
-        If a field is quoted, its position does not include the quotes.
+        If a first field is quoted, its position does not include the quotes. `ends` are the ends of
+        the rows.
         """
         begin = first[:, 0].copy()
         before = np.maximum(begin - 1, 0)
@@ -255,7 +256,7 @@ class _TextRewriting:
         """Return how many rows can be replaced now; give back the text of later rows.
 
         If the task names a column `together`, the last run of rows with equal numbers in it is
-        given back, because the run may continue in the next text.
+        given back, because the run may continue in the next part of the text.
         """
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
@@ -411,7 +412,7 @@ class TextModel:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of the size columns, or the sizes as text if all blocks have the same size."""
+        """The names of the size columns; if one size is fixed for all blocks, the size as texts."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self._layout.names[column] for column in self._layout.sizes or ())
 
