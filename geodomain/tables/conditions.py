@@ -33,14 +33,18 @@ _OPERATORS = ("==", "!=", *_ORDERS)
 
 
 class Column(Protocol):
-    """Interface of a column that conditions read. Masks and numbers have one value for each row."""
+    """Interface of a table column, for use by conditions.
+
+    Masks and arrays of numbers have one entry for each row.
+    """
 
     rule: ColumnRule
 
     def present(self, *, number: bool = False) -> Bools:
-        """Return the mask of rows with a value, neither empty nor a missing-value mark.
+        """Return the mask of rows that have a value: no empty cell and no missing-value mark.
 
-        The text nan counts as a value, because it may be a label. With `number`, it is missing.
+        The text nan counts as a value, because it may be a label. If `number` is true, nan counts
+        as missing.
         """
 
     def among(self, texts: Sequence[str]) -> Bools:
@@ -52,20 +56,20 @@ class Column(Protocol):
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells.
 
-        With `words`, a text that does not look like a number becomes NaN and is no error.
+        If `words` is true, a text that does not look like a number becomes NaN instead of an error.
         """
 
     def loose_numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers, with NaN where a value is missing or not a number."""
 
     def loses_digits(self) -> bool:
-        """Return whether float64 would change a whole number of the column, such as a long id."""
+        """Return whether float64 would change a whole number in the column, such as a long id."""
 
     def tell(self, refused: Refused) -> None:
-        """Add the cells that are neither numbers nor missing to `refused`."""
+        """Add to `refused` the column's cells that are neither numbers nor missing."""
 
     def below_detection(self) -> int:
-        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
+        """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
@@ -84,7 +88,7 @@ class Column(Protocol):
 
 
 def with_policy(column: Column, below: BelowDetection | None) -> Column:
-    """Set a column's policy for values below detection, unless it has one; return the column."""
+    """Set a column's policy for values below detection if it has none, and return the column."""
     if column.rule.below is None:
         column.rule = column.rule._replace(below=below)
     return column
@@ -128,7 +132,7 @@ class Condition(NamedTuple):
     def holds(self, column: Column, grade: NDArray[np.float64] | None = None) -> Bools:
         """Return the mask of rows that meet the condition.
 
-        If `grade`, (n,), is given, < <= > >= compare it instead of the numbers of the column.
+        If `grade` (n,) is given, the operators < <= > >= use it in place of the column's numbers.
         """
         if self.operator in _ORDERS:
             (limit,) = self.values
@@ -142,7 +146,7 @@ class Condition(NamedTuple):
         return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
     def near_misses(self, column: Column) -> dict[str, int]:
-        """Count the rows of each text that differs from a wanted value only in case or blanks."""
+        """Return row counts of texts that differ from a wanted value only in case or blanks."""
         texts = {value for value in self.values if isinstance(value, str)}
         if not texts:
             return {}
@@ -241,7 +245,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
 
 
 class ArrayColumn:
-    """A column of a table in memory, as conditions read it.
+    """A column of a table in memory, with the methods that conditions need.
 
     Parameters
     ----------
@@ -254,8 +258,8 @@ class ArrayColumn:
     rule : ColumnRule, optional
         How the cells are read as numbers, and which values are missing.
     first : int or (n,) int
-        Row number, counted from 0, of the first value in the table; or an array with the row
-        numbers of all values.
+        Row of the table, counted from 0, in which the first of the values stands. For scattered
+        rows: an array with the row number of each value.
     """
 
     def __init__(
@@ -298,7 +302,10 @@ class ArrayColumn:
             raise DomainError(message)
 
     def present(self, *, number: bool = False) -> Bools:
-        """Return the mask of rows with a value; with `number`, the text nan counts as missing."""
+        """Return the mask of rows that have a value.
+
+        If `number` is true, the text nan counts as missing.
+        """
         if self._numeric or number:
             known: Bools = self._cells[1] != Kind.MISSING
             return known
@@ -329,20 +336,20 @@ class ArrayColumn:
         return self._values if self._numeric else self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Return whether float64 would change a whole number of the column, such as a long id."""
+        """Return whether float64 would change a whole number in the column, such as a long id."""
         return self._is_long or any(map(loses_digits, self._texts))
 
     def tell(self, refused: Refused) -> None:
-        """Add the cells that are neither numbers nor missing to `refused`."""
+        """Add to `refused` the column's cells that are neither numbers nor missing."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
+        """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The number in each row, NaN if there is none, and the `Kind` of each cell."""
+        """The number in each cell (NaN if the cell is not a number), and the cell's `Kind`."""
         if self._numeric:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)

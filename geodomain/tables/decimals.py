@@ -1,4 +1,7 @@
-"""Exact decimal numbers of a text table, stored as two integers: units and parts of 10^-18."""
+"""Exact decimal numbers of a text table.
+
+Each is stored as two integers: the number rounded down, and the remainder in units of 10^-18.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ class Decimals:
         The number rounded down to a whole number, and the remainder in units of 10^-18, from 0 to
         10^18 - 1.
     decimals : (n,) uint8
-        Number of decimals in the text that was read; at least as many are written. `NOT_PLAIN`
-        marks a cell that is not a plain decimal.
+        Number of decimals in the text that was read. The number is written with at least as many.
+        `NOT_PLAIN` marks a cell that is not a plain decimal.
     """
 
     whole: Ints
@@ -109,8 +112,9 @@ class Decimals:
     def portion(self, share: Floats) -> Decimals:
         """Return each number times a share from 0 to 1; a share of 1 is exact.
 
-        Any other product is rounded to six more decimals than the number has. It has fewer decimals
-        if it would otherwise have more than 15 digits, but at least as many as the number.
+        Any other product is rounded to six more decimals than the number has. If the product would
+        then have more than 15 digits, it is rounded to fewer decimals, but not fewer than the
+        number has.
         """
         doubles = self.doubles()
         digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
@@ -157,7 +161,7 @@ class Decimals:
         return numbered(order, np.logical_or.reduce([np.diff(each) != 0 for each in columns]))
 
     def doubles(self) -> Floats:
-        """Return the float64 nearest to each number, the same as Python reads from its text."""
+        """Return the float64 nearest to each number, as Python's `float` reads it from text."""
         whole, parts = np.ascontiguousarray(self.whole), np.ascontiguousarray(self.parts)
         out = np.empty(len(whole))
         core().fixed_doubles(

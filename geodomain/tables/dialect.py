@@ -32,7 +32,7 @@ _CONTROLS = bytes({*range(1, 32)} - {*b"\t\n\f\r\x1a"})
 
 
 def require_text(head: bytes, name: str) -> None:
-    """Raise TableError unless the first bytes of a file are text in which ASCII takes one byte.
+    """Raise TableError unless a file begins with text whose ASCII characters take one byte each.
 
     UTF-8 and other encodings that keep ASCII are accepted. UTF-16, UTF-32, NUL bytes, many control
     characters and common other formats are refused.
@@ -311,10 +311,10 @@ def _require_witness(
 
 
 def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
-    """Return a number with a decimal comma and a number with a decimal point, from all columns.
+    """Return a cell with a decimal comma and a cell with a decimal point, searching all columns.
 
-    Either is "" if no column has such a number. Raise TableError if there are both, and the columns
-    do not show which mark is the decimal mark.
+    A mark that no column uses gives "". If both marks occur, and the columns do not show which of
+    them is the decimal mark, raise TableError.
     """
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
@@ -335,9 +335,9 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
 
 
 def _numbers(column: Sequence[str]) -> list[str]:
-    """Return the cells of a column that contain digits, or no cells if one of these is no number.
+    """Return the cells with digits of a column; return none if any of these is not a number.
 
-    Dates, versions and lists of codes thus give no cells; words such as NA are ignored.
+    A column of dates, versions or lists of codes thus gives no cells. Words such as NA are ignored.
     """
     cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
     return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []

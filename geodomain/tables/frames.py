@@ -1,4 +1,4 @@
-"""World centroids of blocks, from corners or from coordinates in a rotated frame."""
+"""World centroids of blocks, computed from corners or from coordinates in a rotated frame."""
 
 from __future__ import annotations
 
@@ -31,20 +31,19 @@ _PLANES: dict[Axis, tuple[int, int]] = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 class LocalFrame:
     """A rotated frame for the coordinates of a block model.
 
-    Rotations are applied to the world axes one after another, and the result is the axes of the
-    frame. Each rotation is about an axis that the previous rotations have already moved. A positive
-    angle is clockwise when looking from the positive end of the axis to the origin: ``("z", 30)``
-    turns the y axis from north to azimuth 30. This is Datamine's convention. According to its help,
-    CDTRAN rotates the axes, angles in ROTORDER are clockwise in this sense, and a rotated model
-    from PROTOM has its origin in both frames: X0, Y0, Z0 in the world, and XMORIG, YMORIG, ZMORIG
-    in the model.
+    The rotations turn the world axes, one after another, into the axes of the frame. Each rotation
+    is about an axis that the previous rotations have already moved. A positive angle is clockwise
+    when looking from the positive end of the axis to the origin: ``("z", 30)`` turns the y axis
+    from north to azimuth 30. This is Datamine's convention. According to its help, CDTRAN rotates
+    the axes, angles in ROTORDER are clockwise in this sense, and a rotated model from PROTOM has
+    its origin in both frames: X0, Y0, Z0 in the world, and XMORIG, YMORIG, ZMORIG in the model.
 
     Parameters
     ----------
     turns : sequence of (axis, angle)
         Axes "x", "y", "z" and degrees, in the order in which they are applied.
     origin : tuple of float
-        World coordinates of a point.
+        World coordinates of a reference point.
     local_origin : tuple of float
         Coordinates of the same point in the local frame.
 
@@ -106,8 +105,8 @@ class Frame(NamedTuple):
     fixed : tuple of float, optional
         Size of every block, if there are no size columns.
     boxes : LocalFrame, optional
-        Frame in which blocks are axis-aligned, if coordinates are world coordinates and the caller
-        gives the rotation of the blocks. The origin of this frame is the world origin.
+        Frame to whose axes blocks are parallel. It is set if coordinates are world coordinates and
+        the caller gives the rotation of the blocks. Its origin is the world origin.
     said : bool
         Whether the rotation comes from the caller, not from the file.
     """
@@ -131,7 +130,7 @@ class Frame(NamedTuple):
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
         """Return the sizes of blocks, (n, 3), or None if they are unknown.
 
-        The sizes are `sizes`, or else the fixed size of every block.
+        The result is `sizes` if given, and otherwise the fixed size of every block.
         """
         if sizes is None and self.fixed is not None:
             return np.broadcast_to(np.array(self.fixed), points.shape)
@@ -140,10 +139,11 @@ class Frame(NamedTuple):
     def centroids(self, points: Floats, sizes: Floats | None, where: Where | None = None) -> Floats:
         """Return the world centroids of blocks, (n, 3).
 
-        `sizes`, (n, 3), are needed for corners. The centroid is corner + size / 2 in float64:
-        halving is exact, and the sum is rounded once. With `boxes`, the corner is the lowest along
-        the edges of the rotated block, and half the size is rotated before it is added. World
-        centroids are returned without a copy. `where` names a row and its column in an error.
+        If `points` are corners, `sizes` (n, 3) are needed. A centroid is corner + size / 2 in
+        float64: halving is exact, and the sum is rounded once. If `boxes` is set, the corner is the
+        corner of the rotated block with the lowest coordinates in that frame, and half the size is
+        rotated before it is added. If `points` are world centroids, they are returned without a
+        copy. `where` names a row and its column in an error.
 
         Raises
         ------
@@ -171,7 +171,8 @@ def refuse_far(points: Floats, sizes: Floats | None, where: Where | None = None)
     Raises
     ------
     TableError
-        For the first such row. `where` names the row and its column; the message has a remedy.
+        For the first row with such a coordinate or size. `where` names the row and its column. The
+        message has a remedy.
     """
     for first, numbers in ((0, points), (3, sizes)):
         if numbers is None or not len(numbers):
@@ -287,7 +288,7 @@ class Grid:
 
 
 def grid_of(numbers: Sequence[float]) -> Grid:
-    """Return the grid of nine numbers: cell counts, centre of the first cell, cell size.
+    """Return the grid that nine numbers describe: cell counts, centre of the first cell, cell size.
 
     Raises
     ------

@@ -105,7 +105,7 @@ def numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
 
 
 def is_numeric(series: nw.Series[IntoSeries]) -> bool:
-    """Return whether a column holds numbers, also of a type that narwhals does not know."""
+    """Return whether a column holds numbers, even if narwhals does not know their type."""
     import narwhals.stable.v1 as types
 
     if series.dtype == types.Unknown:
@@ -417,7 +417,7 @@ class BlockFrame:
         return native
 
     def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
-        """Return the values of a column as texts, for the rows at which the mask is true."""
+        """Return the values of a column as texts, for the rows at which the mask `rows` is true."""
         return [str(value) for value in objects_of(self._series(place))[rows]]
 
     def centroids(self, options: TableOptions | None = None) -> Floats:
@@ -518,7 +518,7 @@ class BlockFrame:
         return read_positions(values, self._rule.of(name))
 
     def _sample(self) -> list[list[str]]:
-        """Return the cells of the first rows as texts, which show the meaning of the columns."""
+        """Return the cells of the first rows as texts, to infer the meaning of the columns."""
         cells = []
         for place in range(len(self.names)):
             series = self._series(place).head(SAMPLE_ROWS)

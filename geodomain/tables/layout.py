@@ -139,8 +139,8 @@ def _header(
 def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
     """Return whether a row of names has the three columns of a centroid.
 
-    It must have every column that the user names. An axis for which the user names no column needs
-    a column with a known name, such as XC.
+    The row must have every column that the user names. An axis for which the user names no column
+    needs a column with a known name, such as XC.
     """
     plain = [vendors.plain_name(name) for name in names]
     wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
@@ -153,8 +153,8 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
     """Return a score for a header and its delimiter; the greatest score wins.
 
-    The score is the fraction of the rows below that have as many cells as the header. Of equal
-    fractions, the one of the header with more cells wins.
+    The score is the fraction of the rows below that have as many cells as the header. If fractions
+    are equal, the header with more cells wins.
     """
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)
@@ -187,7 +187,7 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
 
 
 def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
-    """Return the cells of the first row with the most common number of cells."""
+    """Return the cells of the likely header: the first row with the most common number of cells."""
     plain = [row for row in rows if not row.cells[0].startswith(b"#")] or list(rows)
     if not plain:
         return ()
@@ -405,14 +405,14 @@ def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
 
 
 def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
-    """Return the index of each column that the user names, None for the others."""
+    """Return for each name in `wanted` the index of its column, and None where there is no name."""
     return [None if one is None else vendors.find_column(names, one, table) for one in wanted]
 
 
 def _centroid(
     names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
 ) -> Triplet:
-    """Return the centroid columns; in a rotated model, world coordinates are preferred."""
+    """Return the centroid columns; in a rotated model, prefer the columns of world coordinates."""
     given = _given(names, options.centroid, table)
     found = vendors.matches(names, CENTROIDS, given)
     if not found:
@@ -435,7 +435,7 @@ def _frame(
     sample: Sequence[Sequence[str]],
     table: str,
 ) -> Frame:
-    """Return the meaning of the coordinates, from the user's options, or else from the file."""
+    """Return the meaning of the coordinates: from the user's options, otherwise from the file."""
     position = options.position or rotation.position_of(turned.model, table)
     if position == "corner" and sizes is None and fixed is None:
         message = (
@@ -481,7 +481,7 @@ def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Trip
 def _sizes(
     names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
 ) -> Triplet | None:
-    """Return the block size columns, or None if the user names none and no single set fits."""
+    """Return the block size columns, or None if none are named and the file has no clear set."""
     given = _given(names, options.size, table)
     found = vendors.matches(names, SIZES, given)
     if any(options.size):
@@ -557,10 +557,10 @@ class TableLayout:
 
     @property
     def scanned_words(self) -> tuple[bytes, ...]:
-        """Texts that the scanner reads as missing, including those for a single coordinate column.
+        """Texts that the scanner reads as missing, in any coordinate or size column.
 
-        The scanner has one list for all columns. `Scanner.values` and `TextColumn` therefore check
-        the cells again, in columns for which such a text does not mean missing.
+        A text may be the mark of a single column, but the scanner has one list for all columns. In
+        the other columns, `Scanner.values` and `TextColumn` therefore check the cells again.
         """
         names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
         own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
@@ -645,7 +645,7 @@ def _below(
 def _blocks(
     head: bytes, header: TableHeader, encoding: str, vendor: int, most: int | None, *, whole: bool
 ) -> list[list[str]]:
-    """Return the cells of the first `most` data rows, or of all data rows if `most` is None.
+    """Return the cells of the first `most` data rows; None means all rows.
 
     `vendor` is the number of rows that the vendor's program writes between header and data.
     """

@@ -1,4 +1,4 @@
-"""New columns of a table: changes to its header lines, and the cell text of each code."""
+"""New columns of a table: changes to its header lines, and the text of each label's cell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class NewColumn:
     name : str
         Name in the header.
     cells : tuple of str
-        The cell text of codes 0, 1, 2 ...; empty if the column is `measured`.
+        The distinct texts of the cells. A row's code is an index into them. Empty if the column is
+        `measured`.
     default : str
         The column's cell in a vendor's row of default values.
     numeric : bool
@@ -158,7 +159,10 @@ def require_writable(name: str, *cells: str) -> None:
 
 
 def refuse_kept(name: str, reason: Exception) -> NoReturn:
-    """Raise TableError for an existing value that a column of codes would keep but cannot hold."""
+    """Raise TableError for an existing value that must be kept, but that is not a code.
+
+    A column of codes cannot hold such a value.
+    """
     message = (
         f"column {name!r} would keep an existing value that is not a code ({reason}): write names "
         "(leave out codes=True), or use no domain that keeps existing values"

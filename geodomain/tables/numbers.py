@@ -100,7 +100,7 @@ class Numbers(Protocol):
 
 
 def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
-    """Return multiples of a resolution as whole numbers of units, and the number of units in 1.
+    """Return a tuple: multiples of a resolution as whole numbers of units, and the units in 1.
 
     A unit is the last decimal of the resolution, such as 0.01.
     """
@@ -108,9 +108,9 @@ def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
 
 
 def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
-    """Return a number for each row: rows are numbered from 0, in the sequence `order`.
+    """Return a number for each row, counted from 0 in the sequence `order`.
 
-    Neighbours in the sequence that are equal have the same number. `differs`, (n - 1,), says
+    Equal rows that follow each other in the sequence have the same number. `differs` (n - 1,) says
     whether each row of the sequence differs from the row before.
     """
     found = np.empty(len(order), np.int64)
@@ -262,7 +262,7 @@ _NO_GRADE = 1e20
 
 
 class Kind(IntEnum):
-    """Meaning of a cell. The first four are the same as `Kind` in kernels/text/cells.h."""
+    """Meaning of a cell. The first four members equal those of `Kind` in kernels/text/cells.h."""
 
     MISSING = 0
     NUMBER = 1
@@ -343,7 +343,7 @@ class ColumnRule(NamedTuple):
     def _below(self, limit: float | None, otherwise: Kind) -> tuple[Kind, float]:
         """Return the kind and number of a value below detection.
 
-        The kind is `otherwise`, and the number NaN, if no policy or no `limit` is set.
+        If there is no policy or no `limit`, the kind is `otherwise` and the number is NaN.
         """
         if self.below is None or limit is None:
             return otherwise, math.nan
@@ -625,7 +625,10 @@ class NegativeGrades:
 
 
 class _Values:
-    """How often certain values occur in a column, and the first row with one, counted from 1."""
+    """Counts of certain values in a column, and the first row that has such a value.
+
+    Rows are counted from 1.
+    """
 
     def __init__(self) -> None:
         self.count = self.first = 0

@@ -42,7 +42,8 @@ class TableOptions(NamedTuple):
     rotation : LocalFrame, optional
         The local frame of the coordinates; it overrides the frame that the file states.
     frame : LocalFrame, optional
-        For world coordinates of rotated blocks: the frame to whose axes blocks are parallel.
+        Frame to whose axes the blocks are parallel, if they are rotated and their coordinates are
+        world coordinates.
     gslib_grid : Grid, optional
         The grid whose cells are the rows of a GSLIB table.
     points_are_middles : bool
@@ -88,8 +89,8 @@ class TableOptions(NamedTuple):
         ------
         TableError
             For a missing-value mark or detection limit of a column that the table lacks. If `every`
-            is false, the mark or limit is skipped instead: another of several tables may have the
-            column.
+            is false, such a mark or limit is skipped, because another table of the same call may
+            have the column.
         """
         columns = {plain_name(name) for name in names}
         everywhere: tuple[Mark, ...] = (*self.missing, *self.missing_words)
@@ -236,7 +237,7 @@ def read_encoding(value: str) -> str:
 
 
 def read_missing(value: float | str) -> float | str:
-    """Return a missing-value mark as a number if it reads as one, otherwise as text.
+    """Return a missing-value mark: a float if the mark is a number, otherwise a text.
 
     The number may have a decimal point or a decimal comma.
     """

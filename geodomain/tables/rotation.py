@@ -1,4 +1,4 @@
-"""Rotation of a block model, as its file states, or inferred from its blocks."""
+"""Rotation of a block model, read from its file or inferred from its blocks."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
 
     If the frame is uncertain, return the reason as a text. Micromine's help (block model export)
     describes the cells of the origin row and the rotation row, but not the frame of the
-    coordinates. The blocks decide. If they lie on the lattice of the origin row, their coordinates
-    are local. If they lie on it after the rotation is undone, their coordinates are world
-    coordinates. An angle about Z is an azimuth, clockwise. The directions of the other two angles
-    are uncertain.
+    coordinates. The blocks therefore decide. If they lie on the lattice of the origin row, their
+    coordinates are local. If they lie on this lattice only after the rotation is undone, their
+    coordinates are world coordinates. The angle about Z is an azimuth, clockwise. The directions of
+    the other two angles are uncertain.
     """
     if any(model.angles[1:]):
         return "the direction of its rotation about X and Y is not certain"
@@ -190,9 +190,10 @@ def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
 
 
 def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of the steps between neighbours, among blocks of one size on one level.
+    """Return the azimuth of the steps between neighbours of one size at one elevation.
 
-    The most frequent level and size is taken. Return None if too few blocks are neighbours.
+    The most frequent pair of elevation and size is used. If too few blocks are neighbours, return
+    None.
     """
     usable = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
     points, sizes = points[usable], sizes[usable]
@@ -213,9 +214,9 @@ def _commonest(rows: Floats) -> NDArray[np.intp]:
 def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float | None:
     """Return the azimuth of steps that are one block size long.
 
-    Return 0 if the steps are parallel to the axes, and None if they are fewer than `fewest` or
-    their directions differ. Both ends of a step are rounded, each coordinate by half a unit at
-    most.
+    Return 0 if the steps are parallel to the axes. Return None if there are fewer than `fewest`
+    steps, or if their directions differ. Both ends of a step are rounded, each coordinate by half a
+    unit at most.
     """
     length = np.hypot(steps[:, 0], steps[:, 1])
     for axis in (0, 1):
@@ -254,8 +255,9 @@ def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float
 
     The blocks of the most frequent size are fitted to a lattice by least squares. The fit begins
     with close blocks, for which a rough azimuth can identify the rows, and adds more distant ones.
-    If blocks fit no lattice, the azimuth is returned as it is, or None if coordinates are too
-    coarse, such as whole numbers, for single steps to show a direction.
+    If the blocks fit no lattice, the fit stops and the azimuth reached so far is used. In that
+    case, if coordinates are so coarse (such as whole numbers) that a step from block to block shows
+    no direction, return None.
     """
     usable = np.flatnonzero(np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1))
     rows = usable[_commonest(sizes[usable])]
@@ -335,7 +337,8 @@ def require_known_turn(
     Warns
     -----
     GeodomainWarning
-        If no rotation is found, but hardly any two columns of blocks share an x or a y.
+        If no rotation is found, but hardly any two vertical columns of blocks have the same x or
+        the same y.
     """
     if frame.lattice is not None:
         return
@@ -353,7 +356,7 @@ def require_known_turn(
 
 
 def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
-    """Yield a warning if hardly any two columns of blocks share an x or a y."""
+    """Yield a warning if hardly any two vertical columns of blocks have the same x or same y."""
     plan = points[np.isfinite(points).all(axis=1), :2]
     columns = len(np.unique(plan, axis=0))
     alone = min(len(np.unique(plan[:, axis])) for axis in range(2))
@@ -367,11 +370,11 @@ def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
 def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str) -> None:
     """Refuse the caller's rotation if the blocks contradict it.
 
-    Each of two observations contradicts a frame. First, neighbours of one size and level are one
-    block size apart in a direction that is not an axis of the frame: as boxes along its axes, they
-    would overlap. Second, without sizes or with coarse coordinates, nearly all blocks of a level
-    lie on one rectangular lattice that is not parallel to those axes. In the right frame neighbours
-    lie along the axes and do not overlap, so the right frame is never refused.
+    Either of two observations contradicts a frame. First: two blocks of one size and elevation are
+    one block size apart, but not along an axis of the frame. As boxes along the axes, they would
+    overlap. Second, which matters without sizes or with coarse coordinates: nearly all blocks at
+    one elevation lie on a rectangular lattice that is not parallel to the axes. In the right frame,
+    neighbours lie along the axes and do not overlap, so the right frame is never refused.
 
     Parameters
     ----------
@@ -424,7 +427,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
 
 
 class _Turn(NamedTuple):
-    """A rotation of blocks in a frame, the evidence for it, and two blocks that show it."""
+    """A rotation of blocks in a frame, a text with its evidence, and two blocks that show it."""
 
     azimuth: float
     evidence: str
@@ -434,7 +437,7 @@ class _Turn(NamedTuple):
 def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
     """Return the rotation that neighbouring blocks show, or None if they show none.
 
-    The rotation counts only if two neighbours would overlap as boxes parallel to the axes.
+    The rotation counts only if two neighbours, as boxes parallel to the axes, would overlap.
     """
     azimuth = azimuth_of(points, sizes, unit)
     if not azimuth:
@@ -457,10 +460,11 @@ _NEARBY, _FEWEST, _UNITS = 256, 24, 4.0
 
 
 def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | None:
-    """Return the rotation of the lattice on which the blocks of one level lie, or None.
+    """Return the rotation of the lattice on which the blocks at one elevation lie, or None.
 
-    The shortest frequent step, and the shortest frequent step at right angles to it, span a
-    lattice. The lattice is then fitted to more and more columns of blocks.
+    A step leads from one column of blocks to another, in plan. The shortest frequent step, and the
+    shortest frequent step at right angles to it, span a lattice. The lattice is then fitted to more
+    and more columns of blocks.
     """
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
@@ -511,7 +515,11 @@ def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | 
 
 
 def _lattice_steps(near: Floats, unit: float) -> Floats | None:
-    """Return the shortest frequent step and the shortest at right angles to it, (2, 2), or None."""
+    """Return two steps, (2, 2), that span a lattice, or None if there are no such steps.
+
+    A step is the offset of two block columns in plan. The first result is the shortest frequent
+    step. The second is the shortest frequent step at right angles to the first.
+    """
     one, other = np.triu_indices(len(near), 1)
     steps = near[other] - near[one]
     steps[(steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))] *= -1
@@ -532,7 +540,8 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
 def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
     """Return the shortest step that occurs more than `fewest` times, or None if there is none.
 
-    Steps that are equal or opposite, apart from rounding, count as one. Their mean is returned.
+    Steps that are equal or opposite, apart from rounding, count as the same step. Return the mean
+    of these steps.
     """
     rest = np.ones(len(steps), np.bool_)
     while rest.any():
@@ -553,7 +562,8 @@ def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats
 def _may_be_checkered(azimuth: float) -> bool:
     """Return whether blocks at this azimuth may belong to an unrotated model with gaps.
 
-    A model that has only every second or every fifth block seems to be rotated by such an azimuth.
+    If an unrotated model has only every second or every fifth block, its blocks seem to lie on a
+    lattice of such an azimuth.
     """
     tangent = abs(math.tan(math.radians(azimuth)))
     return min(abs(tangent - 1.0), abs(tangent - 0.5)) < _AGREE
@@ -570,7 +580,7 @@ def _fill(plan: Floats, area: float) -> float:
 def _overlapping(
     points: Floats, sizes: Floats, azimuth: float, unit: float
 ) -> tuple[int, int] | None:
-    """Return two neighbours on a rotated lattice that would overlap along the axes, or None."""
+    """Return two neighbours on a rotated lattice that would overlap if unrotated, or None."""
     back = frame_of_azimuth(azimuth).to_local(points)
     for along, across in ((0, 1), (1, 0)):
         lane = np.round((back[:, across] - back[0, across]) / sizes[:, across] * 4)
@@ -623,7 +633,7 @@ class Rotation(NamedTuple):
     origins: tuple[Triple, Triple] | None = None
 
     def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
-        """Drop coordinate columns that are local, or may be, if there are world coordinates."""
+        """If the file has columns of world coordinates, drop columns that are or may be local."""
         world = {columns: family for columns, family in found.items() if family == WORLD}
         if world and (self.rows or self.angles or DATAMINE in found.values()):
             rest = {c: f for c, f in found.items() if f not in (WORLD, DATAMINE)}
@@ -640,7 +650,7 @@ class Rotation(NamedTuple):
         Raises
         ------
         TableError
-            If centroids are or may be local to a rotated model, and the file does not describe the
+            If centroids are local to a rotated model, or may be, and the file does not describe the
             rotation.
         """
         plain = tuple(plain_name(names[column]) for column in xyz)
@@ -659,9 +669,10 @@ class Rotation(NamedTuple):
         return None
 
     def _known(self, local: str, chosen: str, table: str, blocks: Blocks) -> LocalFrame | None:
-        """Return the frame of local centroids, or None if their lattice shows world coordinates.
+        """Return the frame of centroids in a rotated model.
 
-        Raise TableError if the frame is uncertain.
+        Return None if the blocks show that the centroids are world coordinates. Raise TableError if
+        the frame is uncertain.
         """
         frame = frame_of(self.model, blocks) if self.model else self.prototype
         if frame is None:
@@ -686,7 +697,7 @@ class Rotation(NamedTuple):
 
 
 def datamine_rotation(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Describe the ANGLE column that rotates the model; return "" if none does.
+    """Describe the ANGLE column that rotates the model; return "" if the model is not rotated.
 
     A Datamine file repeats its prototype in every row, so the first rows decide. The model is
     rotated if an angle is not zero and its ROTAXIS, if there is one, names an axis. In such a file
@@ -742,8 +753,8 @@ def datamine_origins(
 ) -> tuple[Triple, Triple] | None:
     """Return the origins of a prototype in the world and in the model's frame.
 
-    Return None if one is missing, if they are equal, or if the world origin is 0, 0, 0, as in a
-    model that was never rotated.
+    Return None in three cases: an origin is missing, the two origins are equal, or the world origin
+    is 0, 0, 0, as in a model that was never rotated.
     """
     plain = [plain_name(name) for name in names]
     if not set(_ORIGINS) <= set(plain):
@@ -770,9 +781,10 @@ def _uncertain(table: str, world: Triple, local: Triple) -> str:
 def datamine_constants(
     names: Sequence[str], rows: Sequence[Sequence[str]], *, turned: bool
 ) -> dict[int, float]:
-    """Return the columns of a Datamine prototype that must be constant, and their values.
+    """Return the columns of a Datamine prototype whose value must not change, each with its value.
 
-    If the model is not rotated, only its angles matter: a rotated model may follow further down.
+    If the first rows are not rotated, only the ANGLE and ROTAXIS columns are returned. They show
+    whether a rotated model follows further down in the same file.
     """
     plain = [plain_name(name) for name in names]
     wanted = (*_ORIGINS, *_TURNS) if turned else _TURNS
@@ -787,7 +799,9 @@ def require_constants(
     table: str,
     done: int = 0,
 ) -> None:
-    """Refuse a row that states another frame than the first rows: it belongs to another model.
+    """Raise TableError for a row whose frame differs from that of the first rows.
+
+    Such a row belongs to another model.
 
     `done` is the number of rows before the first row of `column`.
     """

@@ -38,7 +38,8 @@ def read_number(text: bytes, decimal: bytes = b".") -> float | None:
     Returns
     -------
     float or None
-        NaN for an empty field or NaN, None for text, infinity for a number out of range.
+        NaN if the field is empty or reads NaN; None if it is another text; infinity if the number
+        is out of range.
 
     Examples
     --------
@@ -250,9 +251,10 @@ class TextColumn:
         self.rule = layout.numbers.of(layout.names[field])
 
     def present(self, *, number: bool = False) -> NDArray[np.bool_]:
-        """Return the mask of rows with a value, neither empty nor a missing-value mark.
+        """Return the mask of rows that have a value: no empty cell and no missing-value mark.
 
-        The text nan counts as a value, because it may be a label. With `number`, it is missing.
+        The text nan counts as a value, because it may be a label. If `number` is true, nan counts
+        as missing.
         """
         found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
         if number or found.all():
@@ -285,17 +287,17 @@ class TextColumn:
         return self._cells[0]
 
     def loses_digits(self) -> bool:
-        """Return whether float64 would change a whole number of the column, such as a long id."""
+        """Return whether float64 would change a whole number in the column, such as a long id."""
         if not (np.abs(self._cells[0]) > WHOLE).any():
             return False
         return any(map(loses_digits, self.spellings()[0]))
 
     def tell(self, refused: Refused) -> None:
-        """Add the cells that are neither numbers nor missing to `refused`."""
+        """Add to `refused` the column's cells that are neither numbers nor missing."""
         refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
-        """Return the number of cells such as <0.01 for which `numbers` assumes a value."""
+        """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
@@ -446,7 +448,7 @@ class Scanner:
     replaced : int or None
         The field whose cells are rewritten, or None to append cells.
     also : sequence of int
-        Other fields that `column` can return.
+        Indices of the fields, besides coordinates and sizes, that `column` can return.
     threads : int or None
         Number of threads; the result is the same for any number.
     piece_bytes : int or None
@@ -582,7 +584,10 @@ class Scanner:
                 raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
-        """Return a field of the scanned rows, one of `also`. It is valid until the next scan."""
+        """Return a field of the scanned rows; `field` is one of `also`.
+
+        The column is valid until the next scan.
+        """
         which = self._also.index(field)
         return TextColumn(
             self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
@@ -591,14 +596,14 @@ class Scanner:
     def places(self, field: int) -> NDArray[np.int64]:
         """Return the byte range of a field in each row, (n, 2), without quotes.
 
-        The field is one of `also`.
+        `field` is one of `also`.
         """
         places = np.empty((self._found.rows, 2), dtype=np.int64)
         self._call("places", self._also.index(field), places)
         return places
 
     def ends(self) -> NDArray[np.int64]:
-        """Return the byte offset of the end of each row, before its line end, (n,)."""
+        """Return the byte offset (n,) at which each row ends, before its line end."""
         ends = np.empty(self._found.rows, dtype=np.int64)
         self._call("ends", ends)
         return ends
@@ -764,7 +769,8 @@ class TextChunks:
     ) -> Generator[tuple[Scanner, ScanReport], None, None]:
         """Yield a scanner and its report for each chunk, while a thread scans the next chunk.
 
-        Two scanners of the table take turns. Each result is valid until the next is requested.
+        Two scanners of the table take turns. Each result is valid until the next result is
+        requested.
         """
         reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         scanners = itertools.cycle([(self._scanner, other), (other, self._scanner)])
@@ -813,7 +819,7 @@ class TextChunks:
         return text, found
 
     def _text(self, block: Block) -> Bytes:
-        """Return the bytes that remain from the previous buffer, then those of this buffer."""
+        """Return the bytes that remain from the previous buffer, then the bytes of `block`."""
         begin = HEADROOM - self._tail.size
         if begin < 0:
             return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
@@ -821,7 +827,10 @@ class TextChunks:
         return block.buffer[begin : block.end]
 
     def _refuse_tail(self, scanner: Scanner) -> None:
-        """Raise TableError for a row that is too long: an open quote, or a file of one line."""
+        """Raise TableError for a row that is too long.
+
+        The cause is an open quote, or a file without line ends.
+        """
         scanner.scan(self._tail, final=True)
         message = too_long(self._name, scanner.line, LONGEST_ROW)
         raise TableError(message)

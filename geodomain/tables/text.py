@@ -182,7 +182,7 @@ def relabel(
         function that returns one of the fields `also` as a `TextColumn`. Returns, for each new
         column, n int32 codes into the vocabulary, or n float64 for a column of numbers.
     also : sequence of int, optional
-        Other fields that `label` uses.
+        Indices of the fields, besides coordinates and sizes, that `label` uses.
     threads : int, optional
         Number of threads that read the text; it does not change the output.
     chunk_bytes : int, optional
@@ -292,7 +292,7 @@ class _Relabelling:
     ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
         """Return, for each new column, its distinct cells, and the code of each row's cell.
 
-        The cells of a column of numbers are made anew for each chunk.
+        For a column of numbers, the cells are made from the numbers of each chunk.
         """
         columns = list(self._columns)
         codes: list[NDArray[np.int32]] = []

@@ -105,7 +105,7 @@ def matches(
     """Find each family whose three names are all in a header, in the order of `families`.
 
     `given` holds the column that the user chose for each axis, or None. A chosen column counts as a
-    match in every family. Three chosen columns therefore give one set of columns only.
+    match in every family. If the user chose all three columns, the result is therefore one set.
     """
     plain = [plain_name(name) for name in names]
     found: dict[Triplet, Family] = {}
@@ -231,9 +231,9 @@ class HeadRow(NamedTuple):
 def vendor_rows(rows: Iterable[Row], field_count: int, encoding: str) -> list[HeadRow]:
     """Return the rows that a vendor's program writes below the names of `field_count` columns.
 
-    Vulcan writes a row of descriptions, one of types and one of defaults. Micromine writes a row of
-    types, then, for a block model, an origin row of seven cells, and for a rotated model a rotation
-    row of six cells.
+    Vulcan writes three rows: descriptions, types and defaults. Micromine writes a row of types. For
+    a block model, an origin row of seven cells follows. For a rotated model, a rotation row of six
+    cells comes after that.
     """
     first = list(islice(rows, 3))
     texts = [[cell_text(cell, encoding) for cell in row.cells] for row in first]
@@ -258,8 +258,8 @@ def _is_untitled_vulcan(texts: Sequence[Sequence[str]]) -> bool:
     """Return whether three rows are Vulcan's, with the titles removed by an editor.
 
     The row of types must hold only Vulcan's types. The first three cells of each row, which belong
-    to the centroid, must not be numbers. Only the defaults may be numbers, if all three are the
-    same and the three columns have types.
+    to the centroid, must not be numbers. There is an exception: if the three columns have types and
+    their defaults are equal, these defaults may be numbers.
     """
     words = [cell.casefold() for cell in texts[1] if cell]
     defaults = texts[2][:3]
