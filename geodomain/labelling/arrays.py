@@ -132,7 +132,7 @@ def _codes_by_names(
 ) -> tuple[list[str], NDArray[np.intp]]:
     """Label points by named unions of meshes.
 
-    Return the names, and the code of each point's label, as in `Verdict`.
+    Return a tuple: the names, and the code of each point's label as in `Verdict`.
     """
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
@@ -168,8 +168,8 @@ def codes_by_domains(
 ) -> NDArray[np.intp]:
     """Return the code of each point's label, as in `Verdict`, computed in batches.
 
-    If all domains are closed solids without conditions and there is no `index` yet, one kernel pass
-    finds all codes.
+    If all domains are closed solids without conditions and no `index` is given, one pass of the
+    compiled core finds all codes.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def codes_by_domains(
     settings : LabelSettings
         Settings of the labelling.
     index : Labeller, optional
-        Existing index of the same domains. The points are then only a part of the model.
+        Existing index of the same domains. If it is given, the points are only a part of the model.
     """
     plain = settings.rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
     if index is None and plain and labelled is None:
@@ -276,17 +276,17 @@ def label_grid(
 ) -> NDArray[np.str_] | ArrayT:
     """Return the name of the domain of each cell of a grid, by its centre or its volume.
 
-    If all domains are closed solids by the parity rule, without conditions, and the grid is an
-    ImageData or RectilinearGrid without rotation, whole columns of cells are labelled at once. This
-    is much faster and gives the same labels.
+    Whole columns of cells are labelled at once if all domains are closed solids with the parity
+    rule and without conditions, and the grid is an ImageData or RectilinearGrid without rotation.
+    This is much faster and gives the same labels.
 
     Parameters
     ----------
     grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
         The block model, in the unit of the meshes. Unstructured cells are voxels or hexahedra.
         Conditions use the cell data. The grid may also be an xarray.DataArray or Dataset whose
-        coordinates have names such as x, y and z, as for columns of centroids. Conditions then
-        use the DataArray, by its name, or the variables of the Dataset.
+        coordinates have names such as x, y and z, as for columns of centroids. Conditions then use
+        the DataArray under its own name, or the variables of the Dataset.
     by, lines : optional
         As for `label_file`. "majority" labels cells of PyVista grids by their largest share.
     domains, **numbers
@@ -300,7 +300,8 @@ def label_grid(
         is (low + high) / 2 in float64 along each axis. The centre of a hexahedron that is not a
         box is the mean of its corners.
     xarray.DataArray of str
-        For xarray, as `label_lattice` returns, with the dimensions in the grid's order.
+        For a grid of xarray: the same result as from `label_lattice`, with the dimensions in the
+        grid's order.
 
     Raises
     ------
@@ -426,8 +427,8 @@ def label_lattice(
 ) -> NDArray[np.str_] | Dimensioned | ArrayT:
     """Return the name of the domain of each block of a lattice.
 
-    If all domains are closed solids by the parity rule, without conditions, whole columns of blocks
-    are labelled at once. This is much faster; the labels are those of `label_points`.
+    If all domains are closed solids with the parity rule and without conditions, whole columns of
+    blocks are labelled at once. This is much faster than `label_points` and gives the same labels.
 
     Parameters
     ----------

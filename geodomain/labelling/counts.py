@@ -38,14 +38,14 @@ _ROUNDED = 8
 
 @dataclass
 class Folds:
-    """Blocks whose vertical line crosses a surface more than once: their number, and the lines."""
+    """The blocks on vertical lines that cross a surface more than once, and these lines."""
 
     blocks: int = 0
     columns: set[bytes] = field(default_factory=set)
     first: tuple[float, float] = (np.nan, np.nan)
 
     def add(self, places: NDArray[np.float64]) -> None:
-        """Count blocks with centroids at these x and y, (n, 2)."""
+        """Count n blocks; `places` (n, 2) holds the x and y of their centroids."""
         if not self.blocks:
             self.first = float(places[0, 0]), float(places[0, 1])
         self.blocks += len(places)
@@ -63,8 +63,8 @@ class Folds:
 class Overlaps:
     """For each pair of solids that share blocks: the number and volume of these blocks.
 
-    If there are more than `MOST_PAIRS` pairs, the first ones in domain order are counted. Their
-    counts are exact and do not depend on chunks or threads.
+    If there are more than `MOST_PAIRS` pairs, only the first `MOST_PAIRS` of them in domain order
+    are counted. Their counts are exact and do not depend on chunks or threads.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ class Overlaps:
     Attributes
     ----------
     pairs : (n,) int64
-        ``first * targets + second`` of each pair, ascending; the first comes before the second.
+        ``first * targets + second`` for the numbers of the two solids of each pair, where first <
+        second. The array is ascending.
     blocks : (n,) int64
         Blocks that are in both solids of the pair.
     volumes : (n,) float64
@@ -99,7 +100,8 @@ class Overlaps:
     ) -> None:
         """Add the counts of pairs, in ascending order.
 
-        If `are_all` is false, pairs after the last one were not counted.
+        If `are_all` is false, the caller has not counted any pairs that come after the last of
+        `pairs`.
         """
         limit = np.iinfo(np.int64).max
         for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):
@@ -165,7 +167,7 @@ class Overlaps:
         inside: Sequence[Bools],
         volume: NDArray[np.float64] | None,
     ) -> None:
-        """Do the same as `add_chunk` for many solids. Only pairs that occur take memory."""
+        """Do the same as `add_chunk` for many solids, storing only the pairs that occur."""
         rows_of = [np.flatnonzero(one) for one in inside]
         rows = np.concatenate(rows_of)
         solids = np.repeat(np.arange(len(near)), [len(some) for some in rows_of])
@@ -216,9 +218,9 @@ class Tally:
     own_blocks, own_volumes : (k,) arrays
         The blocks in each domain, whichever domain labels them.
     doubled, leaking, off, uncertain, crossed : (k,) int64
-        For each domain, blocks that a solid contains more than once; that are above or below a gap
-        of an open mesh; that are outside the footprint of a surface; for which rounding may have
-        decided; and at which surfaces of a stack cross.
+        Five counts for each domain, in this order: blocks that a solid contains more than once,
+        blocks above or below a gap of an open mesh, blocks outside the footprint of a surface,
+        blocks whose label rounding may have decided, blocks at which surfaces of a stack cross.
     met : list of int
         Blocks that meet the conditions of each domain, then of each stack.
     conditions : ConditionCounts
@@ -238,7 +240,7 @@ class Tally:
     turned : (2, 3) float64
         Box of the blocks in coordinates along `axes`, from the world origin; NaN without axes.
     turned_apart : bool
-        Whether `axes` differ among parts of the model, or are known for only some parts.
+        Whether parts of the model have different `axes`, or only some parts have known `axes`.
     unsized : int
         Finite blocks with a size that is not above zero, not finite, or missing.
     first_unsized : tuple of int and (3,) float64, optional
@@ -382,7 +384,7 @@ class Tally:
         self.axes[...] = self.axes if same else np.nan
 
     def keep_sample(self, points: NDArray[np.float64]) -> None:
-        """Add some centroids to the sample; if it grows too large, drop every second one."""
+        """Add some centroids to the sample; if it grows too large, drop every second point."""
         self._samples.append(points[:: self._stride].copy())
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
@@ -475,7 +477,10 @@ class Tally:
         _grow(self.bounds, points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
-        """Count blocks without a valid size; store the first. `rows` counts the chunk already."""
+        """Count blocks without a valid size, and store the first such block.
+
+        `rows` must already include the blocks of the chunk.
+        """
         if unsized.any() and self.first_unsized is None:
             row = int(unsized.argmax())
             self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
@@ -526,7 +531,7 @@ ROUNDING = 1e-9
 
 
 class ShareTally:
-    """Volumes from proportions, and counts of the blocks measured. Not safe among threads.
+    """Volumes from proportions, and counts of the measured blocks. Not thread-safe.
 
     Parameters
     ----------
@@ -542,7 +547,8 @@ class ShareTally:
     crossed : dict of str to int
         By name of a mesh: blocks sampled along lines because triangles of the mesh cross or fold.
     lost : (k,) int64
-        Blocks outside a surface's footprint, which have no proportion in the domain on its own.
+        For each domain on its own: blocks that have no proportion, because they are outside a
+        surface's footprint.
     beyond : int
         Blocks partly outside a surface's footprint, if proportions are by domain order.
     moved : int
@@ -552,7 +558,7 @@ class ShareTally:
     turned : bool
         Whether meshes were rotated to the frame of the blocks.
     by_itself : bool
-        Whether volumes are of each domain on its own, not by domain order.
+        Whether volumes are those of each domain on its own, instead of volumes by domain order.
     """
 
     def __init__(self, count: int) -> None:
@@ -572,14 +578,14 @@ class ShareTally:
         return np.asarray(lines + ROUNDING * self._cut)
 
     def add_cut(self, targets: range, shares: Floats, volumes: Floats) -> None:
-        """Add the volumes of blocks that are partly inside a domain, for the rounding error.
+        """Add the volumes of blocks partly inside a domain, to estimate the rounding error.
 
         Parameters
         ----------
         targets : range
             The domains and layers; w of them.
         shares : (n, w) float64
-            Share of each block in each of these.
+            Share of each block in each of these domains and layers.
         volumes : (n,) float64
             Volumes of the blocks.
         """
@@ -691,8 +697,8 @@ class Counts(NamedTuple):
 def _columns_of(folds: Folds) -> NDArray[np.float64]:
     """Return the counts of a folded surface as an array to store, (n + 2, 2).
 
-    The first row is the number of blocks, twice. The others are x and y: of the first block, and
-    of the n lines.
+    The first row holds the number of blocks twice. The second row holds x and y of the first block.
+    The other n rows hold x and y of the vertical lines.
     """
     columns = np.frombuffer(b"".join(sorted(folds.columns)), np.float64).reshape(-1, 2)
     return np.concatenate([[[folds.blocks] * 2, folds.first], columns])

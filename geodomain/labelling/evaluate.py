@@ -102,10 +102,9 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
 
 
 def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
-    """Yield a box with heights converted between feet and metres, if it then overlaps the model.
+    """Yield a box with heights converted between feet and metres, if these overlap the model.
 
-    More than half of the joint height range must overlap. A smaller overlap proves nothing, because
-    some ratio moves any height into the model.
+    More than half of the joint height range must overlap. A smaller overlap may be a coincidence.
     """
     for ratio, what in _UNITS[:2]:
         changed = box * (1.0, 1.0, ratio)
@@ -115,11 +114,11 @@ def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
 
 
 def explain_height(surface: Box, model: Box) -> str:
-    """Return the likely mistake if heights put all blocks on one side of a surface, else "".
+    """Return the likely reason why all blocks are above, or all below, a surface; "" if none.
 
     An underground model usually lies below topography by less than its own height. A larger
-    distance is suspicious, and so is a surface that would meet the blocks if its heights had
-    the opposite sign or another unit.
+    distance is suspicious. A surface that would meet the blocks if its heights had the opposite
+    sign or another unit is suspicious too.
     """
     low, high = model[:, 2]
     if meet(surface[:, 2:], model[:, 2:]) or not meet(surface[:, :2], model[:, :2]):
@@ -151,10 +150,11 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest number that moves the mesh's interval to meet the model's interval.
+    """Return the roundest number whose addition makes the mesh's interval meet the model's.
 
-    Only multiples of 1,000 are tried: a smaller number is not a missing prefix, and would fit any
-    model. Return 0 if the intervals meet already, and None if no number fits.
+    The intervals are coordinate ranges along one axis. Only multiples of 1,000 are tried, because a
+    smaller number is not a truncated prefix, and some smaller number fits any model. Return 0 if
+    the intervals meet already, and None if no number fits.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0
@@ -206,7 +206,7 @@ def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table
 def _guess(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> str:
     """Return the likely reason why no solid meets the model, as text.
 
-    It is the reason of the first solid for which a likely one is found.
+    The first solid with a likely reason decides.
     """
     for solid in solids:
         reason = explain_apart(solid.bounds, model)
@@ -225,7 +225,7 @@ _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 
 
 class BlockLattice:
-    """Decides, from the cells of a lattice, which blocks a mesh contains; safe among threads.
+    """A lattice whose cells tell which blocks a mesh contains; thread-safe.
 
     The lattice is a guess of the positions of blocks. A right guess saves time. A block whose
     centroid is not that of a cell is computed separately, so no result depends on the lattice.
@@ -302,7 +302,7 @@ class BlockLattice:
             return None
 
     def _cells(self, locator: PointLocator, rows: int) -> CellAnswers | None:
-        """Return the lattice cells in a mesh's box, or None while they cost more than they save."""
+        """Return the lattice cells in a mesh's box, or None while they would not save time."""
         with self._lock:
             key = id(locator)
             asked = self._asked[key] = self._asked.get(key, 0) + rows
@@ -437,7 +437,8 @@ class BlockChunk:
     lattice : BlockLattice, optional
         Lattice of most of the blocks.
     extended : dict of int to (n,) int8
-        By id of a surface: the sides of blocks beyond its footprint, if known.
+        By id of a surface: for each block beyond the footprint, 1 above the extended surface and -1
+        below it, if known.
     doubles : bool
         Whether to look for blocks that a solid contains more than once.
     """
@@ -467,10 +468,10 @@ class BlockChunk:
         return contains_read(locator, rule, self.asked.columns) if known is None else known
 
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
-        """Return two numbers for each block, (n, 2), which `sides_of` turns into a side of a mesh.
+        """Return two numbers for each block, (n, 2), that tell its side of a mesh.
 
         They are the numbers of crossings of the mesh above and below the block, or substitutes that
-        give the same side.
+        give the same side. `sides_of` turns the numbers into a side.
         """
         known = None if self.lattice is None else self.lattice.sides(locator, self.points)
         return locator.count_sides(self.asked) if known is None else known
@@ -491,7 +492,7 @@ class BlockChunk:
 
 @dataclass(frozen=True, eq=False)
 class TiledSurface:
-    """A surface made of one or several meshes, its tiles, with the search index of each tile."""
+    """A surface made of one or several meshes (its tiles), with the search index of each tile."""
 
     tiles: tuple[Mesh, ...]
     locators: tuple[PointLocator, ...]
@@ -509,7 +510,7 @@ class TiledSurface:
     def sides(self, chunk: BlockChunk, *, extend: str) -> tuple[NDArray[np.int8], Bools]:
         """Return the side of each block, and which blocks are outside the surface's footprint.
 
-        The side is 1 above, -1 below and 0 unknown.
+        The side is 1 for a block above the surface, -1 for a block below it, and 0 if unknown.
         """
         side = sides_of(chunk.counts(self))
         off = (side == OFF) & chunk.finite
@@ -537,15 +538,17 @@ class DomainAnswer(NamedTuple):
     beyond : (n,) bool, optional
         Blocks that cannot be decided because they are `off`.
     doubled : (n,) bool, optional
-        Blocks that a solid contains more than once: by parity, blocks outside whose winding number
-        is not 0; by winding, blocks with a winding number beyond 1; and blocks in more than one
-        mesh of the union. Within a mesh, they are searched only if it has several components.
+        Blocks that a solid contains more than once. With the parity rule: blocks that count as
+        outside, but whose winding number is not 0. With the winding rule: blocks with a winding
+        number above 1 or below -1. With both rules: blocks in more than one mesh of the union. A
+        mesh is searched for such blocks only if it has several components.
     uncertain : (n,) bool, optional
         Blocks whose winding number in an open solid is too near 1/2 to be certain.
     off : (n,) bool, optional
         Blocks outside the footprint of the deciding surface, whatever their label.
     crossed : (n,) bool, optional
-        Blocks above a surface of a stack and below a lower one, which the stack's rule decides.
+        Blocks above an upper surface of a stack and below a lower surface. The stack's rule decides
+        their layer.
     """
 
     inside: Bools
@@ -565,7 +568,7 @@ class DomainAnswer(NamedTuple):
         return DomainAnswer._make(None if part is None else part[begin:end] for part in self)
 
     def inverted(self, rows: Bools) -> DomainAnswer:
-        """Return the complement of the domain among `rows`; undecided blocks stay undecided."""
+        """Return the complement of the domain among the blocks `rows`, except undecided blocks."""
         sure = rows & ~self.inside
         for unsure in (self.leaking, self.beyond):
             sure = sure if unsure is None else sure & ~unsure
@@ -607,10 +610,10 @@ class StackEvaluation:
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
         """Return, for each named layer, which blocks of a chunk are in it.
 
-        By "erode", surfaces are searched from the top: a block is in the layer over the first
-        surface that it is above. By "onlap", they are searched from the bottom: a block is in the
-        layer under the first surface that it is below. If the search comes to a surface
-        whose footprint does not reach the block, it ends, and the block is in no layer.
+        With the rule "erode", surfaces are searched from the top: a block is in the layer over the
+        first surface that it is above. With "onlap", surfaces are searched from the bottom: a block
+        is in the layer under the first surface that it is below. If the search reaches a surface
+        whose footprint does not cover the block, the block is in no layer.
         """
         erode = self.stack.rule == "erode"
         layer = np.full(len(scene.points), len(self.surfaces) if erode else 0)
@@ -641,7 +644,8 @@ class Shell:
     Attributes
     ----------
     by_fraction : bool
-        Whether inside is decided by the generalised winding number of an open mesh.
+        Whether the mesh is open, and its generalised winding number decides which blocks are
+        inside.
     may_double : bool
         Whether the mesh has several components, which may contain a block more than once.
     """
@@ -685,7 +689,10 @@ class Shell:
         return DomainAnswer(inside, leaking=leaks, doubled=doubled)
 
     def _doubled(self, points: Floats, inside: Bools) -> Bools:
-        """Return the mask of blocks that several components of a balanced mesh contain."""
+        """Return the mask of blocks that several components of the mesh contain.
+
+        The mesh must use each edge equally often in both directions.
+        """
         # Parity is the last bit of the winding number, so an odd one is already inside. Winding
         # numbers cost more than membership, so they are computed only for blocks that may be
         # doubled.
@@ -734,7 +741,7 @@ Evaluation = SolidEvaluation | SurfaceEvaluation | StackEvaluation
 def _union(found: Sequence[DomainAnswer], count: int) -> DomainAnswer:
     """Combine the answers of the meshes of one domain.
 
-    Blocks inside a closed mesh of the union are certain, even if an open mesh leaks there.
+    A block inside one mesh is in the domain, even if another, open mesh cannot decide the block.
     """
     if len(found) == 1:
         return found[0]
@@ -767,9 +774,9 @@ def members_of(
 ) -> list[Bools]:
     """Return, for each solid, the mask of points (n, 3) inside it by parity.
 
-    One pass finds the first solid that contains each point; it tests only solids near the point.
-    Then each later solid is tested for the points of earlier solids, if their boxes meet.
-    ``asked`` are the same points, prepared for the whole chunk.
+    One pass finds the first solid that contains each point, and tests only solids near the point.
+    Then the points in each solid are tested against the later solids whose boxes meet the box of
+    this solid. ``asked`` are the same points, prepared for the whole chunk.
     """
     first = first_codes(points if asked is None else asked, locators, threads=threads)
     inside: list[Bools] = []

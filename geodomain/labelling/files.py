@@ -107,7 +107,7 @@ class RunRecord:
     inputs : list of Path
         Input files other than the block model; they are hashed only for the record.
     parts : list of PartHashes
-        Parts of a dataset, instead of a table and its output.
+        Parts of a dataset. They take the place of a table and its output.
     path, page : Path, optional
         Files of the record and of the report.
     source, target : Digest
@@ -184,7 +184,7 @@ class RunRecord:
 
 
 def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
-    """Return the path, size and SHA-256 of a file; size 0 if there is no digest."""
+    """Return the path, size and SHA-256 of a file; without a digest, those of an empty file."""
     return {"path": str(path), **hash_of(digest or Digest())}
 
 
@@ -238,13 +238,15 @@ def label_table(
     Raises
     ------
     TableError
-        If a row is malformed, a new column already exists, or no solid meets the blocks. The last
-        is tested when all rows are read, before the output is put in place.
+        If a row is malformed, a new column already exists, or no solid meets the blocks. Whether
+        solids meet the blocks is tested after all rows are read, and before the output is put in
+        place.
 
     Warns
     -----
     GeodomainWarning
-        If the counts show a problem. All rows are read then, but the output is not yet in place.
+        If the counts show a problem. The warning comes after all rows are read, and before the
+        output is put in place.
     """
     times = realisations_of(model.facts())
     counts = Counts(
@@ -484,9 +486,10 @@ def label_file(
     r"""Label a block model in a file by the domains that contain its blocks, and write the result.
 
     The output has the model's format and one more column. In a text table all other bytes stay the
-    same. A VTK data set gets a cell array, OMF of the same version an attribute, a Datamine table a
-    field, and GSLIB a column of codes. A GOCAD Voxet is written in the format of the output's
-    extension: .csv, .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
+    same. The column is a cell array in a VTK data set, an attribute in an OMF file of the same
+    version, a field in a Datamine table, and a column of codes in GSLIB. A GOCAD Voxet is the
+    exception: its output has the format of the output's extension, which is .csv, .parquet, .vti,
+    .vtu or .omf. The output is written completely or not at all.
 
     Parameters
     ----------

@@ -56,7 +56,10 @@ class SharedDomains:
 
     @property
     def labeller(self) -> Labeller:
-        """Return the index of the domains; the first thread of a worker builds it, others wait."""
+        """Return the index of the domains.
+
+        The first thread of a worker builds the index, and the other threads wait for it.
+        """
         with self._lock:
             if self._labeller is None:
                 self._labeller = Labeller(self.domains, self.settings)
@@ -140,9 +143,10 @@ def label_blocks(
     Parameters
     ----------
     frame : pandas, polars or dask DataFrame, pyarrow.Table, or other table that Arrow reads
-        One row for each block, with its centroid and the columns that conditions name. If columns
-        of Datamine show that centroids are local to a rotated model, they are converted to world
-        coordinates with a warning, or refused.
+        One row for each block, with its centroid and the columns that conditions name. If
+        Datamine's columns show that centroids are local to a rotated model, the centroids are
+        converted to world coordinates, with a warning. If the rotation is uncertain, they are
+        refused.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_points`.
     x, y, z : str, optional
@@ -169,7 +173,7 @@ def label_blocks(
     polars.Series of Enum
         For polars, with the same categories.
     pyarrow.DictionaryArray
-        For Arrow, of int32 and string; also for anything with ``__arrow_c_stream__``.
+        For Arrow, and for any table with ``__arrow_c_stream__``. Indices are int32, labels strings.
     dask.dataframe.Series of category
         For dask, computed later by partition; the categories are known at once. The columns of a
         rotated model are read in each partition. With `distributed`, each worker receives the
@@ -182,8 +186,8 @@ def label_blocks(
     TableError
         If columns are ambiguous, missing, not numeric, or may be local.
     ValueError
-        If float64 cannot represent a coordinate exactly; or if a dask table has labels to keep,
-        because their categories are not known in advance.
+        If float64 cannot represent a coordinate exactly. If a dask table has labels to keep: their
+        categories are not known in advance.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -251,7 +255,11 @@ def _label(
     lost: str,
     whole: bool = True,
 ) -> LabelColumn:
-    """Label a table in memory; a partition of a table (not `whole`) may lie outside all domains."""
+    """Label a table in memory.
+
+    If `whole` is false, the table is a partition of a larger table, and may lie outside all
+    domains.
+    """
     domains, settings = shared.domains, shared.settings
     frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(frame.native):
@@ -304,7 +312,7 @@ def _label(
 def categories_of(
     domains: Domains, background: str, unassigned: str
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return all possible labels, and an array: for each code, the index of its label, or -1.
+    """Return a tuple: all possible labels, and an array with an index into them for each code.
 
     The index is -1 if blocks with the code have no label.
     """

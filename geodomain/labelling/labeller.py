@@ -58,8 +58,8 @@ class Verdict:
     count : int
         Number of domains and layers, k.
     found : mapping of int to DomainAnswer
-        By index of a domain: its answer on its own. Domains whose solids are all far from the
-        blocks are left out.
+        The answer of each domain on its own, by index of the domain. If all solids of a domain are
+        far from the blocks, the domain is left out.
     folded : mapping of str to (n,) bool
         By name of a surface: the blocks whose vertical line crosses it more than once.
     on_wall : (n,) bool, optional
@@ -97,7 +97,7 @@ class Verdict:
 
     @property
     def uncertain(self) -> Bools:
-        """The mask of blocks whose label rounding may have decided."""
+        """The mask of blocks that may have another label because of rounding."""
         return np.asarray(self.table("uncertain").any(axis=0))
 
 
@@ -108,8 +108,8 @@ def new_columns(settings: LabelSettings, targets: Sequence[DomainOrLayer]) -> li
     """Return the new columns in order; `with_labels` must have completed the settings.
 
     The flag column of a domain is 1 for blocks in the domain, whichever domain labels them, and 0
-    for other and undecided blocks. The column `uncertain` is 1 where rounding may have decided, by
-    winding numbers of open solids.
+    for other and undecided blocks. The column `uncertain` is 1 for blocks whose label rounding may
+    have decided, because their winding number in an open solid is close to 1/2.
     """
     names = tuple(target.name for target in targets)
     cells = tuple(map(_code, targets)) if settings.codes else names
@@ -204,8 +204,8 @@ class Labeller:
             For each domain and then each stack, the mask of blocks that meet its conditions; None
             means all blocks.
         labelled : (n,) bool, optional
-            Blocks that already have a label. Domains with `keep` do not change these blocks, and
-            they keep their label if no other domain contains them.
+            Blocks that already have a label. Domains with `keep` do not change these blocks. If no
+            other domain contains such a block, it keeps its label.
         lattice : BlockLattice, optional
             A guess of the blocks' positions, which saves time; no label depends on it.
         """
@@ -248,7 +248,7 @@ class Labeller:
         return [int(found[i].inside.sum()) if i in found else 0 for i in solids]
 
     def _find_members(self, chunk: BlockChunk) -> None:
-        """Find the blocks in each closed solid near them, in one pass over all these solids."""
+        """Find the blocks in each closed solid near the chunk, in one pass over these solids."""
         shells = [
             s
             for evaluation in self.evaluations
@@ -277,7 +277,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return, for each block, the code of the domain that wins, or of an undecided block."""
+        """Return each block's code: that of the winning domain, or that of undecided blocks."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:

@@ -193,7 +193,7 @@ class Entered(NamedTuple):
     crossed : (m,) bool
         Blocks in which triangles of the body cross or fold.
     off : (m,) bool
-        Blocks at or beyond the end of the body's footprint.
+        Blocks at or beyond the edge of the body's footprint.
     """
 
     rows: Places
@@ -249,11 +249,11 @@ class SampledBlocks(NamedTuple):
         Pieces of the blocks. Their shares add up to 1 in each block, and match the exact share of
         each body where it is known.
     in_sample : (p,) float64
-        Share of each piece, computed only from the lines of the sample to which it belongs. These
-        shares add up to 1 in each block and sample.
+        Share of each piece in its block, computed only from the lines of the piece's own sample.
+        For each block and each sample, these shares add up to 1.
     patterns : BlockPieces
         For every block and every set of bodies, the part of the block inside these bodies and
-        outside the others. These parts have no shares.
+        outside the others. The shares of these parts are all 0.
     sure : (m, s) bool
         Whether the share of a body in a block is known exactly.
     copied : (m,) float64
@@ -276,8 +276,8 @@ class Parting:
     blocks : SizedBlocks
     entries : sequence of (Body, Entered)
         Each body, with the blocks that it enters. In a block sampled along lines, the first body
-        always gets its exact share. The other bodies get theirs if one division of the block can
-        give all bodies their exact shares.
+        always gets its exact share. The other bodies get their exact shares only if one division of
+        the block can satisfy all bodies.
     frame : ModelFrame
 
     Attributes
@@ -315,10 +315,10 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield, batch by batch, the numbers of blocks, and the parts that bodies make of them.
+        """Yield for each batch a tuple: numbers of blocks, and the parts that bodies cut them into.
 
-        The volumes of the parts are exact. Blocks with contradictory volumes are added to those
-        sampled along lines.
+        The volumes of the parts are exact. Blocks with contradictory volumes are added to
+        `several`, so they are sampled along lines.
         """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
@@ -331,7 +331,7 @@ class Parting:
                     yield rows, self._parts(rows, bodies, volumes)
 
     def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
-        """Return the parts of blocks, one for each combination of inside and outside of bodies."""
+        """Return parts of blocks, one for each combination of inside and outside of bodies."""
         owner, parts = self._owner[rows, :bodies], 1 << bodies
         box, points = self._blocks.around(rows), self._blocks.points[rows]
         states: list[tuple[Body, States]] = []
@@ -352,9 +352,10 @@ class Parting:
     def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
         """Return the share of each part of each block, and whether each block's parts are valid.
 
-        The number of a part has a bit for each body, 1 if the part is inside it. Parts add up to 1,
-        and the first body has its exact share even if rounding made a part negative. A part that is
-        clearly negative shows a fault other than rounding. Its block is not valid.
+        The number of a part has a bit for each body, which is 1 if the part is inside the body. The
+        shares of a block's parts add up to 1. A slightly negative share is a rounding error: the
+        shares are corrected, and the first body still has its exact share. A clearly negative share
+        shows another fault, and the block is not valid.
         """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:

@@ -34,7 +34,7 @@ LINES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings(LabelDefaults):
-    """Settings of a labelling; for None, the setting of the domains is used.
+    """Settings of a labelling. A setting of None is taken from the domains.
 
     Raises
     ------
@@ -170,8 +170,8 @@ class LabelSettings(LabelDefaults):
         Raises
         ------
         DomainError
-            If percent is set without proportions, or lines although no proportions are computed, or
-            the domains contradict the caller.
+            If `percent` is set without proportions, if `lines` is set although no proportions are
+            computed, or if the domains contradict the caller.
         """
         asked = LabelDefaults() if self.samples else domains
         own = {}
@@ -236,8 +236,8 @@ class LabelSettings(LabelDefaults):
     def rest(self) -> tuple[str, str, str, str]:
         """Labels of blocks outside all domains, in the order of the codes.
 
-        They are: in no domain, without coordinates, above or below a gap in an open mesh, outside
-        the footprint of a surface.
+        The four labels are for blocks in no domain, blocks without coordinates, blocks above or
+        below a gap in an open mesh, and blocks outside the footprint of a surface.
         """
         lost = self.unassigned or ""
         return self.background or "", lost, lost if self.leaky is None else self.leaky, lost

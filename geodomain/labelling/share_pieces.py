@@ -117,8 +117,8 @@ class Body:
     def states_at(self, points: Floats) -> States:
         """Return the state of each point in world coordinates: a pair of numbers, (n, 2).
 
-        For a solid, the state is 1, 0 inside and 0, 1 outside. For a surface, it is the numbers of
-        crossings of the surface above and below the point.
+        For a solid, the state is (1, 0) for a point inside and (0, 1) for a point outside. For a
+        surface, the state is the number of crossings above the point, and the number below it.
         """
         if isinstance(self.source, TiledSurface):
             return sum(
@@ -170,7 +170,8 @@ class BlockPieces:
     box : (2, 3) float64
         Box around all the blocks, in world coordinates.
     extended : dict of int to (m,) int8
-        By id of a surface: sides of the pieces beyond its footprint, if known.
+        By id of a surface: for each piece beyond the footprint, 1 above the extended surface and -1
+        below it, if known.
     sample : (m,) intp, optional
         For pieces of lines: number of the sample to which the line belongs, from 0.
     """
@@ -250,7 +251,7 @@ def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs
 def heights_along(
     surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats, lines: int, wanted: Bools
 ) -> Floats:
-    """Return the height at which each line meets an extended surface, above the block's floor.
+    """Return the height above the block's floor at which each line meets an extended surface.
 
     Parameters
     ----------
@@ -281,8 +282,8 @@ def heights_along(
 def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
     """Return the side of points on lines: above or below a surface.
 
-    A point is below where the surface's height is NaN. Heights of surface and points are measured
-    from the same floors.
+    If the surface's height is NaN, the point counts as below. The heights of the surface and of the
+    points are measured from the same floors.
     """
     return np.where(places >= heights, ABOVE, BELOW).astype(np.int8)
 
@@ -350,8 +351,8 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
     pattern : (m,) intp
         Bits of the wireframes that a piece is inside.
     shares : (g, s) float64
-        Share of each wireframe in each group; NaN if unknown. The first one is met exactly, even
-        if the others cannot be.
+        Share of each wireframe in each group; NaN if unknown. The share of the first wireframe is
+        met exactly, even if those of the others cannot be.
     """
     groups, slots = shares.shape
     cells = 1 << slots
@@ -379,9 +380,9 @@ def _halves(table: Floats, slot: int) -> tuple[Floats, Floats]:
 
 
 def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
-    """Spread weights to both sides of each wireframe that has all lines on one side.
+    """Spread weights to both sides of each wireframe that has all weight on one side.
 
-    Return the new table, and for each group the bits of these wireframes.
+    Return a tuple: the new table, and for each group the bits of these wireframes.
     """
     table, missed = counted.copy(), np.zeros(len(counted), np.intp)
     for slot in range(shares.shape[1]):

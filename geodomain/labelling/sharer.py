@@ -146,7 +146,10 @@ class Sharer:
     def _parting(
         self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
     ) -> Parting:
-        """Prepare blocks for division; the body of the domain with highest priority is first."""
+        """Prepare blocks for division.
+
+        The bodies are ordered by the priority of their domains, highest first.
+        """
         unique = list(dict.fromkeys(bodies))
         if self._labeller.domains.order == "last":
             unique.reverse()
@@ -205,7 +208,10 @@ class Sharer:
         *,
         adds: bool = True,
     ) -> None:
-        """Record the error of shares along lines; if `adds`, add it to the error of volumes."""
+        """Record the error of shares sampled along lines.
+
+        If `adds` is true, also add this error to the error of volumes.
+        """
         if some.off is None or some.unseen is None:
             return
         here = known[some.rows]
@@ -227,7 +233,10 @@ class Sharer:
         return range(first, first + self._labeller.evaluations[unit].width)
 
     def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
-        """Label blocks by their largest share; among equal shares, the highest rank wins."""
+        """Label blocks by their largest share; if shares are equal, the highest rank wins.
+
+        See `_ranked` for the ranks.
+        """
         ranked = shares[rows][:, self._rank]
         best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
         self.tally.moved += int((best != codes[rows]).sum())

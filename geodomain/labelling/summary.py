@@ -69,7 +69,7 @@ class Part:
 
 
 class SharedBlocks(TypedDict):
-    """Two solids that share blocks: number of blocks, and volume if known."""
+    """Two solids that share blocks, with the number and the volume (if known) of these blocks."""
 
     solids: list[str]
     blocks: int
@@ -77,7 +77,7 @@ class SharedBlocks(TypedDict):
 
 
 class Folded(TypedDict):
-    """A surface that vertical lines cross more than once: number of these lines, and of blocks."""
+    """A surface that some vertical lines cross more than once, with numbers of lines and blocks."""
 
     surface: str
     columns: int
@@ -101,7 +101,7 @@ class ShareSummary:
     entered, by_lines : int
         Blocks that a wireframe enters, and how many of these blocks were sampled along lines.
     beyond : int
-        Blocks with an unlabelled part outside the footprint of a surface.
+        Blocks of which a part is unlabelled, because it is outside the footprint of a surface.
     moved : int
         Blocks whose label by majority differs from the label of the centroid.
     estimated_error : float
@@ -143,8 +143,9 @@ class Summary:
     domains : tuple of Part
         Domains and layers in order.
     background, unassigned, leaking, beyond, kept : Part
-        Blocks outside every domain; without coordinates; above or below a gap in an open mesh;
-        outside the footprint of a surface; with their existing label.
+        In this order: blocks outside every domain, blocks without coordinates, blocks above or
+        below a gap in an open mesh, blocks outside the footprint of a surface, and blocks that keep
+        their existing label.
     overlaps : tuple of dict
         Pairs of ``solids`` that share blocks: the number of ``blocks``, and their ``volume``.
     folded : tuple of dict
@@ -155,7 +156,7 @@ class Summary:
     on_wall : int, optional
         Blocks exactly on a wireframe, if they were counted.
     seconds, rows_per_second : float
-        Run time including reading and writing, and rows per second.
+        Run time, including reading and writing; and the rows labelled per second of this time.
     backend, backend_reason : str
         Backend that computed the labels, and the reason for this backend.
     columns : tuple of str

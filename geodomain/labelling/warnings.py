@@ -85,9 +85,10 @@ def exchanged_axes(
 ) -> Iterator[str]:
     """Yield a warning if solids extend beyond the model but would fit it with axes exchanged.
 
-    With axes exchanged, every box must fit at least as well as before, and the solids must contain
-    far more blocks. This is tested by labelling a sample of the blocks at exchanged coordinates.
-    Drillhole samples are not tested, because they may lie anywhere.
+    With axes exchanged, the box of every solid must fit the model at least as well as with the
+    actual axes, and the solids must contain far more blocks. This is tested by labelling a sample
+    of the blocks at exchanged coordinates. Drillhole samples are not tested, because they may lie
+    anywhere.
 
     Parameters
     ----------
@@ -125,7 +126,8 @@ def exchanged_axes(
 def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[str]:
     """Yield remarks that are not warnings.
 
-    If the rows are drillhole samples, solids that extend beyond their box are not mentioned.
+    If `samples` is true, the rows are drillhole samples, and solids that extend beyond the samples
+    are not mentioned.
     """
     rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
     if not rows:
@@ -410,7 +412,7 @@ def warn_of_blocks(
     reach: bool = False,
     axes: Floats | None = None,
 ) -> None:
-    """Warn, as `label_file` does, of domains apart from the blocks and of exchanged axes.
+    """Warn, as `label_file` does, of domains that do not meet the blocks and of exchanged axes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Label and count all cells of a lattice at once, from bits of closed solids.
+"""Label and count all cells of a lattice at once, from bit masks of closed solids.
 
 The three axes describe all cells, so the coordinates of single blocks are never computed.
 """
@@ -43,10 +43,10 @@ def label_whole(
     flags: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Codes] | None:
-    """Label all cells of an even lattice at once, if all domains are closed solids by parity rule.
+    """Label all cells of an evenly spaced lattice at once, or return None if this is impossible.
 
-    Labels and counts are the same as in block-by-block labelling. A volume is the number of cells
-    times the volume of one cell.
+    All domains must be closed solids with the parity rule. Labels and counts are the same as in
+    block-by-block labelling. A volume is the number of cells times the volume of one cell.
 
     Parameters
     ----------
@@ -64,8 +64,9 @@ def label_whole(
     Returns
     -------
     list of (n,) uint8
-        Arrays in cell order: the codes as in `Verdict`; then, if `flags`, an array of 0 and 1 for
-        each domain. None, and nothing is counted, if cells must be labelled one by one.
+        Arrays in cell order. The first holds the codes as in `Verdict`. If `flags` is true, an
+        array of 0 and 1 follows for each domain. The result is None, and nothing is counted, if
+        cells must be labelled one by one.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
     if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
@@ -102,7 +103,7 @@ def label_whole(
 
 
 def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
-    """Return the meshes of each domain; None if bits of closed solids cannot decide a domain."""
+    """Return the meshes of each domain; None if bit masks of closed solids are not enough."""
     if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
     found = []
@@ -118,7 +119,7 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
 
 
 def _needs_more(domain: Domain) -> bool:
-    """Return whether a domain has a key, such as only_if, that bits of solids do not answer."""
+    """Return whether a domain has a setting, such as only_if, that bit masks of solids ignore."""
     return any(
         getattr(domain, entry.name) != entry.default
         for entry in fields(domain)
@@ -254,7 +255,7 @@ class _Counts:
         self.overlaps = np.zeros((domains, domains), np.int64)
 
     def add(self, codes: Codes, found: Mapping[int, Inside]) -> None:
-        """Add the cells of a slab, with their codes and the answers of the domains."""
+        """Add the cells of a slab, given their codes and the cells inside each domain."""
         rest, several = codes.size, len(found) > 1
         for index, one in found.items():
             own = labelled = int(np.count_nonzero(one.cells))
