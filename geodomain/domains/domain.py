@@ -110,8 +110,8 @@ class Domain:
     name : str
         Label of the blocks in the domain.
     meshes : mesh-like, or several of them
-        Solids, whose union is the domain, or tiles of one surface; see `as_mesh` for the types. In
-        messages, a mesh without a name has the name of the domain.
+        Solids, whose union is the domain; or the tiles of one surface. See `as_mesh` for the types.
+        In messages, a mesh without a name has the name of the domain.
     kind : {"solid", "above", "below", "either"}
         "above" and "below" are measured along the vertical: see `geodomain.sides`. "either" means
         both sides of the meshes, open or closed, and needs ``within`` or ``beyond``. [default:
@@ -122,22 +122,25 @@ class Domain:
         Conditions on columns, which must all be met: ``{"rock": "OX"}``,
         ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet no condition.
     keep : bool
-        Do not replace an existing label. If the last domain wins, this is the label of an earlier
-        domain; if an existing column is replaced, it is the label in that column.
+        Do not replace an existing label. If the last domain wins, the existing label is that of an
+        earlier domain. If an existing column is replaced, the existing label is the one in that
+        column.
     invert : bool
         Select the blocks outside the solids, or on the other side of the surface.
     rule : {"parity", "winding"}, optional
         Rule that decides which blocks are inside. [default: the rule of the labelling] "winding"
         also works for open meshes, by solid angle: see `geodomain.generalised_winding`.
     extend : {"unassigned", "background", "nearest"}
-        Treatment of blocks outside a surface's footprint. They are unassigned; or not in this
-        domain; or labelled as at the nearest point of the surface's rim.
+        Treatment of blocks outside a surface's footprint. With "unassigned", they are unassigned.
+        With "background", they are not in this domain. With "nearest", they are labelled as at the
+        nearest point of the surface's rim.
     within, beyond : float, optional
-        ``within`` selects blocks at most this far from the nearest mesh, and ``beyond`` blocks
-        farther away than this, by the float64 of `geodomain.distances`. With ``kind`` the blocks
-        must also be on the side that it names, and with ``invert`` on the other side:
-        ``kind="solid", within=5`` is the skin inside, ``kind="solid", invert=True, within=5`` is
-        the skin outside, and ``within=5`` is both.
+        ``within`` selects blocks at most this far from the nearest mesh, and ``beyond`` selects
+        blocks farther away than this. Distances are the float64 values of `geodomain.distances`. If
+        ``kind`` names a side of the mesh, the blocks must also be on this side, or, with
+        ``invert``, on the opposite side: ``kind="solid", within=5`` is the skin inside,
+        ``kind="solid", invert=True, within=5`` is the skin outside, and ``within=5`` alone is the
+        skin on both sides.
     colour : str, optional
         Colour in pictures, such as "#b5382c"; by default chosen from the name.
 
@@ -281,9 +284,10 @@ class Domain:
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:
-        """The meshes whose volume the blocks of the domain should have.
+        """The meshes with whose volume the volume of the domain's blocks is compared.
 
-        Empty unless the domain is the inside of closed solids, without conditions or a distance.
+        There are none unless the domain is the inside of closed solids, without conditions or
+        distance.
         """
         whole = self.is_solid and not self.only_if
         return (

@@ -52,7 +52,7 @@ class Domains(LabelDefaults):
     domains : tuple of Domain
         A block gets the label of the first or last domain that contains it: see `order`.
     stacks : tuple of Stack
-        Stacks label the blocks that are in no domain, in the same order.
+        Stacks label the blocks that are in no domain. The first or last stack wins, as for domains.
     order : {"first", "last"}
         Whether the first or the last of several domains labels a block.
     background, unassigned : str
@@ -194,8 +194,8 @@ class ConditionCounts:
     grades : dict of str to NegativeGrades
         Negative and very large grades, by column.
     alike : dict of (str, str, str) to int
-        By name of a domain, condition and text: rows whose text differs from the condition only by
-        case or blanks.
+        Numbers of rows whose text differs from that of a condition only by case or blanks. The key
+        is a tuple: name of the domain, condition, text of the rows.
     """
 
     grades: dict[str, NegativeGrades] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class ConditionCounts:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, ArrayLike]) -> ConditionCounts:
-        """Return the counts that `stored` made into arrays."""
+        """Return the counts from the arrays that `stored` made."""
         names = [str(name) for name in np.asarray(arrays["grades"]).tolist()]
         texts = [tuple(map(str, each)) for each in np.asarray(arrays["alike"]).tolist()]
         counts = np.asarray(arrays["alike_counts"], np.int64).tolist()
@@ -274,8 +274,8 @@ def allowed_rows(
     Returns
     -------
     list of (n,) bool or None
-        A mask for each domain and stack, or None for one without conditions. If no domain or stack
-        has conditions, None is returned instead of the list.
+        A mask for each domain and stack; None for a domain or stack without conditions. If no
+        domain or stack has conditions, None is returned instead of the list.
     """
     if not any(conditions for _, conditions in domains.conditions):
         return None

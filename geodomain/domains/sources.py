@@ -162,7 +162,7 @@ def domains_to_draw(domains: DomainsLike) -> Domains:
 
 
 def drawn_source(domains: DomainsLike | None) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains to draw, and the files that were read for them; both are empty for None."""
+    """Return domains to draw, and the files read for them; for None, no domains and no files."""
     return (Domains(), ()) if domains is None else _gather(domains, read_mesh, lambda mesh: mesh)
 
 
@@ -201,7 +201,7 @@ def _gather(
 
 
 def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh]) -> MeshesLike:
-    """Return the meshes of a domain; those that are paths are read."""
+    """Return the meshes of a domain, after reading those that are given as paths."""
     if isinstance(tiles, str | os.PathLike):
         return read(tiles)
     if isinstance(tiles, list | tuple):

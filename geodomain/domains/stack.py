@@ -73,9 +73,9 @@ class Stack:
     surfaces : sequence of mesh-like, or of several tiles each
         From top to bottom; see `as_mesh` for the types.
     layers : sequence of str
-        Names from top to bottom, one more than surfaces: above the first surface, between each
-        two, and below the last. A layer with an empty name labels no blocks; other stacks may
-        label them.
+        Names from top to bottom, one more than there are surfaces. The first layer is above the
+        first surface, the last layer is below the last surface, and the others lie between two
+        surfaces. A layer with an empty name labels no blocks; other stacks may label them.
     rule : {"erode", "onlap"}
         Where surfaces cross, "erode" lets the upper surface cut the lower ones: a block above
         the upper surface is in the layer above it. "onlap" keeps the lower surface: a block below
@@ -85,9 +85,9 @@ class Stack:
     only_if : mapping
         Conditions for all the layers, as for a `Domain`.
     extend : {"unassigned", "background", "nearest"}
-        Treatment of a block outside the footprint of the surface that decides its layer. The
-        block is unassigned; or in no layer of this stack; or labelled as at the nearest point of
-        the surface's rim.
+        Treatment of a block outside the footprint of the surface that decides its layer. With
+        "unassigned", the block is unassigned. With "background", it is in no layer of this stack.
+        With "nearest", it is labelled as at the nearest point of the surface's rim.
     colours : sequence of str, optional
         Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 

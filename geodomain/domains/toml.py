@@ -235,7 +235,7 @@ class _Reader:
 
 
 def _line_of_long_key(text: str) -> int | None:
-    """Return the line number, from 1, of a dotted key with very many parts; None without one.
+    """Return the number (from 1) of a line with a dotted key of very many parts, or None.
 
     Parsing such a key takes quadratic time.
     """
@@ -249,7 +249,7 @@ def _blanked(text: re.Match[str]) -> str:
 
 
 def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
-    """Remove the tables with one heading from the keys; return each table with its number.
+    """Remove the tables with the heading [[kind]] from `keys`; return each with its number.
 
     Tables are numbered from 1.
     """
