@@ -178,7 +178,7 @@ class States:
         return [part for part in parts if part.name not in listed or not self._has(part)]
 
     def _has(self, part: PartFile) -> bool:
-        """Return whether a part is done, and its input and output have not changed."""
+        """Return whether a part is done, and its input and output have not changed since."""
         try:
             with self._open(part.name) as file, np.load(file) as stored:
                 facts = _read_facts(str(stored[_FACTS]))
@@ -278,15 +278,15 @@ _LOCK = f"{STATE_FOLDER}/lock.json"
 def locked(output: Store, *, take_over: bool) -> Iterator[str]:
     """Hold the lock of an output during a ``with`` block.
 
-    The lock of another run is replaced if the process of that run was on this machine and has
-    ended, or with `take_over`. The age of a lock does not matter.
+    The lock of another run is replaced in two cases: the process of that run was on this machine
+    and has ended, or `take_over` is true. The age of a lock does not matter.
 
     Parameters
     ----------
     output : Store
         The folder to write.
     take_over : bool
-        Take the lock from another run. The other run stops before its next part.
+        Take the lock from another run, which then stops before its next part.
 
     Yields
     ------
@@ -431,7 +431,7 @@ def open_output(
     overwrite: bool,
     take_over: bool = False,
 ) -> Iterator[States]:
-    """Open an output folder, which is new or was begun by the same job, for this run alone.
+    """Open and lock an output folder that is new, or that an earlier run of the same job began.
 
     Parameters
     ----------
@@ -481,7 +481,7 @@ def open_output(
 
 @contextmanager
 def _unless_in_vain(output: Store) -> Iterator[None]:
-    """Remove the output folder at the end of a ``with`` block that made it and left it empty."""
+    """Remove the output folder at the end of a ``with`` block that made it, but no file in it."""
     new = isinstance(output, LocalStore) and not output.path.exists()
     try:
         yield
@@ -499,9 +499,9 @@ def _clear(
     *,
     overwrite: bool,
 ) -> None:
-    """Remove parts of another job and parts that the dataset no longer has, if `overwrite`.
+    """If `overwrite`, remove parts of another job and parts that the dataset no longer has.
 
-    Without `overwrite`, refuse them.
+    Without `overwrite`, raise TableError if there are such parts.
     """
     done = read_job(output)
     if done is not None:
@@ -531,8 +531,8 @@ def _clear(
 def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
     """Refuse a file in the output that is named like a part but that no job has finished.
 
-    Such a file remains if a run is killed after it writes a part and before it stores the part's
-    state, and the part is then removed from the dataset, or another dataset is labelled.
+    Such a file is left by a run that was killed after it wrote a part and before it stored the
+    part's state. It is refused if the part is not in the dataset that is labelled now.
     """
     for name in placed:
         if name not in known:

@@ -214,7 +214,7 @@ def threads_of(scheduler: str, threads: int | None) -> int | None:
 def label_by_workers(
     job: SharedJob, parts: Sequence[PartFile], scheduler: str, finished: Callable[[PartFile], None]
 ) -> None:
-    """Label parts on the workers of a scheduler; if a worker dies, others label its parts.
+    """Label parts on a scheduler's workers; if a worker dies, other workers label its parts.
 
     Parameters
     ----------
@@ -343,16 +343,16 @@ def label_dataset(
 
     Each part becomes a file of the same name in the output folder, written as by `label_file`.
     Folders such as ``zone=A``, other columns, types and bytes are kept. After an interrupted run
-    all parts in the output are complete, and the same call labels the other parts. A part is not
-    labelled again if the size and time of its input and output, and the job (domains, options and
-    version), are unchanged.
+    all parts in the output are complete, and the same call labels the other parts. A part is
+    labelled again only if the size or time of its input or output has changed, or the job has
+    changed (domains, options or version).
 
     Parameters
     ----------
     dataset : path
         A folder of Parquet or text files (.csv, .csv.gz, ..), a pattern such as
-        ``blocks/*/*.parquet``, or a URL of either (``s3://``, ``gs://``, ``az://``). Names that
-        begin with a dot or an underscore are skipped.
+        ``blocks/*/*.parquet``, or the URL of a folder or pattern (``s3://``, ``gs://``, ``az://``).
+        Names that begin with a dot or an underscore are skipped.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     output : path or None
@@ -363,8 +363,8 @@ def label_dataset(
         Remove the parts that another job wrote to the output, and replace an existing record.
     take_over : bool
         Continue in an output that another run has locked. It is not needed after a run that was
-        killed on this machine. Make sure that a run on another machine has ended; otherwise it
-        stops with an error before its next part.
+        killed on this machine. If the other run is on another machine, make sure that it has ended;
+        otherwise that run stops with an error before its next part.
     record : path, optional
         Path of a JSON record of the run, with the SHA-256 of each part's input and output.
     scheduler : str, optional
@@ -384,7 +384,7 @@ def label_dataset(
     -------
     Summary
         Summary of all parts, including those that an earlier run labelled. Overlapping neighbours
-        are searched for within each part, repeated centroids over all parts.
+        are searched for within each part. Repeated centroids are searched for over all parts.
 
     Raises
     ------
@@ -543,7 +543,7 @@ def _refuse_shares(ready: Prepared) -> None:
 
 
 def _require_workers(scheduler: str, output: PathGiven | None) -> None:
-    """Refuse an invalid scheduler, or a scheduler without an output to which workers write."""
+    """Raise ValueError for an invalid scheduler, or for a scheduler without an output folder."""
     require_scheduler(scheduler)
     if output is None:
         message = "scheduler= needs an output, to which its workers write"
@@ -567,7 +567,10 @@ def _shared(
 def _counting(
     progress: Progress | None, parts: Sequence[PartFile], missing: Sequence[PartFile]
 ) -> Callable[[PartFile], None]:
-    """Return a function to call with each finished part; it reports the bytes done so far."""
+    """Return a function to call with each finished part.
+
+    The function reports the bytes of all finished parts to `progress`.
+    """
     total = sum(part.mark.size for part in parts)
     done = total - sum(part.mark.size for part in missing)
 
@@ -581,7 +584,7 @@ def _counting(
 
 
 def _within(progress: Progress | None, done: int, size: int, total: int) -> Progress | None:
-    """Return a progress function for one part; it reports bytes of the whole dataset."""
+    """Return a progress function for one part, which reports bytes of the whole dataset."""
     if progress is None:
         return None
 
@@ -594,7 +597,8 @@ def _within(progress: Progress | None, done: int, size: int, total: int) -> Prog
 def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: RunRecord) -> Counts:
     """Add up the counts of the parts in order, and repeat the stored warnings of the parts.
 
-    The fixed order gives the same bits in sums of volumes, whichever run or worker labelled a part.
+    Because the order is fixed, sums of volumes do not depend on the run or worker that labelled a
+    part.
     """
     counts = Counts.empty(ready.labeller.targets)
     for part in parts:

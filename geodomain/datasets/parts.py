@@ -33,7 +33,8 @@ class PartFile(NamedTuple):
     store : Store
         The folder of the dataset.
     name : str
-        Path within the dataset, with slashes. The output and messages use it too.
+        Path within the dataset, with slashes. The part has the same path in the output and in
+        messages.
     mark : FileMark
         Size, and time or tag, of the file when the dataset was listed.
     """
@@ -146,7 +147,7 @@ def _require_ending(dataset: str, part: PartFile) -> None:
 
 @contextmanager
 def blaming(part: PartFile) -> Iterator[None]:
-    """Add the path of the part to error messages, because file names may repeat."""
+    """Add the path of the part to error messages, because parts may have the same file name."""
     try:
         yield
     except GeodomainError as error:
@@ -189,7 +190,8 @@ def require_one_schema(
     Raises
     ------
     TableError
-        If a part has another format or other columns, or cannot be read.
+        If a part has another format or other columns than the first part, or cannot be read; or if
+        a new column has the name of a folder's column.
     """
     first = schema_of(parts[0], options)
     for part in parts:

@@ -16,7 +16,7 @@ from geodomain.files.streams import URL, replaced
 
 
 class FileMark(NamedTuple):
-    """The size, and the time or tag, of a file; a change of the file changes them.
+    """The size of a file, and its time or tag, from which changes of the file are noticed.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Store(Protocol):
         """Remove a file, if it exists."""
 
     def head(self, name: str) -> AbstractContextManager[Path]:
-        """Yield the path of a local file with the first bytes of a file.
+        """Yield the path of a local file that holds the first bytes of the file `name`.
 
         The bytes suffice to recognise the layout of a text table.
         """
@@ -89,10 +89,10 @@ class Store(Protocol):
         """Open a file for random access."""
 
     def fetched(self, name: str) -> AbstractContextManager[Path]:
-        """Yield the path of a local file with the contents of a file."""
+        """Yield the path of a local file that holds the contents of the file `name`."""
 
     def placed(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path to write; the file is stored if the ``with`` block succeeds."""
+        """Yield a local path to write to; if the ``with`` block succeeds, the file is stored."""
 
     def prune(self) -> None:
         """Remove empty subfolders; an object store has no empty subfolders."""
@@ -380,7 +380,8 @@ class ObjectStore:
     def create(self, name: str, data: bytes) -> bool:
         """Create a file by a conditional write; return False if the file exists.
 
-        S3 reports a conflict if another write at the same moment came first.
+        If another process writes the file at the same moment, S3 reports a conflict. Then this
+        function returns False too.
         """
         try:
             with self._explained(name):
@@ -399,7 +400,7 @@ class ObjectStore:
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
-        """Yield the path of a local file with the first bytes of a file."""
+        """Yield the path of a local file that holds the first bytes of the file `name`."""
         with _scratch(name) as place:
             # Stores refuse a range of bytes of an empty object.
             size = self.mark(name).size
@@ -428,7 +429,7 @@ class ObjectStore:
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """Yield a local path; its file is uploaded if the ``with`` block succeeds."""
+        """Yield a local path to write to; if the ``with`` block succeeds, its file is uploaded."""
         with _scratch(name) as place:
             yield place
             with self._explained(name):
@@ -498,7 +499,7 @@ def _scratch(name: str) -> Iterator[Path]:
 
 
 def _is_object(facts: Mapping[str, object]) -> bool:
-    """Return whether an entry of a listing is a file; a folder and its marker are not."""
+    """Return whether an entry of a listing is a file, not a folder or the marker of a folder."""
     return facts.get("type") == "file" and not str(facts.get("name", "")).endswith("/")
 
 
