@@ -42,8 +42,8 @@ _FORMAT = 2
 def describe_job(base: Store, ready: Prepared, table: TableSettings) -> dict[str, object]:
     """Return everything on which the output and the counts of a part depend.
 
-    Each setting declares whether it belongs to the job. The backend and the number of threads do
-    not, because they do not change labels.
+    Each setting declares whether it is included. The backend and the number of threads are not
+    included, because they do not change labels.
     """
     domains = ready.source.domains
     return {

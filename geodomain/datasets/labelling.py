@@ -177,7 +177,7 @@ class SharedJob:
 
     @cached_property
     def labeller(self) -> PartLabeller:
-        """The labeller, with the index built once on each worker."""
+        """The labeller; each worker builds its index once."""
         _require_version(version("geodomain"), self.version, "a worker")
         ready = prepare(self.domains, self.settings)
         return PartLabeller(ready, self.options, self.states, self.hashed)

@@ -229,7 +229,7 @@ def _regular(path: Path) -> Path:
 
 
 def _raise(error: OSError) -> None:
-    """Raise an error that `os.walk` would otherwise ignore, and thus prevent a loss of rows."""
+    """Raise an error that `os.walk` would otherwise ignore, so that no rows are lost silently."""
     raise error
 
 

@@ -138,7 +138,7 @@ class _Reader:
         return self._make("", "", Domains, tuple(domains), tuple(stacks), **keys)
 
     def keys(self) -> Table:
-        """Return the top-level keys of the file, checked."""
+        """Check and return the top-level keys of the file."""
         keys = self._parsed()
         self._check(keys, Domains, "")
         return keys

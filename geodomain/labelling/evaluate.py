@@ -818,7 +818,7 @@ class SkinEvaluation:
     Attributes
     ----------
     domain : Domain
-        With ``within`` or ``beyond``.
+        The domain, which has ``within`` or ``beyond``.
     distances : tuple of MeshDistance
         Distance to each mesh of the domain; the smallest counts.
     side : SolidEvaluation or SurfaceEvaluation, optional

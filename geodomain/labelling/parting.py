@@ -429,7 +429,7 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield, body by body, the body and the bit that stands for it in the block of each piece.
+        """Yield for each body a tuple: the body, and for each piece the body's bit in its block.
 
         The bit is 0 for pieces of blocks that the body does not enter.
         """

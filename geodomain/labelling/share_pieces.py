@@ -330,7 +330,8 @@ class Fitted(NamedTuple):
     piece : (m,) intp
         Number of the original piece.
     flipped : (m,) intp
-        Bits of the wireframes for which a copy is on the other side; 0 for original pieces.
+        For a copy: bits of the wireframes for which it is on the other side than its original. For
+        an original piece: 0.
     weight : (m,) float64
     """
 

@@ -241,7 +241,7 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 
 def _volumes(summary: Summary) -> dict[str, str]:
-    """Return the headings of the volume columns, and the attribute of `Part` that each shows."""
+    """Return the heading of each volume column, mapped to the attribute of `Part` that it shows."""
     first, own = {"volume": "volume"}, {"before priority": "own_volume"}
     measured = {"by proportion": "proportion_volume", "error": "proportion_error"}
     shares = measured if summary.shares else {}

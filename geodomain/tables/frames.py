@@ -202,7 +202,7 @@ def turned(
     origin: Sequence[float],
     local_origin: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Floats:
-    """Return origin + matrix (points - local_origin), (n, 3), rounding each operation once."""
+    """Return ``origin + matrix @ (points - local_origin)``, (n, 3); each operation rounds once."""
     out = np.empty(points.shape, order="F")
     with np.errstate(invalid="ignore"):
         x, y, z = (points[:, axis] - local_origin[axis] for axis in range(3))
@@ -220,7 +220,8 @@ def shortest(value: float) -> str:
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    Python's sine may differ in its last bit between platforms. The centroids would then differ too.
+    Python's sine may differ in its last bit between platforms, and so would centroids computed with
+    it.
     """
     with localcontext() as context:
         context.prec = _DIGITS

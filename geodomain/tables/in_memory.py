@@ -116,8 +116,8 @@ def is_numeric(series: nw.Series[IntoSeries]) -> bool:
 def numbers_of(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
     """Return a column of numbers or bools as float64, NaN where missing.
 
-    `exact` is the name of the column in errors; if it is given, numbers that float64 would round
-    are refused.
+    If `exact` is given, numbers that float64 would round are refused. `exact` is the name of the
+    column in the error.
     """
     import narwhals.stable.v1 as types
 
@@ -278,8 +278,8 @@ class BlockFrame:
     options : TableOptions, optional
         The user's options for reading the table.
     every : bool
-        Whether every column for which the options give a missing-value mark or a detection limit
-        must exist.
+        Whether it is an error if the options set a missing-value mark or a detection limit for a
+        column that the table lacks.
 
     Attributes
     ----------
@@ -363,8 +363,8 @@ class BlockFrame:
     def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
         """Return two things: the index of each row's id, and the distinct ids of a column as texts.
 
-        Whole numbers keep all their digits. Rows of one id mostly follow each other, so only the
-        first row of each run is looked up.
+        Whole numbers keep all their digits. Rows with equal ids mostly follow each other, so an id
+        is looked up only in the first row of each run of equal ids.
         """
         series = self._series(place)
         values = objects_of(series)

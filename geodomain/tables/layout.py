@@ -125,7 +125,7 @@ def _header(
 ) -> TableHeader | None:
     """Return the first row that names centroid columns, as a header, or None if there is none.
 
-    With `comments`, only comment rows are searched. Without it, only the other rows are.
+    If `comments` is true, only comment rows are searched; otherwise, only the other rows.
     """
     for row in rows:
         if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
@@ -153,8 +153,8 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
     """Return a score for a header and its delimiter; the greatest score wins.
 
-    The score is the fraction of the rows below that have as many cells as the header. If fractions
-    are equal, the header with more cells wins.
+    The score is the fraction of the rows below the header that have as many cells as the header. If
+    fractions are equal, the header with more cells wins.
     """
     below = [len(row.cells) for row in rows if row.start > header.row.start]
     alike = sum(count == len(header.names) for count in below)

@@ -148,7 +148,7 @@ def place_columns(
 
 
 def require_writable(name: str, *cells: str) -> None:
-    """Raise TableError if the name of a column, or a label, has a character no file can hold."""
+    """Raise TableError if a column's name or label has a character that some format cannot hold."""
     for what, text in (("the name of a column", name), *(("a label", cell) for cell in cells)):
         if character := unwritable(text):
             message = (

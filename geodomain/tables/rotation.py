@@ -570,7 +570,7 @@ def _may_be_checkered(azimuth: float) -> bool:
 
 
 def _fill(plan: Floats, area: float) -> float:
-    """Return the fraction of a rectangle around block columns that the columns cover.
+    """Return the fraction, in plan, of the rectangle around all block columns that they cover.
 
     `area` is the area of one column in plan.
     """

@@ -534,7 +534,7 @@ class Scanner:
         return self._found
 
     def follow(self, other: Scanner) -> None:
-        """Continue counting lines after the text that another scanner of the table scanned last."""
+        """Continue the line count of another scanner, after the text that it scanned last."""
         self._line = other._line + other._found.lines
         self._found = self._found._replace(lines=0)
 

@@ -143,7 +143,7 @@ class Splice:
 
 
 class StreamSummary(NamedTuple):
-    """Numbers of rows, of rows without a centroid, of bytes read and of bytes written."""
+    """Counts: rows, rows without a centroid, bytes read and bytes written."""
 
     rows: int
     missing: int
