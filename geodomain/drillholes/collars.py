@@ -130,9 +130,10 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
     distance to the nearest collar. Both measures are compared with those of the other collars of
     the field. Real fields have holes 20 km away from the others and fans 600 units below them.
-    Therefore a distant collar is a finding only on two conditions. A typing error explains the
-    distance: a lost, added or moved digit, a sign, a power of ten, or exchanged coordinates. And
-    few positions at that distance would look like a typing error by chance.
+    Therefore a distance alone is a finding only if it is extreme. Otherwise two conditions must be
+    met. First, a typing error explains the distance: a lost, added or moved digit, a sign, a power
+    of ten, or exchanged coordinates. Second, few positions at that distance would look like a
+    typing error by chance.
 
     Parameters
     ----------
@@ -170,9 +171,9 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 def _coordinates(
     points: Floats, odd: Bools, near: NDArray[np.intp], rows: NDArray[np.intp], which: Bools
 ) -> Callable[[int], str]:
-    """Return a function that describes a case, given its index, as text for a message.
+    """Return a function that describes a collar in a message, given its index in `rows`.
 
-    The text gives the odd coordinates of the collar, each with the usual range.
+    The text gives the wrong coordinates of the collar, each with the usual range.
     """
 
     def say(number: int) -> str:
@@ -192,10 +193,10 @@ def _coordinates(
 
 
 def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return two masks, (h, 2), of x and y: of missing-value marks, and of typing errors.
+    """Return two masks, (h, 2), of x and y: of missing-value marks or zeros, and of typing errors.
 
-    Only a few collars can be typing errors: if many collars are far from each other, this is normal
-    for the field.
+    If many collars are far from all others, that is normal for the field, and none of these
+    coordinates is taken as a typing error.
     """
     plan, suspect = points[:, :2], suspect[:, :2]
     wrong, far = np.zeros((2, *plan.shape), np.bool_)
@@ -280,11 +281,11 @@ def _out_of_sequence(points: Floats) -> Bools:
 
 
 def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return two masks, (h,), of elevations: of missing-value marks, and of odd elevations.
+    """Return two masks, (h,), of elevations: missing-value marks or zeros, and odd elevations.
 
-    An odd elevation does not fit the neighbours. The steepness of a collar is that of the gentlest
-    line to any of its neighbours. Neighbours are the nearest of all collars, and the nearest of a
-    selection of two collars in each cell of a coarse grid. Without this selection, a drive with a
+    An odd elevation does not fit the neighbours. The steepness of a collar is the slope of the
+    gentlest line to any of its neighbours. Neighbours are the nearest of all collars, and the
+    nearest of two collars from each cell of a coarse grid. Without the second group, a drive with a
     hundred holes would hide the ground above it.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
@@ -333,8 +334,9 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
 
 
 def _without_tilt(points: Floats, sound: Bools) -> Floats:
-    """Return elevations relative to a plane, fitted to the collars without the worst tenth.
+    """Return elevations relative to a plane that is fitted to the collars.
 
+    The tenth of the collars farthest from the plane is left out of the fit.
     If the collars do not fit a plane, the elevations are returned unchanged.
     """
     rows = np.flatnonzero(sound)
@@ -351,21 +353,22 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
 
 
 def _few(which: Bools) -> bool:
-    """Return whether the marked collars are so few, two or 5 percent, as typing errors are."""
+    """Return whether few collars are marked: at most two, or at most 5 percent."""
     return int(which.sum()) <= max(2, len(which) // 20)
 
 
 def _largest_usual(values: Floats) -> float:
-    """Return the largest value after dropping the two largest, or the largest 2 percent."""
+    """Return the largest value after dropping the two largest, or the largest 2 percent if more."""
     values = np.sort(values[np.isfinite(values)])
     place = len(values) - 1 - max(2, len(values) // 50)
     return float(values[max(place, 0)]) if values.size else 0.0
 
 
 def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
-    """Return one mask, True at the first and the last of the `sound` collars in each grid cell.
+    """Return the mask of the first and the last collar, in the order of rows, in each grid cell.
 
-    First and last are in the order of rows. Cells are `size` wide and `size` / 5 high.
+    Only collars in the mask `sound` count. Cells are `size` wide and `size` / 5 high. If `size` is
+    0, `sound` is returned.
     """
     if size == 0:
         return sound
@@ -378,10 +381,11 @@ def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
 
 
 def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
-    """Return, for each collar, the distances and rows of the 18 nearest collars in plan.
+    """Return the distances and rows of the 18 nearest collars in plan, for each collar.
 
-    Distances are inf and rows -1 if there are fewer than 18. With more than 1,024 collars, only
-    collars in the same cell of a k-d split are compared.
+    Only collars in the mask `among` are neighbours. If there are fewer than 18, the remaining
+    distances are inf and the remaining rows -1. With more than 1,024 collars, only collars in the
+    same cell of a k-d split are compared.
     """
     apart = np.full((len(plan), _CELLS), np.inf)
     near = np.full((len(plan), _CELLS), -1, np.intp)
@@ -399,7 +403,7 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
-    """Yield, group by group, the rows of points that lie in the same region, at most 1,024.
+    """Yield the rows of points in groups of at most 1,024 points that lie in the same region.
 
     A larger group is split at the median of the longer side of its box.
     """
@@ -418,7 +422,7 @@ def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
 
 
 def _digit_lost(digits: str) -> list[str]:
-    """Return the numbers that become `digits` if they lose one digit, or one and zeros after it.
+    """Return the numbers that become `digits` if one digit, or a leading digit and zeros, are lost.
 
     For example, 7 may have been 5007.
     """
@@ -473,11 +477,13 @@ _SLIPS: tuple[_Meant, ...] = (
 
 
 def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _SLIPS) -> float:
-    """Return the fraction of numbers at the same distance that look like a typing error.
+    """Return the probability that `value` looks like a typing error by chance; 1 if it does not.
 
-    Return 1 if `value` itself does not look like a typing error. A number looks like one if, with
-    another digit, sign or power of ten, it is from `low` to `high`. For a range from 0 to 1,000
-    nearly every four-digit number does; for a range from 5,030 to 5,180 few three-digit numbers do.
+    A number looks like a typing error if changing a digit, the sign or the power of ten moves it
+    into the range from `low` to `high`. The result is the fraction of such numbers among numbers
+    that are at most as far from the range as `value`. For a range from 0 to 1,000 nearly every
+    four-digit number looks like a typing error; for a range from 5,030 to 5,180 few three-digit
+    numbers do.
     """
     least = 1.0
     middle, tries = (low + high) / 2, 96

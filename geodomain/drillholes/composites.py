@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class GradeTotals(TypedDict):
-    """One grade in one domain: its mean, and the length without a value."""
+    """Totals of one grade in one domain: the mean, and the length without a value."""
 
     mean: float | None
     missing: float
@@ -71,8 +71,8 @@ class Composites:
     grades : dict of str to (k,) float64
         Means of the samples that have a value, weighted by length; NaN if no sample has a value.
     missing : dict of str to (k,) float64
-        For each grade, the length without a value: not sampled, not assayed, or missing by the
-        policy for values below detection. A grade of 0 is a value.
+        For each grade, the length without a value: not sampled, not assayed, or missing because
+        of the setting ``below_detection``. A grade of 0 is a value.
     length : float
         Nominal length of a composite.
     dropped : int
@@ -249,7 +249,7 @@ class Stretches:
 def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
     """Join the parts of samples and gaps into runs, each of which lies within one domain.
 
-    `gaps` are the hole of each gap, and the parts of the gaps, as from `label_gaps`.
+    `gaps` is the result of `label_gaps`: the hole of each gap, and the parts of the gaps.
     """
     gap_holes, between = gaps
     holes = np.concatenate([rows.holes[parts.rows], gap_holes[between.rows]])
@@ -266,7 +266,10 @@ def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts])
 
 
 def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tuple[Stretches, int]:
-    """Cut runs from the top down; return the composites, and the number of dropped pieces."""
+    """Cut each run into composites of equal length, from the top down.
+
+    Return a tuple: the composites, and the number of short pieces that were dropped.
+    """
     expected = float(((runs.ends - runs.begins) / length).sum())
     if expected > _MOST:
         message = (
@@ -295,9 +298,10 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
 def averages(
     composites: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Return the sampled length of each composite, and two dicts by name of a grade.
+    """Return a tuple: the sampled length of each composite, and two dicts with an array per grade.
 
-    For each composite, the first dict has the mean, and the second the length without a value.
+    The arrays of the first dict are mean grades of composites; those of the second are lengths
+    without a value.
     """
     holes = rows.holes[parts.rows]
     edges = np.concatenate([composites.begins, composites.ends])
@@ -324,7 +328,7 @@ def averages(
 
 
 def _stretch_at(stretches: Stretches, holes: NDArray[np.intp], depths: Floats) -> NDArray[np.intp]:
-    """Return the index of the stretch that contains each depth of a hole, -1 if none does."""
+    """Return the index of the stretch that contains each depth of a hole, or -1 if none does."""
     keys = np.lexsort((np.concatenate([np.zeros(len(stretches.holes)), np.ones(len(holes))]),
                        np.concatenate([stretches.begins, depths]),
                        np.concatenate([stretches.holes, holes])))  # fmt: skip
@@ -374,8 +378,9 @@ def composite(
         Length of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns to average, weighted by length. Missing values are left out, and their length is
-        reported beside the mean. Negative values follow ``below_detection``, given here or with
-        `holes`. Without this setting they are used as they are, with a warning.
+        reported beside the mean. Negative values are treated as ``below_detection`` says, a setting
+        of this function or of `holes`. Without this setting they are used unchanged, with a
+        warning.
     short : {"keep", "merge", "drop"}
         What to do with the last composite before a hole leaves a domain, if it is shorter than
         `min_length`: keep it, merge it into the composite above, or drop it.
@@ -406,8 +411,8 @@ def composite(
     Warns
     -----
     GeodomainWarning
-        For negative grades, and for each warning among the findings about holes and samples that
-        `holes` have not given before.
+        For negative grades. Also for each warning among the findings about holes and samples that
+        has not been issued for `holes` before.
 
     Examples
     --------

@@ -1,13 +1,16 @@
 """Find where drillholes cross meshes: stays in solids, and pierce points of surfaces.
 
-Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
-within `SAGITTA` of it. Parts away from the mesh are dropped on the way: parts for which no point of
-the mesh is in the ball around the middle of the arc. The remaining chords join where arcs do, so
-that exact predicates work on a chain without gaps: a chain that begins inside and ends outside
-always crosses a closed mesh an odd number of times. Depths then move from the chord to the arc.
+A stay is a stretch of a hole inside a solid. A pierce point is where a hole goes through a surface.
 
-A hole that passes through a wall and back is detected if it goes deeper than `SAGITTA`. A test of
-parity alone would miss such a pair of crossings.
+Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
+within `SAGITTA` of it. A part is dropped on the way if no point of the mesh is in the ball around
+the middle of its arc. The chords of neighbouring parts share their end points. They form a chain
+without gaps, on which exact predicates work: a chain that begins inside and ends outside a closed
+mesh always crosses it an odd number of times. At the end, the depth of each crossing is moved from
+the chord to the arc.
+
+A hole that goes through a wall and back is detected if it goes deeper than `SAGITTA` behind the
+wall. A test of only whether points are inside or outside would miss such a pair of crossings.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class WallCrossings:
     depths : (k,) float64
         Depth along the arc.
     pieces : (k,) int64
-        Index of the piece of the curves.
+        Index of the arc or straight piece of the hole, in `Curves`.
     triangles : (k,) int32
         Index of the triangle of the mesh.
     """
@@ -73,7 +76,7 @@ class WallCrossings:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parts of curve pieces, with the depths at which they begin and end."""
+    """Parts of arcs and straight pieces of holes, with the depths where each begins and ends."""
 
     pieces: Ints
     begins: Floats
@@ -150,7 +153,7 @@ def _whole(curves: Curves, ends: Floats) -> _Parts:
 
 
 def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None) -> _Parts:
-    """Halve bent parts until they are straight enough, and drop parts away from the mesh."""
+    """Halve curved parts until their chords are within `SAGITTA`; drop parts that miss the mesh."""
     parts = parts.only(_near_box(curves, parts, mesh))
     straight = _sagittas(curves, parts) <= SAGITTA
     done, bent = [parts.only(straight)], parts.only(~straight)
@@ -168,9 +171,9 @@ def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None
 
 
 def _sagittas(curves: Curves, parts: _Parts) -> Floats:
-    """Return bounds on the distance of arcs from their chords: s^2 k / 8.
+    """Return bounds on the distance of each arc from its chord: s^2 k / 8.
 
-    Here s is the length of an arc, and k its curvature.
+    Here s is the length of the arc, and k its curvature.
     """
     lengths = parts.ends - parts.begins
     bounds: Floats = lengths * (lengths * curves.curvatures[parts.pieces]) / 8.0
@@ -178,9 +181,10 @@ def _sagittas(curves: Curves, parts: _Parts) -> Floats:
 
 
 def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
-    """Return the mask of parts that may be near the mesh, judged by boxes.
+    """Return the mask of parts that may be near the mesh, by a comparison of boxes.
 
-    The box of the chord, enlarged by the sagitta, must meet the box of the mesh.
+    The box of the chord, enlarged by the sagitta, must meet the box of the mesh. A part that turns
+    by more than 3 radians always counts as near, because its arc may leave the box.
     """
     starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
     slack = (1.1 * _sagittas(curves, parts) + _slack(mesh))[:, None]
@@ -194,7 +198,10 @@ def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
 def _near(
     curves: Curves, parts: _Parts, index: NearestIndex, threads: int, mesh: Mesh
 ) -> NDArray[np.bool_]:
-    """Return the mask of parts with a point of the mesh in the ball around the arc's middle."""
+    """Return the mask of parts with a point of the mesh in the ball around the arc's middle.
+
+    The diameter of the ball is the length of the arc, plus a margin for rounding.
+    """
     middles = curves.at(parts.pieces, 0.5 * (parts.begins + parts.ends))
     distances = np.empty(len(parts))
     index.nearest((middles[:, 0], middles[:, 1], middles[:, 2]), distances, threads)
@@ -204,12 +211,12 @@ def _near(
 
 
 def _slack(mesh: Mesh) -> float:
-    """Return a bound on the rounding of coordinates near a mesh, plus the sagitta."""
+    """Return `SAGITTA` plus a bound on the rounding of coordinates near a mesh."""
     return _SLACK * float(np.abs(mesh.bounds).max()) + SAGITTA
 
 
 def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
-    """Return the points at depths on pieces of curves.
+    """Return the point at each depth, on the piece of curve that is given for it.
 
     A depth at the start of a piece gives exactly the start point of the piece.
     """
@@ -220,9 +227,9 @@ def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
 
 
 def _ends(curves: Curves, parts: _Parts) -> Floats:
-    """Return the end points of parts.
+    """Return the end point of each part.
 
-    An end at the end of a piece is exactly the start point of the next piece.
+    If a part ends where the next piece begins, the result is exactly the start point of that piece.
     """
     points = _vertices(curves, parts.pieces, parts.ends)
     later = np.minimum(parts.pieces + 1, len(curves.depths) - 1)
@@ -258,9 +265,10 @@ def _on_arcs(
 
 
 def turns_of(curves: Curves, mesh: Mesh, crossings: WallCrossings) -> NDArray[np.bool_]:
-    """Return whether each crossing goes down through the surface, however its triangles face.
+    """Return the mask of crossings at which the hole goes down through the surface.
 
-    At a vertical triangle the direction of the hole itself decides.
+    The orientation of triangles does not matter. If a triangle is vertical, or the hole is parallel
+    to it, the direction of the hole alone decides.
     """
     corners = mesh.vertices[mesh.triangles[crossings.triangles]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -284,7 +292,7 @@ _Columns: TypeAlias = tuple[TableColumn, ...]
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """Stays of holes inside domains; each array has one row per stay.
+    """Stays: stretches of holes inside solids. Each array has one row per stay.
 
     Attributes
     ----------
@@ -296,9 +304,11 @@ class Stays:
         Depths of entry and exit.
     entries, exits : (k, 3) float64
         Points of entry and exit.
-    starts_inside, ends_inside : (k,) bool
-        Whether the stay begins at a collar, or ends at the end of a hole, that is inside by
-        `contains`. The hole then cuts the stay short.
+    starts_inside : (k,) bool
+        Whether the stay begins at the collar, and the collar is inside the solid by `contains`.
+    ends_inside : (k,) bool
+        Whether the stay ends at the end of the hole, and that point is inside the solid by
+        `contains`.
     """
 
     holes: NDArray[np.intp]
@@ -362,16 +372,17 @@ class HoleCrossings:
     names : tuple of str
         Names of the holes.
     solids, surfaces : tuple of str
-        Names of the domains of `stays` and of `pierces`.
+        Names of the solids in `stays`, and of the surfaces in `pierces`.
     stays : Stays
-        Stays of holes in solids.
+        Stays: stretches of holes in solids.
     pierces : Pierces
         Points where holes go through surfaces.
     crossings : tuple of int
         For each solid, the number of crossings of its walls.
     parity : tuple of int
-        For each solid, the number of holes in which the number of crossings of each wireframe
-        agrees with whether collar and end are inside.
+        For each solid, the number of holes that pass a check. The number of crossings with each of
+        its wireframes must be odd if only one of the collar and the end of the hole is inside it,
+        and even otherwise.
     hole_count : int
         Number of holes.
     findings : tuple of Finding
@@ -530,7 +541,7 @@ def find_crossings(
 
 
 def _has_stays(domain: Domain) -> bool:
-    """Return whether a domain is a solid in which holes can stay; warn if a solid is left out."""
+    """Return whether stays in a domain are computed; warn if a solid domain is left out."""
     if domain.is_skin:
         warn(f"{domain.name} is left out, because 'within' and 'beyond' are distances, not walls")
     elif domain.kind == "solid" and domain.only_if:
@@ -556,9 +567,9 @@ class _Walker:
         )
 
     def stays(self, domain: Domain, rule: Rule, allow_open: bool) -> tuple[Stretches, int, int]:
-        """Return the stays, the number of crossings, and the number of holes whose crossings fit.
+        """Return a tuple: stays in a domain, number of crossings, and `parity`.
 
-        The crossings of a hole fit if their number agrees with whether collar and end are inside.
+        `parity` is the number of holes that pass the check described in `HoleCrossings`.
         """
         domain_rule: Rule = domain.rule or rule
         for mesh in domain.meshes:
@@ -593,7 +604,11 @@ class _Walker:
     def _inside(
         self, locator: PointLocator, rule: Rule, pieces: _Pieces, wall: int
     ) -> tuple[Bools, Bools]:
-        """Return two masks: pieces inside a mesh, and holes whose crossings fit both ends."""
+        """Return two masks: of pieces inside a mesh, and of holes that pass the check of parity.
+
+        A hole passes if its number of crossings agrees with whether its collar and its end are
+        inside.
+        """
         crossed = pieces.crossed(wall)
         last = np.append(pieces.firsts[1:], len(pieces)) - 1
         first = locator.contains(self.holes.collars)
@@ -605,7 +620,7 @@ class _Walker:
         return contains_by(locator, rule, middles), holds
 
     def pierces(self, meshes: Sequence[Mesh]) -> tuple[NDArray[np.intp], Floats, Bools]:
-        """Return hole, depth and direction of each pierce point; True means downwards."""
+        """Return three arrays of pierce points: hole, depth, and whether the hole goes down."""
         parts = []
         for mesh in meshes:
             crossings = self.cross(mesh)
@@ -648,7 +663,7 @@ class _Walker:
 
 
 def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value]:
-    """Concatenate columns of one type; without any, return an empty column."""
+    """Concatenate columns of one type; return an empty column if there are none."""
     return np.concatenate([np.empty(0, kind), *parts])
 
 
@@ -699,7 +714,7 @@ class _Pieces:
         return counts
 
     def runs(self, inside: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return hole, top depth and bottom depth of each run of pieces that are inside.
+        """Return three arrays of runs of pieces that are inside: hole, top depth and bottom depth.
 
         Pieces of length zero are skipped.
         """

@@ -38,17 +38,17 @@ class Curves:
     Attributes
     ----------
     offsets : (h + 1,) int64
-        Hole i has the pieces offsets[i] to offsets[i + 1]; the last piece has no end.
+        Hole i has the pieces offsets[i] to offsets[i + 1]; its last piece continues without an end.
     depths : (p,) float64
         Depth at the start of each piece.
     points : (p, 3) float64
         Start point of each piece.
     tangents : (p, 3) float64
-        Unit tangent at the start.
+        Unit tangent at the start of each piece.
     normals : (p, 3) float64
         Unit vector in the direction of the bend; 0 for a straight piece.
     curvatures : (p,) float64
-        Radians for each unit of length.
+        Curvature of each piece, in radians per unit of length.
     """
 
     offsets: Ints
@@ -64,9 +64,10 @@ class Curves:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
-        """Return the index of the piece at each depth of a hole.
+        """Return the index of the piece that contains each depth of a hole.
 
-        It is the last piece of the hole that starts at the depth or above.
+        It is the last piece of the hole that does not start deeper, and the first piece above the
+        collar.
         """
         low, high = self.offsets[holes], self.offsets[holes + 1]
         while True:
@@ -79,14 +80,14 @@ class Curves:
             high = np.where(apart & ~up, middle, high)
 
     def at(self, pieces: Ints, depths: Floats) -> Floats:
-        """Return the points at depths on pieces, (n, 3)."""
+        """Return the points (n, 3) at the given depths on the given pieces."""
         points = np.empty((len(pieces), 3))
         for rows in _blocks(len(pieces)):
             points[rows] = self._at(pieces[rows], depths[rows])
         return points
 
     def _at(self, pieces: Ints, depths: Floats) -> Floats:
-        """Return the points at depths on pieces, (n, 3), computed in one batch."""
+        """Compute the points (n, 3) at the given depths on the given pieces, in one batch."""
         along = depths - self.depths[pieces]
         half = 0.5 * along * self.curvatures[pieces]
         # sin(a)/a and (1 - cos a)/a for a = 2 half; 1 and 0 for a straight piece.
@@ -99,7 +100,7 @@ class Curves:
         return points
 
     def along(self, pieces: Ints, depths: Floats) -> Floats:
-        """Return the unit tangents at depths on pieces, (n, 3)."""
+        """Return the unit tangents (n, 3) at the given depths on the given pieces."""
         turned = ((depths - self.depths[pieces]) * self.curvatures[pieces])[:, None]
         return np.cos(turned) * self.tangents[pieces] + np.sin(turned) * self.normals[pieces]
 
@@ -157,9 +158,10 @@ def make_curves(
 
 
 def bends_between(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return the angles between unit vectors, in radians, and the unit normals of the bends.
+    """Return a tuple: angles between pairs of unit vectors, in radians, and normals of the bends.
 
-    The arc tangent of sine and cosine keeps the angle of small doglegs, which the arc cosine loses.
+    A normal is a unit vector at right angles to the first vector, in the direction of the bend.
+    Angles are computed by arc tangent, because the arc cosine is inaccurate for small angles.
     """
     dot = np.einsum("ij,ij->i", first, second)
     normals = second - dot[:, None] * first
@@ -169,14 +171,14 @@ def bends_between(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def ratio_factors(bends: Floats) -> Floats:
-    """Return tan(b/2) / (b/2) for bends b in radians, 1 for straight legs."""
+    """Return tan(b/2) / (b/2) for bends b in radians; 1 if b is 0."""
     small = bends < _SMALL
     half = 0.5 * np.where(small, 1.0, bends)
     return np.where(small, 1.0 + bends * bends / 12.0, np.tan(half) / half)
 
 
 def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
-    """Return, for each station, the collar plus all steps before it, added in order."""
+    """Return the point of each station: the collar of its hole plus all steps above, in order."""
     points = np.empty_like(steps)
     for begin in range(0, len(starts), _HOLES):
         end = min(begin + _HOLES, len(starts))
@@ -187,7 +189,7 @@ def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
 
 
 def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> None:
-    """Write the running sums of a group of holes, one station of each hole at a time."""
+    """Write the points of stations for a group of holes, one station of every hole at a time."""
     points[offsets[:-1]] = starts
     order = np.argsort(-np.diff(offsets), kind="stable")
     counts, begins = np.diff(offsets)[order], offsets[:-1][order]
@@ -205,7 +207,7 @@ def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> Non
 def _halved(
     offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
 ) -> Curves:
-    """Return curves with two straight pieces for each leg, each half as long as the leg."""
+    """Return curves with two straight pieces of equal length between each two stations."""
     half = (0.5 * lengths)[:, None]
     pairs = [np.stack(two, axis=1) for two in (
         (depths, depths + half[:, 0]), (points, points + half * first), (first, second),
@@ -239,8 +241,8 @@ def directions(azimuth: Floats, dip: Floats) -> Floats:
     Returns
     -------
     (n, 3) float64
-        Exact for multiples of 90 degrees. Otherwise each number is within 2 units in the last
-        place of its exact value for the given angles.
+        Unit vectors, exact for multiples of 90 degrees. Otherwise each number is within 2 units in
+        the last place of its exact value for the given angles.
 
     Examples
     --------
@@ -278,7 +280,7 @@ def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
 def sign_of_down(dips: Floats, wanted: DipDown, holes: NDArray[np.intp] | None = None) -> int:
     """Return 1 if positive dips of a table point down, -1 if negative dips do.
 
-    The sign of the sum of all dips decides for the whole table; level holes count as positive. The
+    The sign of the sum of all dips decides for the whole table; a sum of 0 counts as positive. The
     stations of a hole together weigh as much as the square root of their number: one long hole
     with the wrong sign does not outvote many short holes, and a fan of short up-holes does not
     outvote long down-holes.
@@ -331,5 +333,5 @@ class HolePaths:
         return len(self.names)
 
     def points_at(self, rows: NDArray[np.intp], depths: Floats) -> Floats:
-        """Return points (n, 3) at depths of holes; a hole continues straight below its end."""
+        """Return points (n, 3) at depths of holes; below the last station a hole is straight."""
         return self.curves.at(self.curves.find(rows, depths), depths)

@@ -105,7 +105,7 @@ class Drillholes:
     Raises
     ------
     TableError
-        If a column is missing, a file cannot be read, or no hole can be used; with ``strict``, also
+        If a column is missing, a file cannot be read, or no hole can be used. With ``strict``, also
         if there is any warning.
     ValueError
         For a setting with an invalid value.
@@ -268,7 +268,7 @@ class Drillholes:
         return found
 
     def points_at(self, rows: NDArray[np.intp], depths: Floats) -> Floats:
-        """Return points (n, 3) at depths of holes; a hole continues straight below its end."""
+        """Return points (n, 3) at depths of holes; below the last station a hole is straight."""
         return self.paths.points_at(rows, depths)
 
     @property
@@ -301,12 +301,12 @@ class Drillholes:
         Returns
         -------
         HoleCrossings
-            A row for each stay in a solid and for each pierce point; ``print`` it. Crossings are
-            computed on arcs, not on chords: a hole that enters a solid by more than 1e-7 of the
-            unit is always detected. Depths are on the arc, within 1e-6 of the unit unless a hole is
-            almost parallel to the wall. The surface rule decides for a hole that ends on a wall:
-            the end is treated as moved up by an infinitely small step; if that does not decide,
-            also east, and then north.
+            A row for each stay (a stretch of a hole inside a solid) and for each pierce point
+            (where a hole goes through a surface); ``print`` it. Crossings are computed on arcs, not
+            on chords: a hole that enters a solid by more than 1e-7 of the unit is always detected.
+            Depths are on the arc, within 1e-6 of the unit unless a hole is almost parallel to the
+            wall. If a hole ends on a wall, its end is treated as moved up by an infinitely small
+            step. If the moved point is still on the wall, it is also moved east, and then north.
 
         Raises
         ------
@@ -362,7 +362,7 @@ class Drillholes:
         Warns
         -----
         GeodomainWarning
-            For each warning among the findings that these holes have not given before.
+            For each warning among the findings that has not been issued for these holes before.
         """
         return settle(self, (*self.report.findings, *self._compared(domains)))
 
@@ -484,11 +484,11 @@ class HoleReport:
     length : float
         Total length of the holes, in the unit of the file.
     bounds : list or None
-        Bounding box of collars and ends of holes, lowest corner first.
+        Bounding box of collars and ends of holes: its lowest and its highest corner.
     ends : dict of str to int
         Number of holes by the source of their end: collar table, largest TO, or last station.
     largest_bend : float
-        Largest angle between two stations of a hole, in degrees.
+        Largest angle between two consecutive stations of a hole, in degrees.
     upward : tuple of str
         Holes with a station that points up.
     level : tuple of str
@@ -660,9 +660,10 @@ def make_holes(
 def _survey_rows(
     tables: Mapping[str, HoleTable], collars: Collars, wanted: DipDown
 ) -> tuple[SurveyRows, int, str, list[Finding]]:
-    """Join the stations of the survey and of collars, with all dips positive down.
+    """Join the stations of the survey with stations made from the collar table.
 
-    Also return the sign of dips that point down, how it was decided, and findings.
+    Return a tuple: the stations with dips positive down, the sign of dips that point down, how this
+    sign was decided, and findings.
     """
     found: list[Finding] = []
     known = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
@@ -709,7 +710,7 @@ def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
 def _ends(
     given: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
 ) -> tuple[Floats, dict[str, int]]:
-    """Return the depth of the end of each hole, and the number of holes by source of the end."""
+    """Return a tuple: the depth of the end of each hole, and the number of holes by its source."""
     deepest = np.full(len(given), -np.inf)
     for table in logs:
         codes, ids = table.ids
@@ -727,10 +728,11 @@ def _ends(
 
 
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
-    """Return findings about holes with a station below their end, or with a long unsurveyed end.
+    """Return findings about holes whose end is not at their last station.
 
-    The end of a hole is often not surveyed. Such an end is a finding if it is longer than the
-    longest leg between stations.
+    A station below the end is a finding. Often a hole has no station at its end: this is a finding
+    if the last station is farther from the end than any two consecutive stations are from each
+    other.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
@@ -772,7 +774,7 @@ def _bounds(collars: Floats, curves: Curves, ends: Floats) -> list[list[float]]:
 
 
 def _largest_bend(stations: Stations) -> float:
-    """Return the largest angle between two stations of a hole, in degrees."""
+    """Return the largest angle between two consecutive stations of a hole, in degrees."""
     tangents = stations.tangents
     inner = np.ones(len(tangents), np.bool_)
     inner[stations.offsets[:-1]] = False
@@ -781,7 +783,10 @@ def _largest_bend(stations: Stations) -> float:
 
 
 def _rising(stations: Stations, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the holes with a station that points up, and the other holes with a level station."""
+    """Return two tuples of names: holes with a station that points up, and other level holes.
+
+    A level hole has a level station.
+    """
     slopes = stations.tangents[:, 2]
     owners = [
         np.unique(np.searchsorted(stations.offsets, np.flatnonzero(rows), side="right") - 1)

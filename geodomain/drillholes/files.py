@@ -71,7 +71,8 @@ def crossings_file(
         Solids and surfaces as for `label_file`, instead of or in addition to `solids` and
         `surfaces`.
     output, pierce : path, optional
-        Files for the stays in solids, and for the points where holes go through surfaces. One of
+        Files for the stretches of holes in solids, and for the points where holes go through
+        surfaces. One of
         the two may be "-" for stdout. Depths and coordinates have all their digits.
     overwrite : bool
         Whether to replace existing files.

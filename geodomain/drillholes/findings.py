@@ -1,4 +1,4 @@
-"""Findings in tables of holes: their codes and texts, and how users accept or refuse them.
+"""Findings in tables of holes: codes, texts, and settings that accept or refuse findings.
 
 A check compares a table with itself, with the other tables, or with a topography, and adds a
 `Finding`: a stable code, the holes, the positions in the table, and the values. The checks are in
@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 class Kind(NamedTuple):
-    """A kind of finding: its severity, its text for several cases, and the remedy."""
+    """A kind of finding: severity, a text that follows the number of cases, and the remedy."""
 
     severity: Severity
     what: str
@@ -198,7 +198,7 @@ _OF_ONE = {
 
 
 class Case(NamedTuple):
-    """One hole or row of a finding."""
+    """A hole or a table row that has a finding, with its position and value."""
 
     hole: str
     where: str
@@ -247,12 +247,12 @@ class Finding:
 
     @property
     def mend(self) -> str:
-        """The remedy."""
+        """What the user can do about the finding."""
         return KINDS[self.code].mend
 
     @property
     def severity(self) -> Severity:
-        """Warning or note; an accepted finding is a note."""
+        """Whether the finding is a warning or a note; an accepted finding is a note."""
         return "note" if self.accepted else KINDS[self.code].severity
 
     @property
@@ -274,7 +274,7 @@ class Finding:
             yield Case(hole, self.where(number), self.value(number))
 
     def only(self, which: Sequence[int], *, accepted: bool) -> Finding:
-        """Return the finding with only some of its cases."""
+        """Return a copy of the finding that has only the cases at the indices `which`."""
         return Finding(
             self.code,
             [self.holes[number] for number in which],
@@ -322,9 +322,9 @@ def note(
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
-    """Return a function from the index of a case to its text.
+    """Return a function that takes the index of a case and returns its text.
 
-    `texts` is such a function, or a sequence of texts. If it is empty, every text is "".
+    `texts` is such a function, or a sequence of texts. If the sequence is empty, every text is "".
     """
     if callable(texts):
         return texts
@@ -421,7 +421,8 @@ def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
 def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
     """Propose, for each unknown id, the known id that differs only in case, zeros or blanks.
 
-    A proposal is a question such as "is it 'DH1'?", or "" if there is no single such id.
+    A proposal is a question such as "is it 'DH1'?". It is "" if there is no such id, or more than
+    one.
     """
     if not strange:
         return []

@@ -76,7 +76,8 @@ class FlaggedPart:
     label : str
         Label of the samples.
     samples : int
-        Number of samples. A sample in several domains counts for one of them, by their order.
+        Number of samples. A sample in several domains counts only for the domain that comes first
+        in their order.
     length : float
         Total length of the samples, in the unit of the file.
     """
@@ -101,11 +102,12 @@ class FlagSummary:
         Totals of the domains, in their order, and then of background, unassigned, leaking and
         beyond.
     cut, slivers : int
-        Numbers of intervals that were split, and of pieces that were too short to be split off.
+        Number of intervals that were split, and number of pieces that were too short to be split
+        off.
     unusable : int
         Number of intervals without a position on a hole; they are unassigned.
     findings : tuple of Finding
-        Findings about the tables of holes, also about unusable intervals.
+        Findings about the tables of holes, including findings about unusable intervals.
     dips : str
         Which dips point down, and how that was decided.
     columns : tuple of str
@@ -141,7 +143,7 @@ class FlagSummary:
         return values | {"findings": [each.as_dict() for each in self.findings]}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the totals as rows, one for each domain and each other label."""
+        """Return the totals as rows: one for each domain, and one for each of the other labels."""
         return records_frame(FlaggedPart, self.parts)
 
     def __repr__(self) -> str:
@@ -159,7 +161,7 @@ class FlagSummary:
         return html_table(self.output or "flagged", rows, headings=headings, notes=self._notes())
 
     def _shown(self) -> list[FlaggedPart]:
-        """Return all domains, and the other labels that have samples."""
+        """Return the totals of all domains, and of those other labels that have samples."""
         return [part for part in self.parts if part.samples or part.name == part.label]
 
     def _rows(self) -> list[list[str]]:
@@ -191,7 +193,9 @@ class FlagSummary:
 def parts_of(
     names: Sequence[str], rest: Sequence[str], codes: NDArray[np.intp], lengths: Floats
 ) -> tuple[FlaggedPart, ...]:
-    """Count samples and add up their lengths, by code; sums are exact and rounded once.
+    """Return the number and the total length of the samples of each domain and each other label.
+
+    Lengths are added exactly, and only the total is rounded.
 
     Parameters
     ----------
@@ -247,16 +251,22 @@ class SampleFile(Protocol):
     """The content of a file of samples, in memory."""
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO as exact decimals, for the rows `several`."""
+        """Return FROM and TO as exact decimals; only the rows in `several` are set."""
 
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes | memoryview:
-        """Return the content of the output file: new columns, and one row per piece."""
+        """Return the content of the output file: the input with new columns.
+
+        If intervals were split, the output has a row for each piece.
+        """
 
 
 def sample_file(table: HoleTable) -> SampleFile:
-    """Return the sample file from which a table was read."""
+    """Return the sample file from which a table was read.
+
+    Raise TableError if the file is neither text nor Parquet.
+    """
     if table.rows is not None:
         return TextSamples(table.rows)
     if table.parquet is None:
@@ -295,7 +305,7 @@ class TextSamples:
     text: TextRows
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of the rows `several`, with the decimals of the text."""
+        """Return FROM and TO with the decimals of the text; only rows in `several` are set."""
         mark = self.text.layout.decimal.decode()
         found = []
         for role in ("from", "to"):
@@ -331,7 +341,10 @@ class ParquetSamples:
     file: ParquetTable
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO of the rows `several`, as the shortest decimals that round to them."""
+        """Return FROM and TO as decimals; only the rows in `several` are set.
+
+        A decimal has the fewest digits that convert back to the number in the file.
+        """
         found = []
         for depths in (rows.starts, rows.ends):
             values = np.empty(len(depths), object)
@@ -342,7 +355,7 @@ class ParquetSamples:
     def written(
         self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
-        """Return the file with added columns; types, compression and metadata are kept."""
+        """Return the file with added columns; other types, compression and metadata are kept."""
         roles, cuts = rows.table.roles, found.cuts
         depths: dict[int, Mapping[int, float]] = {}
         if cuts is not None:
@@ -396,8 +409,7 @@ def flag_file(
     ----------
     intervals : path
         A text table or Parquet file of samples or logs: hole, FROM and TO; "-" reads text from
-        stdin.
-        If the collars have no depth, each hole ends at its largest TO in this table.
+        stdin. If the collars have no depth, each hole ends at its largest TO in this table.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`; conditions are about columns of `intervals`.
     output : path or None
@@ -406,8 +418,8 @@ def flag_file(
         As for `Drillholes`.
     by : {"middle", "majority", "split"}
         "middle" gives the domain at the middle of each interval, along the hole. "majority" gives
-        the domain with the greatest length in the interval; of equal lengths, the first domain.
-        "split" writes a row for each part of the interval between walls.
+        the domain with the greatest length in the interval; if several have this length, the first
+        of them. "split" cuts the interval at each wall of a domain, and writes a row for each part.
     min_length : float
         With "split": shortest length of a part. A shorter part is counted, and joined to its longer
         neighbour.
@@ -437,8 +449,8 @@ def flag_file(
     A row that is split keeps the text of its other columns. Depths of cuts are rounded to 3
     decimals, or to the decimals of ``min_length`` if these are more. The first piece has the FROM
     of the interval, the last piece has the TO, and neighbours share the depth of their cut.
-    Therefore their lengths add up to the old length exactly. A hole may change its domain at each
-    wall that it crosses, and at the rims of surfaces.
+    Therefore the lengths of the pieces add up to the length of the interval exactly. A hole may
+    change its domain at each wall that it crosses, and at the rims of surfaces.
 
     Examples
     --------
@@ -611,8 +623,8 @@ def flag(
     Warns
     -----
     GeodomainWarning
-        For each warning among the findings about holes and samples that `holes` have not given
-        before.
+        For each warning among the findings about holes and samples that has not been issued for
+        `holes` before.
 
     Examples
     --------

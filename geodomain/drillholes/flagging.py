@@ -31,16 +31,17 @@ _PART = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts of intervals between walls, interval by interval; each interval has at least one.
+    """Parts into which walls cut intervals; each interval has at least one part.
 
     Attributes
     ----------
     rows : (p,) intp
-        Row of the interval.
+        Row of the interval of each part, ascending.
     begins, ends : (p,) float64
         Depths; the first part of an interval begins at its FROM, and the last part ends at its TO.
     codes : (p,) intp
-        Domain code of each part, as in `Verdict`.
+        Domain code of each part, as in `Verdict`: domains are 0 to k - 1, then background and
+        others.
     """
 
     rows: NDArray[np.intp]
@@ -56,7 +57,8 @@ class Flags:
     Attributes
     ----------
     codes : (n,) intp
-        Domain code of each interval, as in `Verdict`: k domains, background, no coordinates, ...
+        Domain code of each interval, as in `Verdict`: domains are 0 to k - 1, then background and
+        others.
     middles : (n, 3) float64
         Middle point of each interval; NaN if the interval cannot be used.
     """
@@ -66,7 +68,7 @@ class Flags:
 
 
 def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
-    """Label each interval by the point of the hole halfway between FROM and TO."""
+    """Label each interval by the point of its hole halfway between FROM and TO."""
     usable = np.flatnonzero(rows.usable)
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
@@ -76,7 +78,7 @@ def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags
 
 
 def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
-    """Cut each usable interval at every wall, and label each part by its middle."""
+    """Cut each usable interval at every wall, and label each part by its middle point."""
     used = np.unique(rows.holes[rows.usable])
     walls = wall_depths(holes, labeller, used)
     usable = np.flatnonzero(rows.usable)
@@ -104,7 +106,8 @@ def label_gaps(
     holes : (g,) intp
         Hole of each gap; only holes with an interval have gaps.
     parts : Parts
-        Parts of gaps, whose `rows` are indices of gaps. Gaps meet no condition on columns.
+        Parts of gaps; their `rows` are indices of gaps. A gap is never in a domain that has
+        conditions on columns.
     """
     order = rows.order
     owners, starts, ends = rows.holes[order], rows.starts[order], rows.ends[order]
@@ -151,7 +154,7 @@ def without_domain(
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
     """Return the domain code with the greatest length in each interval.
 
-    If several have the same length, the lowest code, which is the first domain, is taken.
+    If several domains have this length, the first of them is taken.
     """
     width = len(labeller.targets) + 8
     keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
@@ -169,8 +172,9 @@ def wall_depths(
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return the hole and depth of each crossing with a domain's wall, sorted by hole and depth.
 
-    A hole may also change domain above or below the rim of a surface. Therefore a vertical curtain
-    through the rim counts as a wall. Holes that are not in `used` have no walls.
+    A hole may also change its domain above or below the rim of a surface, without crossing a mesh.
+    Therefore a vertical curtain through the rim counts as a wall. For holes that are not in `used`,
+    no crossings are returned.
 
     Raises
     ------
@@ -204,7 +208,7 @@ def _reach(holes: HolePaths) -> Floats:
 
 
 def _curtains(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
-    """Return vertical walls through the rims of surfaces that holes can meet."""
+    """Return vertical walls through the rims of surfaces, high enough for every hole."""
     sheets = [d.meshes for d in labeller.domains if d.is_surface]
     sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
     meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
@@ -217,7 +221,7 @@ def _curtains(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
 
 
 def curtain(edges: Floats, low: float, high: float) -> Mesh:
-    """Return vertical walls between two levels through edges (m, 2, 3)."""
+    """Return vertical walls through edges (m, 2, 3), from elevation `low` to elevation `high`."""
     corners = np.concatenate([edges, edges], axis=1)
     corners[:, :2, 2], corners[:, 2:, 2] = low, high
     faces = 4 * np.arange(len(edges))[:, None, None] + np.array([[0, 1, 3], [0, 3, 2]])
@@ -236,7 +240,7 @@ def cut_at(
     Parameters
     ----------
     holes, starts, ends : (n,) intp, float64, float64
-        Intervals.
+        Hole, FROM and TO of each interval.
     wall_holes, wall_depths : (k,) intp, float64
         Hole and depth of each wall, sorted by hole and then by depth.
 
@@ -267,7 +271,7 @@ def _place(
     *,
     side: Literal["left", "right"],
 ) -> NDArray[np.intp]:
-    """Return the insertion index of each depth among the walls of its hole."""
+    """Return the index at which each depth would be inserted among the wall depths of its hole."""
     low = np.searchsorted(wall_holes, holes, side="left")
     high = np.searchsorted(wall_holes, holes, side="right")
     while (open_rows := np.flatnonzero(low < high)).size:
@@ -310,7 +314,7 @@ _DECIMALS = 3
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Intervals for output, each whole or in pieces that lie end to end.
+    """Intervals for output: each is whole, or cut into pieces that lie end to end.
 
     Attributes
     ----------
@@ -319,8 +323,8 @@ class Cuts:
     codes : (p,) intp
         Domain code of each piece.
     begins, ends : dict of int to Decimal
-        Depths of cuts, by piece. A piece without such a depth begins at FROM, or ends at TO, of its
-        interval.
+        Depths of cuts, by piece. A piece that is not in `begins` begins at the FROM of its
+        interval. A piece that is not in `ends` ends at the TO of its interval.
     cut : int
         Number of intervals that were cut.
     slivers : int
@@ -335,7 +339,10 @@ class Cuts:
     slivers: int
 
     def depths(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-        """Return the depths of pieces, (p,) each, from FROM and TO of the intervals."""
+        """Return two arrays (p,): the depths at which pieces begin, and those at which they end.
+
+        `starts` and `ends` are FROM and TO of the intervals.
+        """
         first, last = starts[self.rows], ends[self.rows]
         for values, cuts in ((first, self.begins), (last, self.ends)):
             for piece, depth in cuts.items():
@@ -413,9 +420,10 @@ def make_cuts(
 def _without_slivers(
     bounds: list[Decimal], labels: list[int], least: Decimal
 ) -> tuple[list[Decimal], list[int], int]:
-    """Join pieces with the same label, then each sliver, shortest first, to its longer neighbour.
+    """Join neighbouring pieces with the same label, and pieces that are too short with a neighbour.
 
-    Return the bounds and labels of the pieces that remain, and the number of slivers.
+    The shortest piece is joined first, to its longer neighbour. Return a tuple: the bounds and the
+    labels of the remaining pieces, and the number of pieces that were too short.
     """
     slivers = 0
     bounds, labels = _joined(bounds, labels)
@@ -434,7 +442,7 @@ def _without_slivers(
 
 
 def _joined(bounds: list[Decimal], labels: list[int]) -> tuple[list[Decimal], list[int]]:
-    """Join neighbouring pieces with the same label; return their bounds and labels."""
+    """Join neighbouring pieces with the same label; return the new bounds and labels."""
     changes = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1]]
     return (
         [bounds[0], *(bounds[place] for place in changes), bounds[-1]],

@@ -1,4 +1,4 @@
-"""Compare holes with topography and solids: misplaced collars, ends above ground, odd dips."""
+"""Compare holes with topography and solids: find wrong collars, ends above ground and odd dips."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ground(NamedTuple):
     def heights(self, points: Floats) -> Floats:
         """Return the elevation of the ground at x and y of each point, NaN outside its footprint.
 
-        Where the ground has several elevations, the one nearest to the point is returned.
+        If the ground has several elevations there, the elevation nearest to the point is returned.
         """
         found = np.full(len(points), np.nan)
         if not len(points):
@@ -64,8 +64,9 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
 
     A collar is off the topography if its distance from the topography exceeds both 10 times the
     median deviation of all collars and a twentieth of the median hole length. Dips are suspected to
-    be measured from the vertical if at least half of the holes end above the topography or outside
-    its footprint, and converting the dips would leave at most a fifth of these holes there.
+    be measured from the vertical on two conditions. At least half of the other holes end above the
+    topography or outside its footprint. Conversion of the dips would leave at most a fifth of these
+    ends there.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -104,8 +105,9 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
     """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
     Holes are usually drilled into the modelled solids. Solids in which most holes begin are
-    ignored. Dips are suspect if at least half of the holes enter no box of another solid, and at
-    least four fifths of these holes would enter one if their dips were measured from the vertical.
+    ignored. Dips are suspect on two conditions. At least half of the holes enter none of the
+    remaining boxes. At least four fifths of these holes would enter a box if their dips were
+    measured from the vertical.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
         return
@@ -126,7 +128,7 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
 
 
 def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
-    """Return the mask of holes that enter a box, (n, 2, 3), tested at 65 points of each hole."""
+    """Return the mask of holes that enter any of the boxes (n, 2, 3), by 65 points of each hole."""
     steps = np.linspace(0.0, 1.0, 65)
     rows = np.repeat(np.arange(len(ends)), len(steps))
     depths = np.outer(ends, steps).ravel()
@@ -149,7 +151,7 @@ def _from_vertical(holes: HolePaths) -> Curves:
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:
-    """Return the mask of points outside the ground's box in plan, by over a tenth of its size."""
+    """Return the mask of points that lie outside the ground's box, enlarged by a tenth, in plan."""
     low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
     high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
     slack = 0.1 * (high - low)

@@ -53,7 +53,7 @@ class Intervals:
 
     @cached_property
     def overlapping(self) -> NDArray[np.intp]:
-        """Indices of the usable rows that overlap the row above them in the same hole."""
+        """Indices of the usable rows whose FROM is less than the TO of the row above in a hole."""
         rows = self.order
         holes, starts, ends = self.holes[rows], self.starts[rows], self.ends[rows]
         again = (holes[1:] == holes[:-1]) & (starts[1:] < ends[:-1])
@@ -61,7 +61,7 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """Indices of the usable rows below a gap: all rows above, in the hole, end above FROM."""
+        """Indices of the usable rows whose FROM is greater than every earlier TO in the hole."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)

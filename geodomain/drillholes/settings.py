@@ -109,7 +109,7 @@ class HoleSettings:
 
     @property
     def largest_bend(self) -> tuple[float, float]:
-        """The largest bend without a finding: an angle in degrees, and a length of hole."""
+        """The largest bend that is not a finding: an angle in degrees, within a length of hole."""
         return read_bend(self.bend)
 
 

@@ -93,7 +93,7 @@ def make_stations(
     vertical : bool
         Whether a hole without a station is vertical; otherwise it is left out.
     bend : (float, float)
-        The largest bend without a finding: an angle in degrees, and a length of hole.
+        The largest bend that is not a finding: an angle in degrees, within a length of hole.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _note(
 def _note_rows(
     found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
 ) -> None:
-    """Add a finding about stations that names the numbers missing from each station."""
+    """Add a finding about stations; the text of each station says which numbers it lacks."""
     places = np.flatnonzero(which)
 
     def lack(number: int) -> str:
@@ -277,7 +277,7 @@ def check_angles(
     azimuths: Floats,
     dips: Floats,
 ) -> Bools:
-    """Find azimuths and dips that are missing-value marks, radians, exchanged or out of range.
+    """Find azimuths and dips that are missing-value marks, in radians, exchanged, or out of range.
 
     Parameters
     ----------
@@ -336,16 +336,17 @@ def check_angles(
 
 
 def _depth_of(depths: Floats, rows: NDArray[np.intp]) -> Callable[[int], str]:
-    """Return a function from the index of a case to the depth of its station, as text."""
+    """Return a function that takes the index of a case and returns its depth as text."""
     return lambda number: "" if np.isnan(depths[rows[number]]) else f"at {depths[rows[number]]:g}"
 
 
 def _are_radians(azimuths: Floats, dips: Floats) -> bool:
     """Return whether angles seem to be radians.
 
-    Azimuths from 0 to 2 pi may be degrees if holes go north. Therefore azimuths must also be whole
-    degrees once converted, or spread by more than pi without being whole numbers, or the dips must
-    be from -pi/2 to pi/2 and not all whole numbers.
+    All azimuths must be from 0 to 2 pi. Degrees can be so small too, if all holes go north.
+    Therefore one of three other conditions must be met. (1) Azimuths, converted to degrees, are
+    whole numbers. (2) Azimuths spread by more than pi and are not all whole numbers. (3) Dips are
+    from -pi/2 to pi/2 and are not all whole numbers.
     """
     if len(azimuths) < 2 or (azimuths < 0).any() or (azimuths > 6.2832).any():
         return False
@@ -361,8 +362,10 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
 def _dips_are_radians(dips: Floats, holes: int) -> bool:
     """Return whether dips seem to be radians.
 
-    Level holes may have dips of 1 or -0.5 degrees. Therefore dips must be whole degrees once
-    converted, or there must be several holes, all steep once converted.
+    All dips must be from -pi/2 to pi/2. Dips of level holes in degrees can be so small too.
+    Therefore one of two other conditions must be met. (1) Dips, converted to degrees, are whole
+    numbers, and the largest is at least 20. (2) There are at least 5 holes, and all dips have the
+    same sign and are at least 20 degrees.
     """
     if holes < 2 or (np.abs(dips) > _QUARTER).any() or (dips * 10 % 1 == 0).all():
         return False
@@ -373,10 +376,10 @@ def _dips_are_radians(dips: Floats, holes: int) -> bool:
 
 
 def _whole_degrees(azimuths: Floats) -> bool:
-    """Return whether distinct angles in radians are whole degrees once converted.
+    """Return whether distinct angles in radians, converted to degrees, are whole numbers.
 
-    The tolerance is the rounding of the radians. Two or three decimals are too coarse for whole
-    degrees, so angles with so few decimals must be multiples of 5 degrees.
+    The tolerance is the rounding of the radians. Angles with only two or three decimals are too
+    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees.
     """
     decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
     if decimals < 2:
@@ -390,7 +393,7 @@ def _whole_degrees(azimuths: Floats) -> bool:
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
     """Return whether the columns of azimuths and dips seem to be exchanged.
 
-    At least a quarter of the dips are then beyond 90 degrees, and no azimuth is.
+    They are if at least a quarter of the dips, and no azimuth, is beyond 90 degrees.
     """
     both = np.isfinite(azimuths) & np.isfinite(dips)
     azimuths, dips = azimuths[both], dips[both]
@@ -413,12 +416,12 @@ def check_bends(
     tangents: Floats,
     bend: tuple[float, float],
 ) -> None:
-    """Find holes that turn by more than an angle within a span.
+    """Find holes that turn by more than an angle within a span, a length of hole.
 
-    The directions of any two stations at most one span apart are compared. The angle between them
-    is not extrapolated to the span, because correct surveys may turn by 40 degrees in 6 units. If
-    two consecutive stations are more than one span apart, the limit is the angle times their
-    distance in spans, rounded up.
+    The directions of any two stations at most one span apart are compared. If these stations are
+    closer than a span, the angle between them is not scaled up to the span, because correct surveys
+    may turn by 40 degrees in 6 units. If two consecutive stations are more than one span apart, the
+    limit is the angle times their distance in spans, rounded up to whole spans.
 
     Parameters
     ----------
@@ -459,7 +462,7 @@ def check_bends(
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
-    """Yield 1, 2, ... up to 64, as long as stations so many rows apart can be within a span."""
+    """Yield 1, 2, ... up to 64, while there are stations so many rows apart within one span."""
     for lag in range(1, min(65, len(depths))):
         near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
         if lag > 1 and not near.any():

@@ -103,16 +103,17 @@ def find_roles(
     table : {"collar", "survey", "intervals"}
         Kind of table.
     given : mapping of str to str
-        Column names by role from the caller; the role ``"survey.hole"`` is for the survey only. If
-        this table lacks a column named for all tables, the usual names are tried.
+        Column names by role, from the caller. The role ``"hole"`` is for all tables, and the role
+        ``"survey.hole"`` for the survey only. If this table has no column with the name that is for
+        all tables, the usual names are tried.
     title : str
         Name of the table in messages.
 
     Returns
     -------
     dict of str to int
-        Column index by role. The roles "end", "azimuth" and "dip" of a collar table are left out if
-        it has no such columns.
+        Column index by role. Without a column for it, the role "end" of a collar table is left out.
+        Without columns for both, the roles "azimuth" and "dip" of a collar table are left out.
 
     Raises
     ------
@@ -144,8 +145,8 @@ def find_rivals(
 ) -> dict[str, list[int]]:
     """Find, for each role, other columns whose names also fit the role.
 
-    A role for which the caller names the column has no such columns. Coordinates have none either,
-    because `find_roles` refuses ambiguous coordinates.
+    A role is left out if the caller names its column. Coordinates are left out, because
+    `find_roles` refuses ambiguous coordinates.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def find_rivals(
 
 
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
-    """Return whether a row of names has all roles of a table, as the header must have."""
+    """Return whether a row of names can be the header: it has all roles that the table needs."""
     try:
         find_roles(names, table, given, "")
     except TableError:
@@ -290,7 +291,7 @@ def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[Hole
 
 
 def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
-    """Return the paths among some tables, without stdin and tables in memory."""
+    """Return the paths among `tables`; stdin and tables in memory are left out."""
     paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
     return tuple(Path(path) for path in paths if path != STANDARD)
 
@@ -302,9 +303,9 @@ def require_outputs(
     overwrite: bool,
     text: bool = True,
 ) -> list[Path]:
-    """Return the files to write; refuse paths that are not writable, or are inputs.
+    """Return the files to write; refuse a path that is not writable, or that is an input.
 
-    With `text`, outputs are text tables; a name with the extension of another format is refused.
+    If `text` is true, outputs are text tables, and an extension of another format is refused.
 
     Raises
     ------
@@ -370,7 +371,7 @@ class HoleTable:
 
     @cached_property
     def ids(self) -> tuple[NDArray[np.intp], list[str]]:
-        """For each row, the index of its hole among the distinct ids, and the distinct ids."""
+        """A tuple: the index of each row's hole in the list of distinct ids, and this list."""
         return self._texts(self.roles["hole"])
 
     def numbers(self, role: str) -> NDArray[np.float64]:
@@ -506,7 +507,10 @@ def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> Non
 
 
 def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.bool_]:
-    """Return the mask of rows in which two columns differ; a text differs from any number."""
+    """Return the mask of rows in which two columns for a role differ.
+
+    If the role is numeric and the second column is not, all rows differ.
+    """
     if role == "hole":
         (codes, ids), (others, known) = table._texts(taken), table._texts(place)
         number = {text: at for at, text in enumerate(known)}
@@ -558,7 +562,7 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
 
 
 def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
-    """Return the layout of a text table, and the index of the column of each role."""
+    """Return a tuple: the layout of a text table, and the index of the column of each role."""
     options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
@@ -622,5 +626,5 @@ def _decimal(
 
 
 def _cells(rows: Iterable[Sequence[str]], places: set[int]) -> list[str]:
-    """Return the cells of some columns, row by row, except those that a short row lacks."""
+    """Return the cells of some columns, row by row; cells that a short row lacks are skipped."""
     return [row[place] for row in rows for place in sorted(places) if place < len(row)]
