@@ -1,1 +1,1 @@
-"""Meshes: the wireframe, its check, repair, shells and fitness for labelling."""
+"""Meshes: the wireframe, its check, repair, shells, and whether it can be used for labelling."""

@@ -1,4 +1,4 @@
-"""Check a mesh: count and locate its faults, duplicates among them, and report them."""
+"""Check a mesh: count, locate and report its faults, including duplicates."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def mesh_warnings(
     name : str
         Name of the mesh.
     counts, places
-        The number of faults of each kind and their locations, keyed by the attributes of
-        MeshReport. A missing key means that the mesh was not checked for this fault.
+        Number and locations of the faults of each kind. Keys are the names of attributes of
+        `MeshReport`. A missing key means that the mesh was not checked for this fault.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def mesh_warnings(
 
 
 def _first(kind: str, where: NDArray[np.generic] | None) -> str:
-    """Describe where the first fault of a kind is; "" if neither its edge nor its box is known."""
+    """Describe the place of the first fault of a kind; "" if `where` has no edges or boxes."""
     if where is None or not len(where) or where.ndim != 3:
         return ""
     return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
@@ -176,7 +176,8 @@ class MeshReport:
     area, signed_volume : float
         Area in squares and volume in cubes of the unit of the coordinates. The volume is positive
         if triangles turn counter-clockwise seen from outside. Shells that are open or mis-oriented
-        enclose nothing: their volume is measured from the mean of all vertices.
+        enclose nothing: their signed volume is the sum over tetrahedra whose apex is the mean of
+        all vertices.
     resolution : float
         The spacing of floats at the largest coordinate: the spacing of float32 if all coordinates
         are float32 numbers, otherwise that of float64.
@@ -187,7 +188,7 @@ class MeshReport:
         Triangles with two equal vertices, and triangles without area. Triangles with two equal
         vertices are counted in both.
     dup_faces : int
-        Triangles minus distinct triples of vertices.
+        Number of triangles minus the number of distinct triples of vertices.
     shells : int
         Vertex-connected parts of the mesh.
     euler : int
@@ -197,24 +198,24 @@ class MeshReport:
     smallest_gap : float or None
         The smallest distance between two vertices of open edges; None for a closed mesh.
     closed, balanced : bool
-        Whether every edge has an even number of triangles, and whether every edge is used equally
-        often in both directions.
+        `closed`: whether every edge has an even number of triangles. `balanced`: whether every edge
+        is used equally often in both directions.
     duplicate_shells : int
         Closed shells that occur an even number of times, even if the copies are cut into different
         triangles. By parity nothing is inside them.
     inward, inside_out : int
-        Closed shells of negative volume, such as voids, and how many of these are not voids,
-        because they lie in no other shell's box.
+        `inward`: closed shells of negative volume, such as voids. `inside_out`: how many of these
+        cannot be voids, because they lie in no other shell's box.
     components : int
-        Edge-connected parts of the mesh. Where more than two triangles meet at an edge, two
-        triangles are connected if they bound the same wedge of solid: shells that touch, or occur
-        twice, are separate components. The counts from `nested_shells` to
-        `undetermined_shells` are about components. They are exact, and 0 for a mesh that is not
-        closed.
+        Edge-connected parts of the mesh. If more than two triangles meet at an edge, two of them
+        are connected if they are neighbours around the edge and the solid is between them. So
+        shells that touch, or that occur twice, are separate components. The counts from
+        `nested_shells` to `undetermined_shells` are counts of components or of pairs of components.
+        They are exact, and 0 for a mesh that is not closed.
     nested_shells, nested_alike : int
-        Components inside another component, whose walls they may touch, and how many of these face
-        the same way as the component around them. The latter are voids by parity, and solid by
-        winding number.
+        `nested_shells`: components inside another component; they may touch its walls.
+        `nested_alike`: how many of these face the same way as the component around them. By parity
+        the inside of such a component is a void; by winding number it is solid.
     touching_shells : int
         Pairs of components that share points of their surfaces but no volume.
     overlapping_shells : int
@@ -225,11 +226,11 @@ class MeshReport:
         Pairs of components whose relation could not be determined, because they meet in
         mis-oriented or zero-area triangles, or the comparison would take too long.
     sheet : bool
-        Whether the mesh is open and faces up, or down, almost everywhere: a surface.
+        Whether the mesh seems to be a surface: it is open, and almost all of it faces up, or almost
+        all of it faces down.
     cancelled : bool
         Whether every face occurs an even number of times, as in a file that holds a surface twice.
-        It does not matter how faces are cut into triangles. By parity nothing is inside such a
-        mesh.
+        The copies may be cut into different triangles. By parity nothing is inside such a mesh.
     places : mapping of str to array
         Where the faults are, at most 100 of each kind, keyed by the name of the attribute that
         counts them: edges as (n, 2, 3) coordinates, triangles as (n,) indices into the mesh,
@@ -342,7 +343,7 @@ class MeshReport:
         return plain | {"fit": self.fit, "faults": self.faults(), "warnings": self.warnings()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the report as one row; the rows of several meshes can be joined to one table."""
+        """Return the report as one row; the rows of several reports can be joined to a table."""
         return records_frame(MeshReport, [self], {"fit": np.array([self.fit])})
 
 
@@ -418,7 +419,11 @@ def _places(
 
 
 def _is_sheet(vertices: Floats, triangles: Ints) -> bool:
-    """Return whether triangles face up, or down, almost everywhere, and are not steep."""
+    """Return whether triangles form a flat sheet.
+
+    Almost all must face up, or almost all must face down, and the sheet as a whole must not be
+    steep.
+    """
     if not len(triangles):
         return False
     crosses = normals(vertices - vertices.mean(axis=0), triangles)
@@ -461,8 +466,8 @@ class Duplicates(NamedTuple):
         Indices, ascending, of triangles that have the same three corners as an earlier triangle,
         in any order.
     shells : int
-        Number of closed shells that occur an even number of times. The copies of such a shell
-        cancel: by parity, nothing is inside.
+        Number of closed shells that occur an even number of times. By parity, nothing is inside
+        such a shell, because its copies cancel each other.
     """
 
     faces: Ints
@@ -494,12 +499,12 @@ def find_duplicates(triangles: Ints, vertex_count: int) -> Duplicates:
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
-    """Count the closed shells of repeated faces of which one face has an even number of copies.
+    """Count the closed shells, made of repeated faces, that occur an even number of times.
 
-    A shell is closed here if it has no edge with an odd number of triangles. Only repeated faces
-    are passed, so that other triangles that touch a shell do not hide it. One face with an even
-    number of copies is enough: if a solid occurs twice and a neighbour shares a wall with it, that
-    wall has three copies.
+    `faces` are repeated faces only, so that other triangles that touch a shell do not hide it. A
+    shell is closed here if no edge has an odd number of these faces. A shell is counted if at least
+    one of its faces has an even number of copies. Not every face needs an even number: if a solid
+    occurs twice and a neighbour shares a wall with it, that wall has three copies.
     """
     label, count = shells(faces, vertex_count)
     ends, uses, _ = count_edges(faces, vertex_count)
@@ -517,12 +522,12 @@ def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
 def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> bool:
     """Return whether the faces of a closed mesh cancel, so that nothing can be inside.
 
-    Faces are compared as sets of points, however they are cut into triangles. A point of a plane
-    separates inside from outside if an odd number of faces covers the point. By winding number, a
-    point separates them if more of these faces face one way than the other. The faces in a plane
-    cancel if their boundary edges cancel, and the edges on a line cancel if their ends cancel. So
-    each vertex can be tested alone, and the search stops at the first vertex where the edges do
-    not cancel.
+    Faces are compared as sets of points; how they are cut into triangles does not matter. By
+    parity, a point of a plane separates inside from outside if an odd number of faces covers the
+    point. By winding number, the point separates inside from outside if more of these faces face
+    one way than the opposite way. The faces in a plane cancel if their boundary edges cancel. The
+    edges on a line cancel if their ends cancel. So each vertex can be tested alone, and the search
+    stops at the first vertex where the edges do not cancel.
 
     Parameters
     ----------
@@ -586,7 +591,7 @@ def _farthest(vertices: Floats, axis: int, direction: float) -> NDArray[np.intp]
 
 
 def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
-    """Return the triangles that remain after triangles with the same corners cancel."""
+    """Return the triangles that remain after triangles with the same corners cancel each other."""
     first, group = group_equal(np.sort(proper, axis=1).astype(np.float64))
     if winding:
         a, b, c = proper.T
@@ -598,7 +603,7 @@ def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
 
 
 def whole_places(vertices: Floats) -> list[Vector]:
-    """Return coordinates as integers: exact multiples of a common power of two."""
+    """Return coordinates as integers: all are divided by the same power of two, exactly."""
     fraction, power = np.frexp(vertices)
     digits = np.ldexp(fraction, 53).astype(np.int64)
     power[digits == 0] = power.max(initial=0)
@@ -608,7 +613,7 @@ def whole_places(vertices: Floats) -> list[Vector]:
 
 
 def star_cancels(places: Mapping[int, Vector], centre: int, star: Ints, *, winding: bool) -> bool:
-    """Return whether the edges at a vertex cancel on every line of every plane.
+    """Return whether the edges at a vertex cancel, for every plane and line through the vertex.
 
     Parameters
     ----------
@@ -642,7 +647,10 @@ def _cross(p: Vector, q: Vector) -> Vector:
 
 
 def _direction(vector: Vector) -> Vector:
-    """Return the shortest integer vector along a line, the same for both directions."""
+    """Return the shortest integer vector along a line, in one of the line's two directions.
+
+    Vectors along the same line, in either direction, give the same result.
+    """
     part = gcd(*vector)
     if not part:
         return vector

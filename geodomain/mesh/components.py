@@ -35,10 +35,8 @@ def connected_components(first: Ints, second: Ints, count: int) -> Ints:
     (count,) int64
         For each node, the smallest node of its component.
 
-    Notes
-    -----
-    Every root is attached to the smallest root that an edge links it to, then all paths are
-    compressed. A few rounds suffice, because edges within one tree are dropped.
+    Notes ----- Each round attaches every root to the smallest root that an edge links it to, and
+    then compresses all paths. Edges within one tree are dropped, so a few rounds suffice.
     """
     root = np.arange(count)
     while len(first):
@@ -52,7 +50,7 @@ def connected_components(first: Ints, second: Ints, count: int) -> Ints:
 
 
 def _flattened(root: Ints) -> Ints:
-    """Return the root of each node's tree, given each node's parent (a root is its own parent)."""
+    """Return the root of each node's tree; `root` holds parents, and a root is its own parent."""
     while True:
         further = root[root]
         if np.array_equal(further, root):
@@ -63,8 +61,8 @@ def _flattened(root: Ints) -> Ints:
 def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
     """Label triangles by the shell they belong to.
 
-    Triangles that share a vertex belong to the same shell. So two bodies that touch in a
-    point are one shell, and so are two copies of one body.
+    Triangles that share a vertex belong to the same shell. So two bodies that touch in a point are
+    one shell. Two copies of a body are one shell too.
 
     Parameters
     ----------
@@ -76,7 +74,8 @@ def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
     Returns
     -------
     (t,) int64
-        0, 1, ... in the order of the first triangle of each shell.
+        Number of each triangle's shell. Shells are numbered 0, 1, ... in the order of their first
+        triangles.
     int
         Number of shells.
     """
@@ -97,7 +96,7 @@ class ComponentTriangles:
     Attributes
     ----------
     component : (t,) int32
-        The component of each triangle, -1 where two corners are equal.
+        The component of each triangle; -1 for a triangle with two equal corners.
     """
 
     def __init__(self, mesh: Mesh, places: NDArray[np.int32], components: Components) -> None:
@@ -119,9 +118,10 @@ class ComponentTriangles:
         return first
 
     def folded(self, components: Ints) -> Bools:
-        """Return, for each component of the mesh, whether it is in `components` and is folded flat.
+        """Return the mask, for all components of the mesh, of those that are folded flat.
 
-        A component is folded flat if each of its faces lies on another face with the same corners.
+        Only components in `components` are tested; the others are False. A component is folded flat
+        if each of its faces occurs an even number of times.
         """
         folded = np.zeros(self.count, np.bool_)
         for component in components.tolist():
@@ -132,7 +132,7 @@ class ComponentTriangles:
 
 
 def find_components(mesh: Mesh) -> tuple[Components, ComponentTriangles]:
-    """Merge equal vertices and find the edge-connected components and their triangles."""
+    """Merge equal vertices; return the edge-connected components and their triangles."""
     places = merge_equal(mesh.vertices)
     linked = Components(mesh.vertices, np.ascontiguousarray(places[mesh.triangles]))
     return linked, ComponentTriangles(mesh, places, linked)
@@ -147,9 +147,10 @@ def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.
     Returns
     -------
     (t,) int32
-        -1 for a triangle with two equal corners, which is in no component.
+        The component of each triangle; -1 for a triangle with two equal corners.
     (components,) int8
-        1 outwards, -1 inwards, 0 without signed volume.
+        The orientation of each component: 1 if it faces outwards, -1 if it faces inwards, 0 if it
+        has no signed volume or is mis-oriented.
     """
     if sign := _lone_sign(mesh, fans):
         return np.zeros(len(mesh.triangles), np.int32), np.array([sign], np.int8)
@@ -158,14 +159,14 @@ def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _lone_sign(mesh: Mesh, fans: VertexFans) -> int:
-    """Return 1 if a mesh of one component faces outwards, -1 if inwards, 0 if not certain."""
+    """Return 1 if a mesh of one component faces outwards, -1 if inwards, 0 if unknown."""
     if not (fans.are_rings and mesh.bodies.count == 1 and are_distinct(mesh.vertices)):
         return 0
     return volume_sign(mesh.vertices, mesh.triangles)
 
 
 def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:
-    """Return the exact sign of each component's signed volume; 0 if mis-oriented."""
+    """Return the exact sign of each component's signed volume; 0 for a mis-oriented component."""
     count, mesh = parts.count, parts.mesh
     whole = parts.component >= 0
     owner = parts.component[whole]
@@ -185,7 +186,7 @@ def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:
 
 
 def _exact_sign(triangles: Floats) -> int:
-    """Return the sign of the volume of triangles, (t, 3, 3), in rational arithmetic."""
+    """Return the sign of the signed volume of triangles (t, 3, 3), in rational arithmetic."""
     total = Fraction(0)
     for corners in triangles.tolist():
         (a, b, c), (d, e, f), (g, h, i) = (map(Fraction, corner) for corner in corners)
@@ -206,7 +207,10 @@ def _unbalanced(parts: ComponentTriangles) -> Ints:
 
 
 def _determinants(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the determinant of each triple of vectors, and the sum of its terms' magnitudes."""
+    """Return the determinant of each triple of vectors, and a sum for each determinant.
+
+    The sum is that of the magnitudes of the terms; it bounds the rounding error.
+    """
     total, size = np.zeros(len(a)), np.zeros(len(a))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         left, right = b[:, j] * c[:, k], b[:, k] * c[:, j]
@@ -221,7 +225,7 @@ _BOX_TESTS = 20_000_000
 
 
 class Solidity(NamedTuple):
-    """The number of shells, their area and volume; the fields are those of MeshReport."""
+    """Numbers, area and volume of shells; the fields are described in MeshReport."""
 
     shells: int
     area: float
@@ -262,9 +266,10 @@ def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
 def _volumes(
     vertices: Floats, triangles: Ints, crosses: Floats, label: Ints, sound: Bools
 ) -> Floats:
-    """Return the signed volume of each sound shell, then the total volume of the faulty shells.
+    """Return the signed volume of each shell, followed by the total of all faulty shells.
 
-    The volumes of shells that are not sound are 0 in the first part of the array.
+    `sound` is the mask of shells that are neither open nor mis-oriented. For a faulty shell, the
+    value at its own place is 0.
     """
     # A sound shell is measured from one of its corners: at mine coordinates, terms measured from 0
     # would cancel. A shell that is not sound has no volume of its own; all share one origin.
@@ -289,7 +294,7 @@ def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools
 def _inside_out(corners: Floats, label: Ints, inward: Bools, outward: Bools) -> int:
     """Count the inward shells whose boxes are not strictly inside any outward shell's box.
 
-    At most 20 million pairs of boxes are compared: further inward shells are not counted.
+    At most 20 million pairs of boxes are compared. Inward shells beyond this limit are not counted.
     """
     if not inward.any():
         return 0

@@ -20,7 +20,7 @@ from geodomain.mesh.mesh import Mesh
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """The distinct vertices of a mesh, its triangles as indices of these, and its distinct edges.
+    """The distinct vertices of a mesh, its triangles as vertex indices, and its distinct edges.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class EdgeTable:
     triangles : (t, 3) int64
         All the triangles of the mesh, in its order, as indices of these vertices.
     ends : (e, 2) int64
-        The vertices of each edge, the smaller index first, in ascending order.
+        The vertices of each edge, the smaller index first. Edges are in ascending order.
     uses : (e,) int64
         How many triangles have the edge; triangles with two equal vertices do not count.
     balance : (e,) int64
-        How many triangles use the edge from its first end to its second, minus how many use it
-        the other way; 0 where neighbours face the same way.
+        How many triangles use the edge from its first end to its second end, minus how many use it
+        in the opposite direction. It is 0 if two neighbours face the same way.
     """
 
     vertices: Floats
@@ -45,31 +45,31 @@ class EdgeTable:
 
     @cached_property
     def degenerate(self) -> Bools:
-        """Return which triangles have two equal vertices, (t,) bool."""
+        """The mask of triangles that have two equal vertices."""
         return has_equal_corners(self.triangles)
 
     @property
     def odd(self) -> Ints:
-        """Return the edges with an odd number of triangles; a closed mesh has none."""
+        """Indices of the edges with an odd number of triangles; a closed mesh has none."""
         return np.flatnonzero(self.uses & 1)
 
     @property
     def open(self) -> Ints:
-        """Return the edges that belong to a single triangle."""
+        """Indices of the edges that belong to a single triangle."""
         return np.flatnonzero(self.uses == 1)
 
     @property
     def nonmanifold(self) -> Ints:
-        """Return the edges that belong to more than two triangles."""
+        """Indices of the edges that belong to more than two triangles."""
         return np.flatnonzero(self.uses > 2)
 
     @property
     def unbalanced(self) -> Ints:
-        """Return the edges used more often in one direction than in the other."""
+        """Indices of the edges that are used more often in one direction than in the other."""
         return np.flatnonzero(self.balance)
 
     def segments(self, edges: Ints, most: int | None = None) -> Floats:
-        """Return the ends of edges, (n, 2, 3), sorted by coordinates.
+        """Return the coordinates (n, 2, 3) of the ends of edges, sorted by x, y, z.
 
         If `most` is given, return only the first `most` edges. The result does not depend on the
         order of triangles or vertices.
@@ -86,14 +86,17 @@ class EdgeTable:
 
 
 def has_equal_corners(triangles: Ints) -> Bools:
-    """Return which triangles have two equal indices."""
+    """Return the mask of triangles with two equal indices."""
     a, b, c = triangles.T
     equal: Bools = (a == b) | (b == c) | (c == a)
     return equal
 
 
 def _comes_before(left: Floats, right: Floats) -> Bools:
-    """Return, for each row, whether the point of `left` comes first: by x, then y, then z."""
+    """Return, for each row, whether the point in `left` comes before the point in `right`.
+
+    The order is by x, then y, then z.
+    """
     lower, equal = left < right, left == right
     before: Bools = lower[:, 0] | (equal[:, 0] & (lower[:, 1] | (equal[:, 1] & lower[:, 2])))
     return before
@@ -160,7 +163,7 @@ _SPLIT = 2.0**27 + 1
 
 
 def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Return which triples of points are collinear, in exact arithmetic.
+    """Return the mask of triples of points that are collinear, in exact arithmetic.
 
     Parameters
     ----------
@@ -184,9 +187,10 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
 
 
 def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
-    """Decide the triples that the floating-point filter left open.
+    """Test exactly whether triples of points are collinear.
 
-    Where the differences of coordinates are exact, float64 pairs suffice; otherwise use fractions.
+    If the differences of coordinates are exact in float64, pairs of float64 numbers are used.
+    Otherwise fractions are used.
     """
     exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
     result: Bools = exact & _no_minor(b - a, c - a)
@@ -203,7 +207,7 @@ def _tail(x: Floats, y: Floats) -> Floats:
 
 
 def _no_minor(p: Floats, q: Floats) -> Bools:
-    """Return for each pair of vectors whether all three 2 x 2 minors are exactly 0."""
+    """Return, for each pair of vectors, whether all three 2 x 2 minors are exactly 0."""
     result = np.ones(len(p), np.bool_)
     for i, j in ((0, 1), (1, 2), (2, 0)):
         left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])
@@ -237,7 +241,7 @@ def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
 
 
 def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
-    """Return the edges used more often in one direction than the other, and the difference.
+    """Return the edges that are used more often in one direction, and the excess of that direction.
 
     Returns
     -------
@@ -246,7 +250,8 @@ def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
         edges are in ascending order. So a sum over them does not depend on the order of vertices
         or triangles.
     weights : ndarray of int32, shape (m,)
-        How many triangles use the edge in this direction, minus how many use it the other way.
+        How many triangles use the edge from the first end to the second, minus how many use it from
+        the second end to the first.
 
     Examples
     --------
@@ -261,22 +266,22 @@ def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
 
 
 def rim(mesh: Mesh) -> Floats:
-    """Return the edges with an odd number of triangles, (m, 2, 3), in the order of `signed_rim`."""
+    """Return the edges (m, 2, 3) with an odd number of triangles, in the order of `signed_rim`."""
     table = edge_table(mesh)
     return table.segments(table.odd)
 
 
 def folds(mesh: Mesh, signs: NDArray[np.int8]) -> Floats:
-    """Return the edges, in plan, across which the number of overlying triangles changes.
+    """Return the edges at which a surface folds: it runs back over or under itself.
 
-    A surface folds at such an edge: it runs back over or under itself, and more triangles lie
-    on one side of the edge, in plan, than on the other. Edges of the rim are left out.
+    In plan, more triangles lie on one side of such an edge than on its other side. Edges of the rim
+    are left out.
 
     Parameters
     ----------
     mesh : Mesh
     signs : (t,) int8
-        The sign of each triangle's projected area.
+        The sign of each triangle's area, projected to the horizontal plane.
 
     Returns
     -------
@@ -305,7 +310,7 @@ def _key(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def _ordered(ends: Floats, weights: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
-    """Turn the edges so that the lower end comes first, sort them, and adapt the weights."""
+    """Sort the ends of each edge, then the edges, by x, y, z; negate weights of turned edges."""
     keys = np.lexsort(ends.reshape(-1, 2, 3).transpose(2, 0, 1)[::-1], axis=-1)
     swap = keys[:, 0] == 1
     ends = np.where(swap[:, None, None], ends[:, ::-1], ends)

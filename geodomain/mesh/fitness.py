@@ -1,4 +1,4 @@
-"""Check that a mesh is fit for labelling: closed, not empty inside, and consistently oriented."""
+"""Check that a mesh can label blocks: it must be closed, consistently oriented, not empty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def require_fit(
     instead: str | None = None,
     rule: Literal["parity", "winding"] | None = "parity",
 ) -> None:
-    """Refuse a solid that encloses nothing, or that is open and `allow_open` is false.
+    """Refuse a solid that encloses nothing. Unless `allow_open` is true, also refuse an open solid.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def require_fit(
         What the user can do instead of closing the mesh, for the message; see
         `open_edges_sentence`.
     rule : {"parity", "winding"}, optional
-        The rule that decides which points are inside. None accepts a mesh that has an inside by
-        at least one of the rules.
+        The rule that decides which points are inside. If it is None, a mesh is accepted if it
+        encloses something by at least one of the rules.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def require_inside(mesh: Mesh, rule: Literal["parity", "winding"]) -> None:
     Raises
     ------
     MeshError
-        If nothing is inside; the message gives the reason and a remedy.
+        If the mesh encloses nothing; the message gives the reason and a remedy.
     """
     reasons: dict[str, str] = mesh.__dict__.setdefault("_encloses_nothing", {})
     if rule not in reasons:
@@ -111,14 +111,14 @@ def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
 def warn_once(mesh: Mesh) -> None:
     """Warn about the faults of a closed mesh, on the first call only.
 
-    Most meshes are one body without a handle whose triangles all face outwards, or all inwards.
-    A quick test recognises these. Other meshes are checked as by `list_warnings`, but with a time
-    limit. An open mesh is not checked, because edges at a hole are always mis-oriented.
+    Most meshes are one body without a handle, and all triangles face outwards or all face inwards.
+    A quick test recognises such a mesh. Other meshes are checked as by `list_warnings`, but with a
+    time limit. An open mesh is not checked, because edges at a hole are always mis-oriented.
 
     Warns
     -----
     GeodomainWarning
-        Attributed to the first caller outside the package.
+        For each fault; the warning names the first caller outside the package as its source.
     """
     if "_warned" in mesh.__dict__ or not mesh.is_closed:
         return
@@ -140,7 +140,8 @@ def require_closed(mesh: Mesh, instead: str | None = None) -> None:
     Raises
     ------
     MeshError
-        With the number of such edges, the first one, the smallest gap, and the remedy.
+        The message gives the number of such edges, the first edge, the smallest gap, and the
+        remedy.
     """
     if mesh.is_closed:
         return
@@ -154,7 +155,7 @@ def require_balanced(mesh: Mesh) -> None:
     Raises
     ------
     MeshError
-        With the number of such edges and the first one.
+        The message gives the number of such edges and the first edge.
     """
     if mesh.is_balanced:
         return
@@ -174,9 +175,9 @@ def list_warnings(mesh: Mesh, *, total: int | None = None) -> list[str]:
     """List warnings about a mesh that can be used for labelling.
 
     If the mesh is one component, and each edge joins two triangles that face the same way, there is
-    no warning, and the check takes milliseconds. If the mesh has several such components, their
-    relations are computed. All other meshes are checked in full. ``total`` limits the time, as in
-    `relate`.
+    no warning, and the check takes milliseconds. If the mesh has several components of this kind,
+    only the relations of components are computed. All other meshes are checked in full. ``total``
+    limits the work on relations, as in `relate`.
 
     Returns
     -------

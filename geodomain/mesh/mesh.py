@@ -1,4 +1,4 @@
-"""`Mesh`: a triangulated wireframe, checked once and read-only."""
+"""The class `Mesh`: a triangulated wireframe that is checked once and is read-only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def normals(vertices: Floats, triangles: NDArray[np.integer]) -> Floats:
-    """Return the cross product of two sides of each triangle, (t, 3) float64."""
+    """Return the cross product (t, 3) of two sides of each triangle, as float64."""
     a, b, c = vertices[triangles.T]
     p, q = b - a, c - a
     out: Floats = np.empty_like(p)
@@ -39,10 +39,10 @@ def area(crosses: Floats) -> float:
 
 
 def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
-    """Return six times the signed volume of a tetrahedron over each triangle, (t,).
+    """Return, for each triangle, six times the signed volume of a tetrahedron over it; shape (t,).
 
-    The arms lead from the apex of the tetrahedron to a corner of the triangle; the crosses are
-    from `normals`.
+    `arms` lead from the apex of each tetrahedron to a corner of its triangle; `crosses` are from
+    `normals`.
     """
     volumes: Floats = np.einsum("ij,ij->i", arms, crosses)
     return volumes
@@ -51,8 +51,8 @@ def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
 def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Floats) -> float:
     """Return the absolute volume of a closed mesh.
 
-    Coordinates are taken relative to the middle of the mesh's box. Relative to the origin, large
-    terms would cancel at mine coordinates and lose digits.
+    Coordinates are taken relative to the middle of the mesh's box. If they were taken relative to
+    the origin, large terms would cancel at mine coordinates, and digits would be lost.
     """
     if not len(triangles):
         return 0.0
@@ -65,10 +65,10 @@ def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Fl
 def volume_beyond(
     vertices: Floats, triangles: NDArray[np.integer], axis: int, height: float
 ) -> float:
-    """Return the volume of the part of a closed mesh where a coordinate is above a height.
+    """Return the volume of the part of a closed mesh in which a coordinate exceeds `height`.
 
-    By the divergence theorem this is the sum, over triangles, of the mean of
-    max(coordinate - height, 0) times the signed area of the triangle along the axis.
+    By the divergence theorem, the volume is a sum over triangles. Each term is the mean over the
+    triangle of max(coordinate - height, 0) times the signed area of the triangle along the axis.
     """
     crosses = normals(vertices - vertices.mean(axis=0), triangles)
     low, middle, high = np.sort(vertices[:, axis][triangles] - height, axis=1).T
@@ -76,11 +76,11 @@ def volume_beyond(
 
 
 def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
-    """Return the mean over each triangle of max(f, 0) for a linear function f.
+    """Return the mean over each triangle of max(f, 0), for a linear function f.
 
-    The arguments are the values of f at the corners, in ascending order. If the value at one corner
-    differs in sign, the part of the triangle near that corner is a smaller triangle, whose sides
-    are fractions of the full sides.
+    The arguments are the values of f at the corners, in ascending order. If one value differs in
+    sign from the others, f changes sign along a line that cuts off a smaller triangle at that
+    corner. The sides of the smaller triangle are fractions of the sides of the whole triangle.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         top = high**3 / (3 * (high - middle) * (high - low))
@@ -107,7 +107,7 @@ class Mesh:
         Coordinates x, y, z in the unit of the project. Floats and integers of any width
         are converted to float64; values that float64 would round are refused.
     triangles : array_like of shape (t, 3)
-        Indices of vertices, counter-clockwise by convention if seen from outside.
+        Indices of vertices. By convention they are counter-clockwise if seen from outside.
     name : str
         The name of the mesh in messages: usually the name of its file.
 
@@ -124,8 +124,8 @@ class Mesh:
     Raises
     ------
     MeshError
-        If a coordinate is not finite, or is not 0 and has a magnitude outside
-        [2^-306, 2^339], or if a triangle has an index for which there is no vertex.
+        If a coordinate is not finite. If a coordinate other than 0 has a magnitude outside
+        [2^-306, 2^339]. If a triangle has an index for which there is no vertex.
     TypeError
         For arrays that are not numbers.
 
@@ -201,12 +201,12 @@ class Mesh:
 
     @cached_property
     def volume(self) -> float:
-        """Volume that a closed mesh encloses, in cubes of the unit, positive.
+        """Volume that a closed mesh encloses, in cubes of the unit; it is never negative.
 
-        The volume is the magnitude of the signed volume, with an error of about 1e-15 of the
-        volume of the mesh's box. Shells that face inwards (voids) are subtracted. Shells that face
+        The volume is the magnitude of the signed volume, with an error of about 1e-15 of the volume
+        of the mesh's box. Shells that face inwards (voids) are subtracted. Shells that face
         outwards are added even where they overlap or lie inside others; `geodomain.check` locates
-        these.
+        such shells.
 
         Raises
         ------
@@ -230,7 +230,10 @@ class Mesh:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every edge has an even number of triangles; equal edges count as one."""
+        """Whether every edge has an even number of triangles.
+
+        Edges whose ends have equal coordinates count as one edge.
+        """
         # Equal indices mean equal coordinates, so a mesh that is closed by index is closed.
         return bool(self.__dict__["_by_index"][0]) or self._by_value[0]
 
@@ -243,14 +246,15 @@ class Mesh:
     def bodies(self) -> meshes.Bodies:
         """Counts of the vertex-connected parts of the mesh.
 
-        Vertices with equal coordinates are merged, unless the mesh is closed without that.
+        If the mesh is closed without merging vertices, they are not merged. Otherwise vertices with
+        equal coordinates are merged.
         """
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 
     @classmethod
     def from_faces(cls, faces: Faces, *, name: str = "mesh") -> Mesh:
-        """Return the mesh of polygons, cut into triangles; see `triangles_of` for errors."""
+        """Return a mesh made by cutting polygons into triangles; see `triangles_of` for errors."""
         return cls(faces.vertices, triangles_of(faces, name), name=name)
 
     @classmethod
@@ -270,7 +274,8 @@ class Mesh:
         Raises
         ------
         MeshError
-            For cells of another kind, which the message names, and as for `Mesh`.
+            If the data set has cells of another kind; the message names the kind. Also as for
+            `Mesh`.
         """
         return cls.from_faces(datasets.from_dataset(dataset, name), name=name)
 

@@ -29,8 +29,8 @@ _NEIGHBOURS = 64
 def t_junctions(table: EdgeTable) -> Ints:
     """Find the T-junctions: odd edges that are covered by other odd edges on the same line.
 
-    Along such edges the mesh is closed as a set of points, but its triangles do not meet
-    edge to edge: one triangle has a long edge where its neighbours have two short ones.
+    Along such edges the mesh has no gap, but its triangles do not meet edge to edge: one triangle
+    has a long edge where its neighbours have two short edges.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def t_junctions(table: EdgeTable) -> Ints:
     Returns
     -------
     (n,) int64
-        Indices of edges, ascending. Exact: at every point of such an edge, the number of odd
-        edges connected to it along its line, counting itself, is even.
+        Indices of edges, ascending. The test is exact: every point of such an edge is covered by an
+        even number of connected odd edges on the same line, including the edge itself.
     """
     odd = table.odd
     if not len(odd):
@@ -54,7 +54,7 @@ def t_junctions(table: EdgeTable) -> Ints:
 def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
     """Return the smallest distance between two vertices of open edges, None for a closed mesh.
 
-    The edges `junctions`, from `t_junctions`, count only if there are no other open edges.
+    The edges `junctions`, from `t_junctions`, are left out if there are other open edges.
     """
     odd = table.odd
     others = np.setdiff1d(odd, junctions, assume_unique=True)
@@ -63,9 +63,9 @@ def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
 
 
 def _ranks(vertices: Floats, ends: Ints) -> Ints:
-    """Return the rank of each edge end by x, then y, then z.
+    """Return the rank of each edge end in the order by x, then y, then z.
 
-    The ranks order the points on a line.
+    On any line, this is the order of the points along the line.
     """
     used, place = np.unique(ends, return_inverse=True)
     order = np.lexsort(vertices[used].T[::-1])
@@ -100,7 +100,7 @@ def _lines(table: EdgeTable, edges: Ints) -> Ints:
 
 
 def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
-    """Return, for each edge, whether all its points are on an even number of edges."""
+    """Return, for each edge, whether all its points are on an even number of edges of its line."""
     lines, places = np.r_[line, line], np.r_[low, high]
     order = np.lexsort((places, lines))
     new = np.ones(len(order), np.bool_)
@@ -157,7 +157,7 @@ def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
 def say_open(
     mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None, instead: str | None = None
 ) -> str:
-    """Return the message of `open_edges_sentence` from the edges, T-junctions and smallest gap."""
+    """Return the message of `open_edges_sentence`, given edges, T-junctions and smallest gap."""
     opening = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
     parts = [opening, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
@@ -217,7 +217,7 @@ def _point(row: Floats, single: bool) -> str:
 
 
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
-    """Return the advice on how to close the mesh; welds are tried before they are advised."""
+    """Return advice on how to close the mesh; a weld is advised only after a trial."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
     likely = [t for t in wider if is_gentle(mesh, t) and could_close(table, t)]
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
@@ -239,7 +239,7 @@ def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
 
 
 def collapse_text(result: WeldResult) -> str:
-    """Describe the side effects of a weld: collapsed triangles, and a vertex's largest move."""
+    """Describe side effects of a weld: collapsed triangles, and the largest move of a vertex."""
     return (
         f"collapsing {counted(result.dropped, 'triangle')} (largest move of a vertex "
         f"{result.largest_move:.3g})"

@@ -1,4 +1,4 @@
-"""Cut polygons into triangles, independently of their first corner and direction."""
+"""Cut polygons into triangles, independently of the first corner and direction of each polygon."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def triangulate(
 ) -> NDArray[np.int32]:
     """Cut polygons into triangles; first corner and direction of a polygon do not matter.
 
-    Two solids that share a polygon, seen from opposite sides, get the same
-    triangles: each ring is first put into a canonical order, from its lexicographically smallest
-    corner towards the smaller of that corner's two neighbours. A quadrilateral is cut
-    from its smallest corner. So is a larger polygon, if all of it is visible from that
-    corner; otherwise it is cut by clipping ears, because triangles would fold over each other.
+    Two solids that share a polygon, seen from opposite sides, get the same triangles. For this, the
+    corners of each polygon are first put into a canonical order: from the lexicographically
+    smallest corner towards the smaller of its two neighbours. A polygon is cut from its smallest
+    corner if all of it is visible from that corner. Otherwise these triangles would fold over each
+    other, and the polygon is cut by clipping ears.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def triangulate(
     Returns
     -------
     ndarray of shape (c - 2 * p, 3), int32
-        The triangles in the order of the polygons, each in its polygon's direction.
+        The triangles, in the order of the polygons. Each triangle has the direction of its polygon.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def triangulate(
 
 
 def _cut(vertices: Floats, rings: Ints, flat: bool) -> Ints:
-    """Return the triangles (p, n - 2, 3) of p rings, (p, n), that all have n > 3 corners."""
+    """Return the triangles (p, n - 2, 3) of rings (p, n) that all have n > 3 corners."""
     canonical, turned = _canonical(vertices, rings)
     points = _at_unit_scale(vertices[canonical])
     points -= points[:, :1]
@@ -92,7 +92,7 @@ def _at_unit_scale(rings: Floats) -> Floats:
 
 
 def _canonical(vertices: Floats, rings: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return rings in the canonical order of `triangulate`, and a mask of the reversed ones."""
+    """Return rings in the canonical order of `triangulate`, and the mask of reversed rings."""
     count, size = rings.shape
     ranks = _ranks(vertices, rings)
     best, best_ranks = rings, ranks
@@ -126,16 +126,17 @@ def _ranks(vertices: Floats, rings: Ints) -> Ints:
 
 
 def _fans(size: int, count: int) -> Ints:
-    """Return, for each of `count` rings, a fan of triangles from corner 0, (count, size - 2, 3)."""
+    """Return a fan of triangles from corner 0 for each of `count` rings: (count, size - 2, 3)."""
     second = np.arange(1, size - 1)
     fan = np.stack([np.zeros_like(second), second, second + 1], axis=1)
     return np.repeat(fan[None], count, axis=0)
 
 
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
-    """Return which rings fold as fans.
+    """Return the mask of rings that would fold over themselves if cut from the first corner.
 
-    One triangle of such a fan faces backwards or, if `flat` is False, has no area.
+    In such a ring a triangle would face backwards. If `flat` is False, a triangle without area
+    counts as well.
     """
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
@@ -144,7 +145,7 @@ def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
 
 
 def _clip_ears(points: Floats) -> Indices:
-    """Return the triangles of a ring (n, 3); each step cuts off the first ear in ring order."""
+    """Return the triangles of a ring (n, 3) by clipping ears; each step cuts off the first ear."""
     normal = np.cross(points[1:-1], points[2:]).sum(axis=0)
     return clip_ears(np.ascontiguousarray(points), normal)
 
@@ -162,7 +163,7 @@ class Faces(NamedTuple):
     vertices : ndarray of shape (v, 3), float64
         Coordinates, exactly as in the file.
     corners : ndarray of shape (c,), int64
-        Vertex numbers, counted from 0, of one face after the other.
+        Vertex numbers of all faces, one face after the other, counted from 0.
     sizes : ndarray of shape (f,), int64
         The number of corners of each face.
     single : bool
@@ -176,7 +177,7 @@ class Faces(NamedTuple):
 
 
 def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
-    """Check faces and return their triangles; polygons are cut.
+    """Check polygons, and cut them into triangles.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
     Warns
     -----
     GeodomainWarning
-        If the coordinates are single precision and too large for a resolution of 0.01.
+        If the coordinates have single precision and are too large to resolve 0.01.
     """
     _require_faces(faces, name)
     _require_finite(faces.vertices, name)

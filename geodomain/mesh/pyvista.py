@@ -47,7 +47,7 @@ def is_dataset(thing: object, *kinds: str) -> bool:
 
 
 def from_dataset(dataset: object, name: str) -> Faces:
-    """Return the polygons of a PolyData, or of an UnstructuredGrid of flat cells.
+    """Return the polygons of a PolyData. An UnstructuredGrid of flat cells is also accepted.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def from_dataset(dataset: object, name: str) -> Faces:
 def _without_ghosts(
     dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
 ) -> pyvista.PolyData | pyvista.UnstructuredGrid:
-    """Return a data set without cells that are hidden, refined, or repeated by another piece."""
+    """Return a data set without cells that are hidden, refined, or repeated in another piece."""
     left_out = ghosts(dataset)
     if not left_out.any():
         return dataset
@@ -91,7 +91,7 @@ def _without_ghosts(
 
 
 def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
-    """Return a mask of cells that are hidden, refined, or repeated by another piece, (n,)."""
+    """Return the mask (n,) of cells that are hidden, refined, or repeated in another piece."""
     if GHOSTS not in dataset.cell_data:
         return np.zeros(dataset.n_cells, np.bool_)
     return np.asarray((np.asarray(dataset.cell_data[GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
@@ -151,7 +151,7 @@ def to_dataset(vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> p
 def boxes_to_dataset(boxes: NDArray[np.float64]) -> pyvista.PolyData:
     """Return a PolyData with the six sides of each box.
 
-    The boxes, (k, 2, 3), are given by their lowest and highest corners.
+    `boxes` (k, 2, 3) holds the lowest and the highest corner of each box.
     """
     import pyvista
 

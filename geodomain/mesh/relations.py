@@ -39,39 +39,40 @@ _SECOND_ALONE = Seen.SECOND_OUT | Seen.FIRST_IN | Seen.BACK
 class Relations(NamedTuple):
     """How the components of a mesh, numbered from 0, relate to each other.
 
-    A component is edge-connected. Where more than two triangles meet at an edge, two triangles
-    are connected if they bound the same wedge of solid: bodies that share an edge, a wall, or every
-    triangle are separate components.
+    A component is edge-connected. If more than two triangles meet at an edge, two of them are
+    connected if they are neighbours around the edge and the solid is between them. So bodies that
+    share an edge, a wall, or every triangle are separate components.
 
     Attributes
     ----------
     components : int
         Number of components.
     closed, balanced, plain : bool
-        Whether every edge has an even number of triangles, whether every edge is used equally in
-        both directions, and whether every edge has at most two triangles.
+        `closed`: whether every edge has an even number of triangles. `balanced`: whether every edge
+        is used equally often in both directions. `plain`: whether every edge has at most two
+        triangles.
     boxes : (components, 2, 3) float64
         The box of each component.
     outward : (components,) int8
-        1 for components that face outwards, -1 inwards, 0 for components that enclose no signed
-        volume; all 0 if no two components were compared.
+        1 if a component faces outwards, -1 if it faces inwards, 0 if it encloses no signed volume.
+        All are 0 if no two components were compared.
     nested : (n, 2) int64
-        Pairs of an outer and an inner component. The outer one is the innermost component that is
-        around the inner one; their walls may touch.
+        Pairs of an outer and an inner component, whose walls may touch. No other component lies
+        between the two: the outer component is the innermost that contains the inner component.
     depth, winding : (components,) int64
-        The number of components around each component, and the sum of their `outward`.
+        `depth`: number of components around each component. `winding`: sum of `outward` of these.
     near : (n, 2) int64
         Pairs whose surfaces may meet.
     touching : (n, 2) int64
         Pairs that share points of their surfaces but no volume.
     overlapping : (n, 2) int64
-        Pairs that share part of their volumes, neither containing the other.
+        Pairs that share part of their volumes, and neither component contains the other.
     equal : (n, 2) int64
         Pairs that enclose the same space.
     undetermined : (n, 2) int64
         Pairs whose boxes meet and whose relation could not be determined.
 
-    Components that are folded flat, face on face, enclose nothing and are in no pair.
+    A component that is folded flat, face on face, encloses nothing and is in no pair.
     """
 
     components: int
@@ -164,11 +165,11 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
 def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
     """Return pairs whose surfaces may meet, and whether these include all pairs whose boxes meet.
 
-    If ``most`` is given and more pairs exist, only some are returned, but more than ``most``.
+    If ``most`` is given and more pairs exist, more than ``most`` pairs are returned, but not all.
 
-    The boxes of every two nested shells meet. So where the boxes of many components meet, the
-    boxes of their triangles are compared instead, which leaves thousands of pairs rather than
-    millions.
+    If the boxes of many components meet, the boxes of their triangles are compared instead. In a
+    mesh of nested shells, all boxes of components meet, and only triangles keep the number of pairs
+    small.
     """
     if most is not None:  # to compare boxes of triangles may take longer than the limit allows
         return components.near(most), True
@@ -178,10 +179,9 @@ def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
 
 
 def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:
-    """Return the cluster of each component and the number of clusters.
+    """Return the cluster of each component, and the number of clusters.
 
-    Components are in one cluster if pairs in `near` connect them. A component that is folded flat
-    has cluster -1.
+    Pairs in `near` connect components to clusters. A component that is folded flat has cluster -1.
     """
     root = connected_components(
         near[:, 0].astype(np.int64), near[:, 1].astype(np.int64), len(folded)
@@ -198,7 +198,7 @@ _KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 def _classify_pairs(
     components: Components, parts: ComponentTriangles, near: Pairs, seen: Pairs
 ) -> dict[str, Ints]:
-    """Sort pairs into the kinds of `Relations`, by the flags of how the two components meet."""
+    """Sort pairs into the kinds of `Relations`; `seen` holds flags of how two components meet."""
     shared, first_alone, second_alone, wide = (
         (seen & int(bits)) != 0 for bits in (_SHARED, _FIRST_ALONE, _SECOND_ALONE, _WIDE)
     )
@@ -245,7 +245,8 @@ class Nesting(NamedTuple):
     depth : (components,) int64
         How many components are around each component.
     winding : (components,) int64
-        Of the components around each component, how many face outwards minus how many face inwards.
+        For each component: among the components around it, the number that face outwards minus the
+        number that face inwards.
     """
 
     around: Ints
@@ -258,13 +259,13 @@ def _nest(
 ) -> tuple[Pairs, Pairs, Pairs]:
     """Classify pairs of components that meet in single points or not at all.
 
-    Of such a pair, one component is either entirely inside the other or entirely outside.
+    In such a pair, each component is either entirely inside the other component or entirely
+    outside.
 
     Returns
     -------
     tuple of (n, 2) int32
-        Three arrays: the nested pairs, with the outer component first, the undetermined pairs, and
-        the pairs that touch.
+        Three arrays of pairs: nested (the outer component comes first), undetermined, and touching.
     """
     state = np.zeros(len(pairs), np.int8)
     for way in (1, -1):
@@ -293,9 +294,10 @@ def _nesting_tree(
 ) -> Nesting:
     """Build the nesting tree of all components from the nested pairs within clusters.
 
-    Boxes of triangles of different clusters never meet, so a component contains all of another
-    cluster or none of it. The highest vertex of a cluster shows which: the next surface above the
-    vertex belongs to some cluster X, and the component around the vertex is part of X or around X.
+    Triangles of different clusters never meet, so a component contains either all of another
+    cluster or none of it. The highest vertex of a cluster decides. The next surface above this
+    vertex belongs to some cluster X. If a component contains the vertex, it belongs to X or
+    contains X.
 
     Parameters
     ----------
@@ -308,7 +310,7 @@ def _nesting_tree(
     cluster : (components,) int32
         The cluster of each component, or -1 if it encloses nothing.
     count : int
-        How many clusters there are.
+        Number of clusters.
     """
     outer, inner = nested.T
     depth = np.bincount(inner, minlength=components.count)
@@ -348,9 +350,9 @@ def _candidates(
     next_above: NDArray[np.int32],
     highest: NDArray[np.int32],
 ) -> Pairs:
-    """Pair each cluster's highest component with components of the next cluster above.
+    """Pair the highest component of each cluster with components of the next cluster above it.
 
-    Only components whose box contains the highest component's box are candidates.
+    A pair is (outer, highest): the box of the outer component must contain the box of the highest.
     """
     members = _grouped(cluster[cluster >= 0], np.flatnonzero(cluster >= 0), len(next_above))
     pairs = []
@@ -364,7 +366,7 @@ def _candidates(
 
 
 def _grouped(group: Integers, values: Integers, count: int) -> list[Integers]:
-    """Return, for each group from 0 to count - 1, the values that belong to it."""
+    """Return a list of arrays: for each group from 0 to count - 1, the values that belong to it."""
     order = np.argsort(group, kind="stable")
     return np.split(values[order], np.searchsorted(group[order], np.arange(1, count)))
 
@@ -377,9 +379,9 @@ def _tops(components: Components, cluster: NDArray[np.int32], count: int) -> Flo
 
 
 def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return whether each inner component is inside the outer one; the two may touch in points.
+    """Return whether each component in `inner` is inside `outer`: 1, 0 or _UNDETERMINED.
 
-    The result is 1, 0 or _UNDETERMINED.
+    The components may touch in points.
     """
     threads = thread_count(None)
     index = choose("cpu").point_index(_alone(parts, outer), threads=threads)
@@ -392,7 +394,10 @@ def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> 
 def _free_point(
     parts: ComponentTriangles, index: PointIndex, threads: int, component: int
 ) -> Floats:
-    """Return a vertex or edge midpoint of a component that is off the indexed surface, or NaN."""
+    """Return a vertex or edge midpoint of a component that is not on the indexed surface.
+
+    If all these points are on the surface, return NaN.
+    """
     corners = parts.mesh.vertices[parts.triangles(component)]
     half, next_half = corners / 2, corners[:, [1, 2, 0]] / 2
     middles = half + next_half
@@ -404,7 +409,7 @@ def _free_point(
 
 
 def _alone(parts: ComponentTriangles, component: int) -> Mesh:
-    """Return one component as a mesh of its own."""
+    """Return a component as a separate mesh."""
     used, triangles = np.unique(parts.triangles(component), return_inverse=True)
     return Mesh(parts.mesh.vertices[used], triangles.reshape(-1, 3))
 
@@ -412,14 +417,14 @@ def _alone(parts: ComponentTriangles, component: int) -> Mesh:
 def _answer(
     query: Callable[[Columns, NDArray[np.bool_], int], int], points: Floats, threads: int
 ) -> Bools:
-    """Run a query of an index, such as `index.contains`, for points (n, 3); return the results."""
+    """Return the results of a query such as `index.contains` for points (n, 3)."""
     columns, out = as_columns(points), np.empty(len(points), np.bool_)
     refuse_row(columns, query(columns, out, threads))
     return out
 
 
 def _holds(outer: Floats, inner: Floats) -> Bools:
-    """Return, along each axis, whether each outer box contains its inner box, (n, 3)."""
+    """Return, for pairs of boxes, whether the outer contains the inner along each axis; (n, 3)."""
     contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
     return contained
 
@@ -428,7 +433,7 @@ def _holds(outer: Floats, inner: Floats) -> Bools:
 
 
 def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
-    """Count and locate the relations of shells for a report.
+    """Count and locate nested, touching, overlapping, equal and undetermined shells for a report.
 
     Parameters
     ----------
@@ -440,8 +445,8 @@ def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats
     counts : dict of str to int
         Keyed by the fields of MeshReport.
     places : dict of str to (n, 2, 3) float64
-        Boxes (lowest and highest corner) in ascending order: for a nested shell its own box,
-        for a pair the intersection of both boxes.
+        Boxes (lowest and highest corner) in ascending order. A nested shell is located by its box,
+        and a pair of shells by the intersection of both boxes.
     """
     around, inner = relations.nested.T
     alike = inner[relations.outward[inner] == relations.outward[around]]
@@ -460,7 +465,7 @@ def count_shells(relations: Relations) -> tuple[dict[str, int], dict[str, Floats
 
 
 def cancelling(relations: Relations) -> int:
-    """Group equal shells, and count the groups with an even number of shells.
+    """Return the number of groups of equal shells that have an even number of shells.
 
     By parity, nothing is inside such a group.
     """
@@ -473,10 +478,10 @@ def cancelling(relations: Relations) -> int:
 
 
 def _common(boxes: Floats) -> Floats:
-    """Return the intersection of the two boxes of each pair, (n, 2, 3), from boxes (n, 2, 2, 3)."""
+    """Return the intersections (n, 2, 3) of pairs of boxes (n, 2, 2, 3)."""
     return np.stack([boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)], axis=1)
 
 
 def _ascending(boxes: Floats) -> Floats:
-    """Return boxes sorted by coordinates, independently of the order of triangles."""
+    """Return boxes sorted by their coordinates, so that the order of triangles does not matter."""
     return boxes[np.lexsort(boxes.reshape(-1, 6).T[::-1])]

@@ -43,7 +43,7 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     points : (n, 3) float64
         Distinct points.
     distance : float
-        In the unit of the coordinates, compared in float64.
+        The largest distance, in the unit of the coordinates; it is compared in float64.
     limit : int
         How many pairs may be examined.
 
@@ -57,12 +57,11 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     None
         If more pairs than the limit would be examined.
 
-    Notes
-    -----
-    Points are sorted into eight grids, shifted by half a cell along each subset of the axes. Along
-    an axis, two points within a quarter of a cell's width are separated in at most one of two grids
-    that are half a cell apart; a margin covers the rounding of cell numbers. So at least one of
-    the eight grids has both points in one cell.
+    Notes ----- Points are sorted into eight grids. These are shifted by half a cell along none,
+    some or all of the axes. Consider two points that are at most a quarter of a cell's width apart
+    along an axis, and two grids that are shifted by half a cell along this axis: at most one of the
+    grids separates the points. A margin covers the rounding of cell numbers. So both points are in
+    one cell of at least one of the eight grids.
     """
     low = points.min(axis=0)
     extent = float((points.max(axis=0) - low).max())
@@ -88,13 +87,13 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
 
 
 def separations(points: Floats, first: Ints, second: Ints) -> Floats:
-    """Return the distances of pairs of points; tiny distances do not underflow to 0."""
+    """Return the distances of pairs of points; a tiny distance does not underflow to 0."""
     x, y, z = (points[first] - points[second]).T
     return np.asarray(np.hypot(np.hypot(x, y), z))
 
 
 def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Yield all pairs of points that share a cell, many pairs at a time."""
+    """Yield all pairs of points that share a cell, in batches."""
     _, group = group_equal(cells)
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group)
@@ -120,8 +119,8 @@ def closest_pair(points: Floats) -> float | None:
     Returns
     -------
     float or None
-        None for fewer than two points. If there are too many close pairs, the smallest distance
-        among the pairs that were examined.
+        None for fewer than two points. If too many pairs are close to each other, an upper bound on
+        the smallest distance.
     """
     if len(points) < 2:
         return None
@@ -133,7 +132,8 @@ def closest_pair(points: Floats) -> float | None:
 def _closest_in_sweeps(points: Floats) -> float:
     """Return an upper bound on the smallest distance between two points.
 
-    The points are sorted along three directions, and each is compared with its next 8 neighbours.
+    Points are sorted along three directions. In each order, a point is compared with the next 8
+    points.
     """
     best = np.inf
     for along in (points @ _DIRECTIONS).T:
@@ -164,7 +164,8 @@ class WeldResult:
     largest_move : float
         The largest distance that a vertex moved, in the unit of the coordinates.
     dropped : int
-        How many triangles were dropped because two of their vertices were or became equal.
+        How many triangles were dropped because two of their vertices were equal, before or after
+        the weld.
     """
 
     mesh: Mesh
@@ -206,7 +207,7 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
 
 
 def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
-    """Return, for each vertex, the index of the vertex that it moves to (itself if it stays)."""
+    """Return, for each vertex, the index of the vertex to which it moves; its own if it stays."""
     if not tolerance or len(vertices) < 2:
         return np.arange(len(vertices))
     pairs = near_pairs(vertices, tolerance, limit)
@@ -220,9 +221,9 @@ def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
 
 
 def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
-    """Return, for each vertex, the first vertex of its cluster.
+    """Return, for each vertex, the first vertex of its cluster in the order by x, then y, then z.
 
-    A cluster is a set of vertices connected by pairs; its vertices are sorted by x, then y, then z.
+    A cluster is a set of vertices that are connected by pairs of `first` and `second`.
     """
     near = np.unique(np.r_[first, second])
     order = near[np.lexsort(vertices[near].T[::-1])]
@@ -235,11 +236,11 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
 
 
 def could_close(table: EdgeTable, tolerance: float) -> bool:
-    """Return whether a weld could cancel all open edges; only these edges are examined.
+    """Return whether a weld could cancel all open edges, by a quick test of the open edges only.
 
-    Welding is a simplicial map: the odd edges of its result are the image of the odd edges of
-    the mesh. The test overlooks only clusters that are connected through vertices that are on
-    no open edge.
+    Vertices that are on no open edge are ignored. So the test misses welds that join open edges by
+    way of such vertices. Welding is a simplicial map: the odd edges of its result are the image of
+    the odd edges of the mesh.
     """
     ends = table.ends[table.odd]
     used, local = np.unique(ends, return_inverse=True)
@@ -260,11 +261,10 @@ def is_gentle(mesh: Mesh, tolerance: float) -> bool:
 
 
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
-    """Return the weld with a tolerance, or None if it does not close the mesh or changes its shape.
+    """Return the weld with a tolerance; None if it does not close the mesh or changes its shape.
 
     A very wide weld closes any mesh by collapsing all its triangles. So the tolerance must be at
-    most a hundredth of the mesh's size, and no more triangles may collapse than there are open
-    edges.
+    most a hundredth of the mesh's size. No more triangles may collapse than there are open edges.
     """
     result = collapsing_weld(mesh, tolerance)
     if result is None or result.dropped - int(table.degenerate.sum()) > len(table.odd):
@@ -273,10 +273,10 @@ def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult |
 
 
 def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
-    """Return the weld with a tolerance, or None if it does not close the mesh.
+    """Return the weld with a tolerance; None if it does not close the mesh.
 
-    Triangles may collapse, but three quarters of all triangles must remain, and the tolerance must
-    be at most a hundredth of the mesh's size.
+    Triangles may collapse, but three quarters of all triangles must remain. The tolerance must be
+    at most a hundredth of the mesh's size.
     """
     if not is_gentle(mesh, tolerance):
         return None
@@ -296,7 +296,7 @@ def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
 class Hole:
     """A hole of a mesh, and how it was filled.
 
-    It is one boundary loop, or several loops that cannot be separated.
+    A hole is a boundary loop, or several loops that cannot be separated.
 
     Attributes
     ----------
@@ -305,9 +305,9 @@ class Hole:
     reason : str
         Why the hole was not filled; empty if it was filled.
     corner : tuple of float
-        The first corner in the order by x, then y, then z.
+        The first corner of the hole, in the order by x, then y, then z.
     bounds : tuple of two tuples of float
-        The box of the hole's corners, lowest corner first.
+        The box of the hole's corners: its lowest and its highest corner.
     area : float
         The area of the triangles that fill the hole, in squares of the unit of the coordinates.
     off_plane : float
@@ -388,16 +388,16 @@ def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
 
 
 def _originals(mesh: Mesh, table: EdgeTable) -> Ints:
-    """Return, for each distinct vertex, the first vertex of the mesh in the order of triangles."""
+    """Return, for each distinct vertex, the first equal vertex of the mesh that a triangle uses."""
     first = np.empty(len(table.vertices), np.int64)
     first[table.triangles.ravel()[::-1]] = mesh.triangles.ravel()[::-1]
     return first
 
 
 def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
-    """Yield each hole with the triangles that fill it, none if it stays open.
+    """Yield pairs of a hole and the triangles that fill it; no triangles if the hole stays open.
 
-    The corners of triangles are numbers of distinct vertices.
+    Triangles are given as indices of distinct vertices.
     """
     edges = table.odd
     used, ends = np.unique(table.ends[edges], return_inverse=True)
@@ -450,8 +450,8 @@ def _loops(table: EdgeTable, own: Ints) -> list[Ints]:
 def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
     """Return whether the edges of connected loops can be split into loops in only one way.
 
-    That holds if loops and their shared corners form a tree: no two loops share two
-    corners, and no chain of loops leads back to its start.
+    This is so if loops and their shared corners form a tree: no two loops share two corners, and no
+    chain of loops leads back to its start.
     """
     corners = [np.unique(table.ends[loop]) for loop in loops]
     times = np.unique(np.concatenate(corners), return_counts=True)[1]
@@ -462,8 +462,8 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
 def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
     """Return a hole and the triangles that fill it.
 
-    There are no triangles if `reason` says why the hole stays open, or if a fill would fold over
-    itself.
+    There are no triangles if `reason` says why the hole stays open. There are none either if a fill
+    would fold over itself.
     """
     places = table.vertices[np.unique(table.ends[own])]
     corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
@@ -485,10 +485,10 @@ def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
 
 
 def _ring(table: EdgeTable, own: Ints) -> Ints:
-    """Return the corners of a loop in the order in which new triangles face as their neighbours do.
+    """Return the corners of a loop, so ordered that new triangles face as their neighbours do.
 
-    If the neighbours face different ways, the majority decides. If neither way has a majority, the
-    ring goes from its first corner, by coordinates, towards the first of that corner's two
+    If the neighbours face different ways, the majority decides. Without a majority, the ring goes
+    from its first corner, in the order of coordinates, towards the first of that corner's two
     neighbours.
     """
     beside: dict[int, list[int]] = {}
@@ -513,21 +513,21 @@ def _ring(table: EdgeTable, own: Ints) -> Ints:
 
 
 def _local(points: Floats, corner: Floats) -> tuple[Floats, float]:
-    """Return points relative to a corner, scaled by a power of two, and that power of two."""
+    """Return points relative to a corner, divided by a power of two, and this power of two."""
     moved = points - corner
     _, exponent = np.frexp(np.abs(moved).max())
     return np.ldexp(moved, -int(exponent)), float(np.ldexp(1.0, int(exponent)))
 
 
 def _is_line(points: Floats) -> bool:
-    """Return whether points are exactly collinear, so that triangles between them have no area."""
+    """Return whether points are exactly collinear; a ring of only three points counts as well."""
     first = np.broadcast_to(points[0], points.shape)
     second = np.broadcast_to(points[1], points.shape)
     return len(points) == 3 or bool(collinear(first, second, points).all())
 
 
 def _off_plane(points: Floats, normal: Floats) -> float:
-    """Return the largest distance of points from the plane with this normal through their mean."""
+    """Return the largest distance of points from the plane through their mean with this normal."""
     length = float(np.linalg.norm(normal))
     if not length:
         return 0.0
