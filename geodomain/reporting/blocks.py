@@ -35,7 +35,8 @@ class ShownLabel:
     text : str
         The text in the file.
     name : str
-        The text in the report: the name of the domain if the file holds its code.
+        The text in the report. If the text in the file is the code of a domain, this is the
+        domain's name.
     colour : str
         #rrggbb.
     order : int
@@ -43,7 +44,7 @@ class ShownLabel:
     ground : bool
         Whether the label is background, not a domain.
     hidden : bool
-        Whether the 3D view starts with these blocks hidden.
+        Whether blocks with this label are hidden when the 3D view opens.
     """
 
     text: str
@@ -61,7 +62,7 @@ _SLACK = 1e-6
 
 
 class ShareColumns:
-    """Collect the columns prop_<name> and pct_<name>, one batch of rows after the other.
+    """Collect the columns prop_<name> and pct_<name>: the share of domain <name> in each block.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class ShareColumns:
         self._parts: dict[int, list[Floats]] = {place: [] for place in self._columns}
 
     def add(self, column: Callable[[int], Column]) -> None:
-        """Add the shares of a batch of rows; ``column(i)`` returns column i of the batch."""
+        """Add the shares in a batch of rows; ``column(i)`` returns column i of the batch."""
         for place, parts in self._parts.items():
             cells = column(place)
             numbers = cells.loose_numbers()
@@ -87,7 +88,10 @@ class ShareColumns:
             parts.append(numbers if np.isnan(numbers).all() else cells.numbers(words=True))
 
     def result(self) -> dict[str, Floats]:
-        """Return the shares of each domain, 0 to 1; skip a column with a number out of range."""
+        """Return the shares by domain, from 0 to 1.
+
+        A column with a number that is not a share is left out.
+        """
         shares = {}
         for place, (name, whole) in self._columns.items():
             numbers = np.concatenate([np.empty(0), *self._parts[place]]) / whole
@@ -114,7 +118,7 @@ class TextColumns:
     texts : tuple of list of str
         Distinct texts of each column.
     codes : tuple of (n,) int32
-        For each column and row, the index of the row's text in `texts`.
+        An array for each column: for each row, the index of its text in `texts`.
     left_out : tuple of str
         Columns with too many distinct texts.
     """
@@ -138,7 +142,7 @@ class TextCollector:
         self.is_full = False
 
     def add(self, texts: list[str], codes: NDArray[np.intp]) -> None:
-        """Add the distinct texts of a batch, and for each row the index of its text among them."""
+        """Add a batch: distinct texts, and for each row the index of the row's text among them."""
         places = self._places
         renumbered = [places.setdefault(text, len(places)) for text in texts]
         self._codes.append(np.array(renumbered, np.int32)[codes])
@@ -146,7 +150,7 @@ class TextCollector:
             self._places, self._codes, self.is_full = {}, [], True
 
     def result(self) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the distinct texts, and for each row the index of its text among them."""
+        """Return the distinct texts, and for each row the index of the row's text among them."""
         return list(self._places), np.concatenate([np.empty(0, np.int32), *self._codes])
 
 
@@ -173,7 +177,7 @@ class Geometry:
     centres : tuple of (k,) float64
         Distinct centroid coordinates along each block axis, relative to the origin, ascending.
     places : tuple of (n,) int32
-        For each axis and block, the index of its coordinate in `centres`.
+        An array for each axis: for each block, the index of its coordinate in `centres`.
     sizes : (m, 3) float64
         Distinct block sizes.
     kinds : (n,) int32
@@ -250,7 +254,7 @@ def geometry_of(blocks: Blocks) -> Geometry:
 
 
 def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
-    """Return the distinct values, ascending, and for each value its index among them.
+    """Return the distinct values in ascending order, and the index of each value among them.
 
     Values that round to the same multiple of `quantum` count as equal.
     """
@@ -263,7 +267,7 @@ def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
 
 
 def _size_codes(sizes: Floats) -> tuple[Codes, Floats]:
-    """Return for each block the index of its size among the distinct sizes, and these sizes."""
+    """Return, for each block, the index of its size among the distinct sizes; and these sizes."""
     import pandas
 
     if (sizes[0] == sizes).all():
@@ -308,10 +312,11 @@ class Blocks:
     numbers : dict of str to (n,) float64
         The numeric columns of the report, NaN where a cell is empty.
     proportions : dict of str to (n,) float64
-        For the lower-case name of each domain, its share in each block, 0 to 1, from the column
-        prop_<name> or pct_<name>. NaN where a cell is empty.
+        For each domain, the share of each block that is in the domain, from 0 to 1. Keys are names
+        in lower case. Shares come from the column prop_<name> or pct_<name>; NaN where a cell is
+        empty.
     spacing : tuple of float, optional
-        Size of all blocks, inferred from the lattice. None if the file has sizes.
+        Size of all blocks, inferred from the lattice of centroids. None if the file has sizes.
     """
 
     name: str
@@ -336,7 +341,7 @@ def read_blocks(
     density: str | float | None = None,
     progress: Progress | None = None,
 ) -> Blocks:
-    """Read a labelled model of any kind of file.
+    """Read a labelled model from a file of any format.
 
     Parameters
     ----------
@@ -360,8 +365,8 @@ def read_blocks(
     Raises
     ------
     TableError
-        If the column is missing or empty, no block has a centroid, there are too many blocks, or
-        the file has no sizes and the centroids form no lattice.
+        If the label column is missing or empty, no block has a centroid, or there are too many
+        blocks. Also if the file has no sizes and the centroids form no lattice.
     """
     digest = Digest()
     with open_model(path, options, digest=digest) as model:
@@ -375,7 +380,7 @@ def read_blocks(
 
 
 def _find_label(model: BlockFile, column: str) -> int:
-    """Return the index of the label column, or raise TableError that says how to get one."""
+    """Return the index of the label column; if there is none, raise TableError with a remedy."""
     if plain_name(column) not in map(plain_name, model.columns):
         message = (
             f"{model.name} has no column {column!r}: label the model with 'geodomain label', or "
@@ -386,7 +391,7 @@ def _find_label(model: BlockFile, column: str) -> int:
 
 
 class _Reading:
-    """Collects the blocks, labels and columns of a model in one pass over its file."""
+    """Collector of the blocks, labels and columns of a model, filled in one pass over the file."""
 
     def __init__(
         self,
@@ -485,9 +490,9 @@ class _Reading:
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the distinct labels, and for each row the index of its label among them.
+        """Return the distinct labels, and for each row the index of the row's label among them.
 
-        A column that holds no labels is refused.
+        Raise TableError if the column holds no labels.
         """
         name = model.columns[self._label]
         if self._columns[self._label].is_full:
@@ -523,7 +528,7 @@ class _Reading:
 
 
 def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None:
-    """Warn about blocks without a size: how many there are, and where the first one is."""
+    """Warn about blocks without a size: their number, and the place of the first of them."""
     lacking = np.flatnonzero(~usable)
     if len(lacking):
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
@@ -537,7 +542,7 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
 
 
 def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> None:
-    """Warn about duplicate blocks, and about sizes that do not fit the lattice, as `label` does."""
+    """Warn about duplicate blocks, and about sizes that do not fit the lattice."""
     checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
     for start in range(0, len(points), _TOGETHER):
         rows = slice(start, start + _TOGETHER)

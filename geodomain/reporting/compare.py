@@ -30,12 +30,12 @@ _NO_LABEL = "(no label)"
 
 @dataclass(frozen=True)
 class Move:
-    """The blocks that went from one old label to one new label.
+    """The blocks that had a certain old label and now have a certain new label.
 
     Attributes
     ----------
     old, new : str
-        The two labels; equal for blocks that did not change.
+        The old and the new label; they are equal for blocks that did not change.
     blocks : int
         Number of blocks.
     volume : float, optional
@@ -127,8 +127,8 @@ def compare_files(
     Parameters
     ----------
     old, new : path
-        Labelled models in any format, with the same blocks in the same order. Name one file twice
-        to compare two of its columns.
+        Labelled models in any format, with the same blocks in the same order. To compare two
+        columns of one file, give the file as `old` and as `new`.
     column : str
         Label column.
     new_column : str, optional

@@ -24,7 +24,7 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class _Part:
-    """A range of a model's rows, in the form in which `Tonnage` takes a batch of a file."""
+    """A range of a model's rows, in the form in which `Tonnage` accepts a batch of a file."""
 
     blocks: Blocks
     rows: slice
@@ -34,7 +34,7 @@ class _Part:
         return self.blocks.numbers[name][self.rows]
 
     def labels(self, _: list[str]) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the distinct labels, and for each row the index of its label among them."""
+        """Return the distinct labels, and for each row the index of the row's label among them."""
         return self.blocks.labels, self.blocks.codes[self.rows].astype(np.intp)
 
 
@@ -140,10 +140,10 @@ def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | Non
 def _sums(
     blocks: Blocks, options: GradesAsked, tops: Mapping[str, float | None], column: str
 ) -> dict[str, Tonnes]:
-    """Return, for each grade, the tonnes and grades of each label above the cut-offs of that grade.
+    """Return, for each grade, tonnes and mean grade of each label above a series of cut-offs.
 
-    The item of the first grade also holds the means of all other grades. Without a density, the
-    result is empty.
+    The cut-offs of a grade run from 0 to the end of its axis. The result for the first grade also
+    holds the means of all other grades. Without a density, the result is empty.
     """
     sums: dict[str, Tonnes] = {}
     if options.density is None:
@@ -180,7 +180,7 @@ def _tonnes_cells(row: TonnesRow) -> list[str]:
 def _histograms(
     name: str, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
 ) -> str:
-    """Return the HTML of one histogram for each domain: share of volume by grade."""
+    """Return HTML with a histogram for each domain: the share of the volume by grade."""
     values = blocks.numbers[name]
     edges = np.linspace(min(0.0, float(np.nanmin(values))), top, _BARS + 1)
     finite = np.isfinite(values)
@@ -207,7 +207,7 @@ def _histograms(
 
 
 def _curves(name: str, number: int, sums: Tonnes, labels: Sequence[ShownLabel]) -> str:
-    """Return the HTML of one grade-tonnage curve for each domain, and a table of the values."""
+    """Return HTML with a grade-tonnage curve for each domain, and with a table of the values."""
     which = [grade.name for grade in sums.totals[0].grades].index(name)
     by_domain = {
         label: [row for row in sums.rows if row.domain == label.text and row.cutoff is not None]

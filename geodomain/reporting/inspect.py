@@ -73,12 +73,12 @@ class Fit:
     closed : bool
         Whether the mesh is closed.
     bounds : list
-        Bounding box of the mesh, lowest corner first.
+        Bounding box of the mesh: its lowest and its highest corner.
     meets : bool
         Whether the mesh's box touches or overlaps the model's box.
     share : float
-        Share, 0 to 1, of the mesh's box that is inside the model's box. Both boxes are along the
-        lattice axes.
+        Share, 0 to 1, of the mesh's box that is inside the model's box. The sides of both boxes are
+        parallel to the lattice axes.
     blocks : int
         Number of block centroids in the mesh's box.
     """
@@ -101,9 +101,9 @@ class SizeCount(TypedDict):
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """The description of a model; lengths in the unit of the file, angles in degrees.
+    """The description of a model; `str` and a notebook show it as a table.
 
-    `str` and a notebook show it as a table.
+    Lengths are in the unit of the file, and angles in degrees.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Inspection:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the description as one row, so that the rows of several models can be joined."""
+        """Return the description as one row; rows of several models can be joined to a table."""
         return records_frame(Inspection, [self])
 
     def __str__(self) -> str:
@@ -175,7 +175,7 @@ def inspect_model(
     threads : int, optional
         Number of threads for reading.
     progress : callable, optional
-        Called with the work done and the total, which is None if unknown.
+        Called with the work done and the total; the total is None if it is unknown.
 
     Returns
     -------
@@ -421,8 +421,8 @@ def inspect_file(
         Closed or open wireframes, as for `as_mesh`, paths included. Their boxes are compared with
         the model's box.
     domains : optional
-        As for `label_file`. The meshes of the domains are compared too, and the model must have
-        the columns that the conditions of the domains use.
+        As for `label_file`. The meshes of the domains are also compared with the model. The model
+        must have the columns that the conditions of the domains use.
     threads, progress
         As for `label_file`.
     **table

@@ -38,7 +38,8 @@ _USUAL_GROUND = {"waste", "background"}
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """Assign each domain a colour derived from its name.
 
-    If two names lead to the same colour, the first name in alphabetical order gets it.
+    If two names lead to the same colour, the name that comes first in the alphabet gets this
+    colour, and the other name gets a free colour.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) ->
 def with_ground(
     names: Iterable[str], ground: Iterable[str], chosen: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Assign colours to domains, and to background labels a pale colour that no domain has.
+    """Assign colours to domains; assign background labels a pale colour that no domain has.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def with_ground(
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
-    """Return the labels that usually mean background, such as waste, and are not domains."""
+    """Return those of `labels` that usually mean background, such as waste, and are no domains."""
     return [name for name in labels if name.casefold() in _USUAL_GROUND and name not in domains]
 
 
@@ -100,7 +101,7 @@ def darker(colour: str) -> str:
 
 
 def blended(colour: str, towards: int, share: float) -> str:
-    """Mix a colour with a share of black (0) or white (255)."""
+    """Mix a colour with black (`towards` is 0) or white (255), whose share is `share`."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
@@ -113,7 +114,7 @@ def _candidates(name: str) -> list[str]:
 
 @cache
 def _tiers() -> list[list[str]]:
-    """Return three lists of colours: the basic ones, paler ones and darker ones."""
+    """Return three lists of colours: basic colours, paler shades of them, and darker shades."""
     tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
     return [[blended(colour, towards, share) for colour in _COLOURS] for towards, share in tiers]
 
@@ -146,7 +147,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class NearHoles:
-    """Drillholes to draw on sections, their samples, and the largest distance from a section."""
+    """Drillholes to draw on sections, their samples, and their largest distance from a section."""
 
     holes: Drillholes
     within: float
@@ -186,7 +187,7 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The ramps for the legend: that of the blocks, and that of the samples if it differs."""
+        """The colour ramps in the legend: that of blocks, and that of samples if it differs."""
         ramps = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
@@ -198,9 +199,9 @@ def near_holes(
     grade: str | None,
     below: BelowDetection | None = None,
 ) -> NearHoles | None:
-    """Return the drillholes to draw on sections, and their samples, or None without holes.
+    """Return the drillholes to draw on sections, with their samples; None if there are no holes.
 
-    `below` is the policy for values below detection; it applies if the holes have no policy.
+    `below` says how to treat values below detection; it applies if the holes have no such setting.
     """
     if (samples is None) != (grade is None):
         message = "samples= and sample_grade= need each other: give samples and their grade column"
@@ -217,7 +218,7 @@ def near_holes(
 
 
 def _distance(within: float | None) -> float:
-    """Return the largest distance of holes from a section; refuse one that is not above 0."""
+    """Return the largest distance of holes from a section; refuse a distance of 0 or less."""
     if within is None or not 0 < within < math.inf:
         message = (
             f"within={within} must be above 0: it is the largest distance at which holes are drawn"
@@ -229,7 +230,7 @@ def _distance(within: float | None) -> float:
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
     """Return a ramp from the minimum to the 98th percentile of values; None without values.
 
-    A ramp up to the maximum would give nearly all blocks one colour when a few grades are high.
+    If a few grades are high, a ramp up to the maximum would give nearly all blocks the same colour.
     """
     valid = values[np.isfinite(values)]
     if not len(valid):
@@ -263,9 +264,10 @@ _MOST_NAMES = 8
 
 
 def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
-    """Return the title: plane, viewing direction and exaggeration.
+    """Return the title of a section: plane, viewing direction and exaggeration.
 
-    If the plane is on block faces, the title also says on which side blocks are drawn.
+    If the plane lies on block faces, the title also gives the side of the plane whose blocks are
+    drawn.
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if on_faces else ""
@@ -273,7 +275,7 @@ def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
 
 
 def faces_note(section: Section) -> str:
-    """Return the end of a title for a plane on block faces: on which side blocks are drawn."""
+    """Return the end of a title, for a plane on block faces: the side whose blocks are drawn."""
     return f", on faces: blocks on the {_SIDES[section.across]} side"
 
 
@@ -297,7 +299,7 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
 
 
 def round_length(length: float, *, up: bool = False) -> float:
-    """Round a length to 1, 2 or 5 times a power of ten: down or, if `up`, up."""
+    """Round a length down to 1, 2 or 5 times a power of ten; if `up` is true, round it up."""
     power = 10.0 ** math.floor(math.log10(length))
     steps = (1, 2, 5, 10)
     part = length / power
@@ -376,7 +378,7 @@ def draw_north(axes: Axes, inches: Floats) -> None:
 
 
 def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: Floats) -> None:
-    """Draw the other sections as dashed lines with their names."""
+    """Draw dashed lines, with names, where other sections cross this section."""
     right, up = section.along
     named = len(others) <= _MOST_NAMES
     for other in others:

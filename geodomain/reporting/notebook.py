@@ -32,7 +32,7 @@ _TABLE = "table in memory"
 
 
 class ModelWidget(Protocol):
-    """An anywidget.AnyWidget that shows a page; creating one needs the extra `notebook`."""
+    """An anywidget.AnyWidget that shows a page; it needs the extra `notebook`."""
 
     page: str
     title: str
@@ -129,7 +129,7 @@ def view(
 def _file_of(
     model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
 ) -> Iterator[tuple[str, str]]:
-    """Yield a model's path and its name on the page; a table is written to a temporary file."""
+    """Yield the path of a model, and its name on the page; write a table to a temporary file."""
     if isinstance(model, str | os.PathLike):
         yield os.fspath(model), os.fspath(model)
         return

@@ -69,7 +69,7 @@ def html_page(
     lead : str
         HTML below the title.
     parts : sequence of (name, heading, HTML)
-        The parts of the page in order. The name is the part's HTML identifier.
+        The parts of the page in order. The name is the identifier of the part in the HTML.
     scene : mapping
         Plain values for the 3D view.
     blocks : sequence of str
@@ -213,7 +213,9 @@ def _row_controls() -> str:
 
 
 def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
-    """Return sections with controls to step through them; without JavaScript all are shown.
+    """Return HTML of sections, with controls to step through them.
+
+    In a browser without JavaScript, all sections are shown.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the CSP source expression that allows one inline script or style."""
+    """Return the expression that allows an inline script or style in a content security policy."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 
@@ -265,7 +267,7 @@ class Origin:
     digest : Digest
         Hash of the model.
     others : sequence of (what, path)
-        The other files that were read: what the file is, and its path.
+        The other files that were read: for each, what the file is, and its path.
     record : Record, optional
         Record of the labelling.
     folder : Path, optional
@@ -322,9 +324,9 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return, for each path, longest first, the name of that file on the page.
+        """Return the name of each file on the page, by its path; the longest path comes first.
 
-        A relative path in the record is kept, because its folder is unknown.
+        A relative path in the record is left out, because its folder is unknown.
         """
         if self.folder is None:
             return {}
@@ -338,7 +340,7 @@ class Origin:
         return {path: relative(path, self.folder) for path in longest_first}
 
     def _renamed(self, value: object) -> object:
-        """Return a value of the record with the paths in its texts replaced as in `_names`."""
+        """Return a value of the record, with paths in its texts replaced by names of `_names`."""
         if isinstance(value, Mapping):
             return {key: self._renamed(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -380,7 +382,7 @@ MOST_SECTIONS = 30
 
 @dataclass(frozen=True)
 class Changes:
-    """The comparison with an earlier labelling, and the file of that labelling."""
+    """A comparison of the model with an earlier labelling, and the file of that labelling."""
 
     old: Path
     moves: Comparison
@@ -401,7 +403,8 @@ class MadePage:
     sections : tuple of Section
         Sections of the page.
     notes : tuple of str
-        Warnings and notes from the record of the labelling, and notes on grades and densities.
+        Warnings and notes from the record of the labelling, followed by notes on grades and
+        densities.
     """
 
     html: str
@@ -413,7 +416,7 @@ class MadePage:
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that a report shows, before layout."""
+    """All content of a report, before it is laid out as a page."""
 
     source: str
     blocks: Blocks
@@ -493,7 +496,7 @@ class Content:
         return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
-        """Return how to show each label of the model, as a ShownLabel."""
+        """Return a ShownLabel for each label of the model."""
         rows = {row.label: row for row in self.rows}
         order = {row.label: place for place, row in enumerate(self.rows)}
         above = {domain.name for domain in self.domains if domain.kind == "above"}
@@ -519,7 +522,7 @@ class Content:
         return introduction + both + _explained(self.rows)
 
     def _changes(self) -> list[tuple[str, str, str]]:
-        """Return the part about the earlier labelling, in a list; empty if there is none."""
+        """Return the part of the page about the earlier labelling, as a list; empty without one."""
         if self.changes is None:
             return []
         headings, *rows = self.changes.moves.cells()
@@ -529,7 +532,7 @@ class Content:
         return [("changes", "Changes", f"<p>{escape(sentence)}</p>{moves}")]
 
     def _drillholes(self) -> list[tuple[str, str, str]]:
-        """Return the part about drillholes, in a list: the sign of dips, and the findings."""
+        """Return the part of the page about drillholes, as a list; empty without drillholes."""
         if self.holes is None:
             return []
         notes = notes_of(self.findings, self.holes.report.dips)
@@ -543,7 +546,10 @@ class Content:
         return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
     def _grades(self, labels: Sequence[ShownLabel]) -> tuple[list[tuple[str, str, str]], list[str]]:
-        """Return the part about tonnes and grades, in a list (or none), and notes on it."""
+        """Return the part of the page about tonnes and grades, as a list, and notes on this part.
+
+        The list is empty if there is no such part.
+        """
         if self.grades.density is None and not self.grades.names:
             return [], []
         html, notes = grades_html(self.blocks, self.grades, labels, self.column)
@@ -558,7 +564,7 @@ class Content:
         return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
-        """Return the warnings and notes of the labelling and of this report, each once."""
+        """Return warnings and notes of the labelling and of this report, without repetitions."""
         return list(dict.fromkeys([*self._recorded, *self.warned, *grade_warnings]))
 
     @property
@@ -580,7 +586,7 @@ class Content:
 def draw_sections(
     sections: Sequence[Section], geometry: Geometry, style: SectionStyle, name: str
 ) -> list[Figure]:
-    """Return the title, drawing and legend of each section; refuse one that cuts no block."""
+    """Return the title, drawing and legend of each section; refuse a section that cuts no block."""
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
@@ -597,7 +603,7 @@ def draw_sections(
 
 
 def _legend(drawn: str, style: SectionStyle) -> str:
-    """Return the legend of a drawing as HTML: domains and labels that it shows, then grades."""
+    """Return the legend of a drawing as HTML: first its domains and labels, then its grades."""
     blocks = dict(zip(style.labels, style.colours, strict=True))
     entries = [
         f"{tables.swatch(colour)} {escape(name)}"
@@ -621,13 +627,13 @@ def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
 
 
 def _fullest(figures: Sequence[Figure]) -> int:
-    """Return the index of the section with the most labels; ties go to the longest SVG."""
+    """Return the index of the section with the most labels, or the longest SVG among equals."""
     sizes = [(fig.svg.count('shape-rendering="crispEdges"'), len(fig.svg)) for fig in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
 def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
-    """Return the bounding box of the blocks in domains, or of all blocks if no block is in one."""
+    """Return the bounding box of the blocks in domains; if there are none, that of all blocks."""
     is_domain = np.array([not label.ground for label in labels])[geometry.codes]
     if not is_domain.any():
         return geometry.extent
@@ -636,7 +642,7 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
 
 
 def _explained(rows: Sequence[DomainRow]) -> str:
-    """Return an explanation, as HTML, of the volume columns that the rows have."""
+    """Return an explanation, as HTML, of those volume columns that the table of domains has."""
     sentences = ["Volume is the volume of the blocks with the label, in cubed units of the file."]
     if any(row.own_volume is not None for row in rows):
         sentences.append(
@@ -652,7 +658,7 @@ def _explained(rows: Sequence[DomainRow]) -> str:
 
 
 def _scene_note(scene: Scene) -> str:
-    """Return a note, as HTML, on the content of the view and what was left out of it."""
+    """Return a note, as HTML, on the content of the 3D view and on what was left out of it."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     sentences = [
         f"Drawn: {counted(scene.drawn, 'block')} of domains at a boundary{thinned}. A cut shows "

@@ -98,7 +98,7 @@ class Page:
 
 
 def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
-    """Arrange panels in columns, in order, as large as a page allows.
+    """Arrange panels in columns, in their order, and make them as large as a page allows.
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
     Returns
     -------
     Page
-        Panels at one scale; a panel that would be too thin to see gets a minimum size.
+        All panels have the same scale, but a panel that would be too thin to see gets a minimum
+        size.
     """
     scale, columns = max(
         ((_scale(lengths, columns), columns) for columns in _divisions(len(lengths))),
@@ -141,7 +142,10 @@ def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
 
 
 def _divisions(count: int) -> Iterator[list[list[int]]]:
-    """Yield ways to divide panels into columns; many panels are only divided into equal columns."""
+    """Yield ways to divide panels into columns.
+
+    If there are many panels, only columns with equal numbers of panels are tried.
+    """
     if count > _MOST:
         for each in range(1, count + 1):
             yield [list(range(at, min(at + each, count))) for at in range(0, count, each)]
@@ -160,7 +164,7 @@ _MOST_NAMES = 60
 
 
 class Panel:
-    """One section: its polygons, lines and visible window."""
+    """One section: its polygons and lines, and the rectangle that is drawn."""
 
     def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
         self.cut, self.look = cut, look
@@ -180,12 +184,12 @@ class Panel:
 
     @property
     def lengths(self) -> Floats:
-        """Width and height of the window, exaggeration included."""
+        """Width and height of the drawn rectangle, including vertical exaggeration."""
         return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
 
     @property
     def traced(self) -> set[str]:
-        """The domains whose wireframes cross the window."""
+        """The domains whose wireframes cross the drawn rectangle."""
         low, high = self.window
         return {
             name
@@ -195,7 +199,10 @@ class Panel:
 
     @property
     def shown(self) -> set[str]:
-        """The names for the legend: domains with traces and, without a ramp, block labels."""
+        """The names for the legend: domains with traces, and block labels.
+
+        If blocks are coloured by grade, the block labels are left out.
+        """
         labels = set() if self.look.ramp else set(self.cut.labels.tolist())
         return self.traced | labels
 
@@ -223,7 +230,10 @@ class Panel:
             draw_north(axes, inches)
 
     def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw the blocks by domain or by grade, with one path for each colour, for speed."""
+        """Draw the blocks by domain or by grade.
+
+        For speed, all blocks of one colour form one path.
+        """
         from matplotlib.patches import PathPatch
 
         edge = 0.0 if self.look.ramp else self._edge(scale)
@@ -238,7 +248,7 @@ class Panel:
             axes.add_artist(blocks)
 
     def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield, for each colour, the indices of the blocks that have it, and the colour."""
+        """Yield pairs: the indices of the blocks that have a certain colour, and this colour."""
         labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
         if ramp is None or values is None:
             for name, colour in colours.items():
@@ -290,7 +300,7 @@ class Panel:
 
 
 def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield, for each colour of a ramp that occurs, the indices of its values, and the colour."""
+    """Yield pairs: the indices of the values that get a certain colour, and this colour."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize, to_hex
 
@@ -304,7 +314,7 @@ def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
 
 
 def _one_path(polygons: Sequence[Floats]) -> MplPath:
-    """Return polygons that do not overlap as one path."""
+    """Return one path of several polygons that do not overlap."""
     from matplotlib.path import Path
 
     counts = np.array([len(polygon) for polygon in polygons])
@@ -353,14 +363,15 @@ def draw(
     look: Look | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> bytes:
-    """Draw sections at one scale, on one page or one page each.
+    """Draw sections at one scale, either all on one page or each on its own page.
 
     Parameters
     ----------
     cuts : sequence of Cut
         Sections from `gather`.
     wireframes : mapping of str to sequence of Mesh, optional
-        Wireframes by domain, in the order of the legend; a trace is darker than its domain.
+        Wireframes by domain, in the order of the legend. The trace of a wireframe has a darker
+        shade of the colour of its domain.
     background : sequence of str
         Labels that are drawn as background.
     kind : {"png", "svg", "pdf"}
@@ -427,7 +438,7 @@ def _drawn(
 
 
 def require_kind(path: Path) -> str:
-    """Return the picture format that the extension of a path stands for.
+    """Return the picture format of a path, from its extension.
 
     Raises
     ------
@@ -458,7 +469,7 @@ class _Book:
         self._cuts = cuts
 
     def share_frames(self) -> None:
-        """Give all sections across the same axis the same frame, so that their pages align."""
+        """Draw the same rectangle on all sections across an axis, so that their pages align."""
         for cut in self._cuts:
             window = Panel(cut, {}, Look()).window
             low, high = self._windows.get(cut.section.axis, window)
@@ -503,7 +514,7 @@ class _Book:
         return figure
 
     def _others(self, panel: Panel) -> list[Section]:
-        """Return the sections along axes other than this panel's, which are marked on it."""
+        """Return the sections to mark on a panel: those across the other two axes."""
         return [one for one in self._sections if one.across != panel.cut.section.across]
 
 
@@ -521,7 +532,7 @@ def _colours(
 
 
 def _by_number(label: str) -> list[tuple[int, str]]:
-    """Return a sort key that compares the numbers in labels by value, so that 2 is before 10."""
+    """Return a sort key that compares numbers in labels by value, so that A2 is before A10."""
     return [
         (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
     ]
@@ -530,7 +541,7 @@ def _by_number(label: str) -> list[tuple[int, str]]:
 def _entries(colours: Mapping[str, str], shown: Collection[str]) -> list[tuple[str, str]]:
     """Return the names and colours for the legend.
 
-    If there are too many names, the last entry says how many others there are.
+    If there are too many names, the last entry gives the number of names that are left out.
     """
     entries = [(name, colour) for name, colour in colours.items() if name in shown]
     others = len(entries) - _MOST_ENTRIES
@@ -570,7 +581,7 @@ def _legend(
 
 
 def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
-    """Draw the ramp of a grade above the legend, just below the height `foot`, in inches."""
+    """Draw the ramp of a grade above the legend, just below the height `foot` (in inches)."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -622,7 +633,8 @@ def plot_sections(
     Parameters
     ----------
     model : path
-        A block model with a label column, in any format. It is read twice if no sections are named.
+        A block model with a label column, in any format. If no sections are named, it is read
+        twice.
     output : path
         The picture: .png, .svg or .pdf. After an error there is no partial file.
     sections : str, tuple, Section, or several of them
@@ -657,8 +669,8 @@ def plot_sections(
         with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples (hole, FROM, TO, grades), which are drawn along the holes in the colours of `cmap`.
-        Samples without a value are not drawn. Negative values follow the policy for values below
-        detection of `holes`, with a warning.
+        Samples without a value are not drawn. Negative values are treated as ``below_detection`` of
+        `holes` says, with a warning.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
@@ -680,12 +692,12 @@ def plot_sections(
     FileExistsError
         If the picture exists; see ``overwrite``.
     TableError
-        If the extension of the output is not that of a picture, if the label column holds
-        hundreds of numbers, if a section cuts no block, if a column is missing or has no number,
-        or if the model has no sizes and its centroids form no lattice.
+        If the extension of the output is not that of a picture. If the label column holds hundreds
+        of numbers. If a section cuts no block. If a column is missing or has no number. If the
+        model has no sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid, or if one of ``holes``, ``within``, ``samples`` and
-        ``sample_grade`` is given without another that it needs.
+        If a section or colour map is invalid. Also if one of ``holes``, ``within``, ``samples`` and
+        ``sample_grade`` is given without another of these that it needs.
     TypeError
         If the model is not a path.
     ImportError
@@ -764,7 +776,7 @@ def plot_sections(
 
 
 def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
-    """Add the ramp of the samples; if blocks show the same grade, both share one ramp."""
+    """Add the ramp of the samples; if blocks show the same grade, both have the same ramp."""
     near, ramp = look.near, look.ramp
     if near is None or near.samples is None:
         return look
@@ -780,7 +792,7 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
-    """Replace the codes of domains in sections by the names of the domains."""
+    """Replace the codes of domains by the names of the domains in sections."""
     names = {str(each.code): each.name for each in domains.targets if each.code is not None}
     if domains.background and domains.background_code is not None:
         names[str(domains.background_code)] = domains.background
@@ -796,7 +808,7 @@ def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
 
 
 def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
-    """Return one ramp for all sections; raise TableError if the column has no number in them."""
+    """Return one ramp for all sections; raise TableError if the sections have no number to show."""
     ramp = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
     if ramp is None:
         message = f"{model}: column {name!r} has no number in these sections: name a grade column"

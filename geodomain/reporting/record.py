@@ -100,7 +100,7 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 def _wrong(value: object, kind: object, place: str) -> str:
-    """Describe the first entry of a value that has a wrong type; empty if all are right."""
+    """Describe the first entry of a value that has a wrong type; empty if all entries are right."""
     if is_typeddict(kind):
         if not isinstance(value, Mapping):
             return _is_no(place, "an object")
@@ -135,7 +135,7 @@ def _is_no(place: str, what: str) -> str:
 
 
 def require_same_file(record: Record, name: str, digest: Digest) -> None:
-    """Require that the hash of the model equals the hash that the record gives for its output.
+    """Require that the hash of the model equals the hash of the output in the record.
 
     Raises
     ------

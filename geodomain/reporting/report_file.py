@@ -49,11 +49,11 @@ class Report:
     size : int
         Size of the page in bytes.
     blocks, drawn : int
-        Number of blocks in the model, and of boundary blocks that the view draws.
+        Number of blocks in the model, and number of boundary blocks that the 3D view draws.
     sections : tuple of Section
         Sections of the page.
     findings : tuple of Finding
-        Findings about the drillholes, including their collars against topography.
+        Findings about the drillholes, including a comparison of their collars with topography.
     dips : str
         Which sign of a dip means downwards, and how that was decided; "" without drillholes.
     notes : tuple of str
@@ -130,16 +130,16 @@ def report_file(
         As for `label_file`. The wireframes of the domains are drawn, closed or open. Labels that
         they give to background do not count as domains.
     record : path or mapping, optional
-        The record that `label_file` wrote to the path ``record``. It gives the page the options,
-        the overlaps, the warnings, and the volume of each domain before priority, that is, with
-        the blocks that other domains took from it. The output that the record names must be this
-        model, byte for byte.
+        The record that `label_file` wrote to the path ``record``. From it the page takes the
+        options, the overlaps, the warnings, and the volume of each domain before priority. This
+        volume includes the blocks that went to domains of higher priority. The output that the
+        record names must be this model, byte for byte.
     compare : path, optional
         An earlier labelling of the same blocks in the same order. The page shows the number and
-        volume of blocks that moved between domains. Both files are read for this.
+        volume of blocks whose domain changed. Both files are read for this comparison.
     sections : str, tuple, Section, or several of them
-        Where to cut, at most 30: "z=310", ("z", 310). [default: at even distances through the
-        labelled domains, across x, y and z]
+        Where to cut, such as "z=310" or ("z", 310); at most 30 sections. [default: at even
+        distances through the labelled domains, across x, y and z]
     column : str
         Label column.
     background : str or several
@@ -151,22 +151,22 @@ def report_file(
         Holes are drawn on sections that are at most this far from them, on either side.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples (hole, FROM, TO, grades), which are drawn along the holes on sections and coloured
-        by grade; they need ``within``. Samples without a value are not drawn. Negative values
-        follow the policy for values below detection of `holes`, with a warning.
+        by grade; they need ``within``. Samples without a value are not drawn. Negative values are
+        treated as ``below_detection`` of `holes` says, with a warning.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
     density : str or float, optional
-        A column, or one number for all blocks. With it the page shows tonnes by domain.
+        A column, or one number for all blocks. If it is given, the page shows tonnes by domain.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         As for `tonnes`.
     grade : str or sequence of str
-        Grade columns. The page shows a histogram of each by domain and, with ``density``,
-        grade-tonnage curves.
+        Grade columns. For each grade, the page shows a histogram by domain. With ``density``, it
+        also shows grade-tonnage curves.
     title, note : str, optional
         Title of the page, and a text below it.
     relative_paths : bool
-        Whether the page shows paths relative to its own folder, so that it can be passed on
-        without the names of users and drives.
+        Whether the page shows paths relative to its own folder, so that the page shows no names of
+        users and drives.
     overwrite : bool
         Whether to replace an existing page.
     progress : bool or callable
@@ -184,13 +184,15 @@ def report_file(
     FileExistsError
         If the page exists; see ``overwrite``.
     TableError
-        If the page would replace an input, the model has no labels or sizes, the record belongs to
-        another file, a section cuts no block, or the model to compare has different blocks.
+        If the page would replace an input. If the model has no labels or sizes. If the record
+        belongs to another file. If a section cuts no block. If the model to compare has different
+        blocks.
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, if there are more than 30 sections, or if one of ``holes``,
-        ``within``, ``samples`` and ``sample_grade`` is given without another that it needs.
+        If a section is invalid, or if there are more than 30 sections. Also if one of ``holes``,
+        ``within``, ``samples`` and ``sample_grade`` is given without another of these that it
+        needs.
 
     Examples
     --------
@@ -260,7 +262,7 @@ def gather_content(
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
-    """Read everything that a page shows; `place` is the page's path, or None if it has no file."""
+    """Read everything that a page shows; `place` is its path, or None if it has no file."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, planes = table_options(**table), as_sections(sections)
@@ -338,7 +340,7 @@ def _near(
 def _refuse_slips(
     source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
-    """Refuse a model from stdin, and outputs that would replace an input."""
+    """Refuse a model from stdin, and refuse an output that would replace an input."""
     if source == STANDARD:
         message = "the model is - (stdin), but a report needs its SHA-256: give a file"
         raise ValueError(message)

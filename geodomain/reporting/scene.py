@@ -24,7 +24,7 @@ _SMALL = 4_000_000
 
 
 class Packed(TypedDict):
-    """The description of an array in a `Pack`, from which the page unpacks the array."""
+    """Description of an array in a `Pack`, by which the page unpacks the array."""
 
     block: int
     type: str
@@ -57,13 +57,13 @@ class Pack:
         array : (n,) uint8, uint16, uint32, float32 or float64
             The array.
         differences : bool
-            Store the differences between neighbouring elements, modulo the type's range. Only for
-            unsigned types.
+            Whether to store the differences between neighbouring elements, modulo the range of the
+            type. Only for unsigned types.
 
         Returns
         -------
         dict
-            ``block``, ``type``, ``length`` and ``differences``.
+            The description, with the keys ``block``, ``type``, ``length`` and ``differences``.
         """
         flat = np.ascontiguousarray(array).reshape(-1)
         stored = flat
@@ -100,7 +100,7 @@ def narrowed(codes: NDArray[np.generic], count: int) -> NDArray[np.generic]:
 
 
 def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    """Encode codes as runs: the code and length of each run.
+    """Encode codes by run-length encoding: return the code and the length of each run.
 
     Examples
     --------
@@ -118,9 +118,9 @@ def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uin
 def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return a mesh's vertices and triangles, simplified to at most `most` triangles.
 
-    A mesh with few enough triangles is returned unchanged. Otherwise all vertices in one cell of a
-    lattice are merged into their mean, and triangles that collapse are dropped. The cells grow
-    until few enough triangles are left.
+    A mesh with at most `most` triangles is returned unchanged. Otherwise all vertices in a cell of
+    a regular grid are merged into their mean, and triangles that collapse are dropped. The cells
+    grow until at most `most` triangles remain, up to a quarter of the mesh's longest side.
     """
     vertices, triangles = mesh.vertices, mesh.triangles
     cells = 1024
@@ -131,7 +131,7 @@ def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int3
 
 
 def _clustered(mesh: Mesh, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Merge the vertices in each cell of a lattice with `cells` cells along the longest side."""
+    """Merge the vertices in each cell of a grid that has `cells` cells along the longest side."""
     low, high = mesh.bounds
     step = float((high - low).max()) / cells or 1.0
     places = np.floor((mesh.vertices - low) / step).astype(np.int64) + 1
@@ -156,7 +156,7 @@ _SLACK = 0.02
 
 
 def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
-    """Find the block faces that touch, at least in part, another label or no block.
+    """Find the block faces that touch a block with another label, or no block, at least in part.
 
     Parameters
     ----------
@@ -166,8 +166,9 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
     Returns
     -------
     (n,) uint8, or None
-        Bits 1, 2, 4, 8, 16, 32 are the faces towards low x, high x, low y, high y, low z and high
-        z along the block axes. None if the blocks form no lattice, or a lattice of too many cells.
+        A bit mask for each block: bits 1, 2, 4, 8, 16, 32 are the faces at low x, high x, low y,
+        high y, low z and high z along the block axes. None if the blocks form no lattice, or if the
+        lattice has too many cells.
     """
     unit = geometry.sizes.min(axis=0)
     counts = geometry.sizes / unit
@@ -198,7 +199,7 @@ def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
 
 
 def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
-    """Return, along an axis, the number of each block's lowest cell, or None without a lattice."""
+    """Return the number of the lowest cell of each block along an axis; None without a lattice."""
     centres, places, kinds = geometry.centres[axis], geometry.places[axis], geometry.kinds
     lows = centres[:, None] - geometry.sizes[:, axis] / 2
     occurs = np.zeros(lows.shape, np.bool_)
@@ -212,9 +213,10 @@ def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
 
 
 def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[Ints | slice, int]]:
-    """Yield the blocks of a size and a cell within them, for each block size and each cell.
+    """Yield pairs of blocks and a cell within them: for each block size, one pair for each cell.
 
-    The blocks are given by their rows, and the cell by its offset from the first cell of a block.
+    The blocks are the rows of all blocks of that size. The cell is an offset from a block's first
+    cell.
     """
     for kind, counts in enumerate(parts.tolist()):
         rows = slice(None) if len(parts) == 1 else np.flatnonzero(geometry.kinds == kind)
@@ -223,9 +225,9 @@ def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[
 
 
 def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
-    """Return, for each cell, the sides on which the neighbour has another value.
+    """Return a bit mask for each cell: the sides at which the neighbouring cell has another value.
 
-    The sides are bits, as in `boundary_faces`.
+    The bits are those of `boundary_faces`.
     """
     other = np.zeros(cells.shape, np.uint8)
     for axis in range(3):
@@ -258,8 +260,8 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     Returns
     -------
     dict
-        ``names``; ``points``, the x, y and z of one point after the other; and ``lengths``, the
-        number of points of each hole.
+        ``names``: names of the holes. ``points``: x, y, z of all points, one after the other.
+        ``lengths``: number of points of each hole.
     """
     longest = float(holes.ends.max(initial=1.0)) or 1.0
     lines = [
@@ -286,7 +288,7 @@ _MOST_CHARACTERS = 17_000_000
 
 @dataclass(frozen=True)
 class CoarseWireframe:
-    """A simplified wireframe: how many triangles are drawn, and how many the original has."""
+    """A simplified wireframe: its number of triangles, and the number in the original."""
 
     name: str
     drawn: int
@@ -295,7 +297,7 @@ class CoarseWireframe:
 
 @dataclass(frozen=True)
 class Scene:
-    """The contents of the view.
+    """The contents of the 3D view.
 
     Attributes
     ----------
@@ -304,13 +306,13 @@ class Scene:
     drawn : int
         Number of boundary blocks drawn.
     every : int
-        Thinning factor: 1 draws all boundary blocks, n every n-th block.
+        Thinning factor: every n-th boundary block is drawn; 1 draws all of them.
     count : int
         Number of all blocks.
     coarse : tuple of CoarseWireframe
         Simplified wireframes.
     left_out : tuple of str
-        Columns whose texts are not in the page, because they are too large.
+        Columns that are not in the page, because their texts are too large.
     """
 
     values: dict[str, object]
@@ -330,7 +332,7 @@ def scene_of(
     holes: Drillholes | None,
     pack: Pack,
 ) -> Scene:
-    """Encode the contents of the view as plain values for JSON; large arrays go to `pack`.
+    """Encode the contents of the 3D view as plain values for JSON; large arrays go to `pack`.
 
     Parameters
     ----------
@@ -347,8 +349,8 @@ def scene_of(
     holes : Drillholes, optional
         Drillholes, drawn as lines.
     pack : Pack
-        Compressed arrays of the page, to which the large arrays are added. In the plain values, a
-        description stands for each of these arrays.
+        Compressed arrays of the page, to which the large arrays are added. The plain values hold a
+        description in place of each of these arrays.
     """
     shell, faces, every = _shell(geometry, labels)
     rows, count = geometry.rows, len(geometry.rows)
@@ -393,7 +395,7 @@ def scene_of(
 def _shell(
     geometry: Geometry, labels: Sequence[ShownLabel]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], int]:
-    """Return the boundary blocks of domains, their boundary faces, and the thinning factor."""
+    """Return boundary blocks of domains, boundary faces of each block, and the thinning factor."""
     is_domain = np.array([not label.ground for label in labels])
     drawn = is_domain[geometry.codes]
     faces = boundary_faces(geometry)
@@ -411,9 +413,9 @@ def _shell(
 
 
 def _columns(texts: TextColumns, pack: Pack) -> tuple[list[dict[str, object]], list[str]]:
-    """Pack the texts of one column after the other, up to a limit of characters.
+    """Pack the texts of the columns, up to a limit of characters.
 
-    Return the packed columns, and the names of the columns left out.
+    Return a tuple: the packed columns, and the names of the columns that were left out.
     """
     packed_columns: list[dict[str, object]] = []
     left_out, begin = [], pack.size
@@ -434,7 +436,7 @@ def _wireframes(
     origin: NDArray[np.float64],
     pack: Pack,
 ) -> tuple[list[dict[str, object]], tuple[CoarseWireframe, ...]]:
-    """Pack the wireframes; those with too many triangles are simplified."""
+    """Pack the wireframes; a wireframe with too many triangles is simplified."""
     total = sum(len(mesh.triangles) for meshes in wireframes.values() for mesh in meshes)
     share = min(1.0, MOST_TRIANGLES / max(total, 1))
     packed_meshes: list[dict[str, object]] = []

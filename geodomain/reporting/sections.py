@@ -65,13 +65,13 @@ class Section:
 
     @property
     def along(self) -> tuple[int, int]:
-        """The numbers of the axes drawn to the right and up: x and y, x and z, or y and z."""
+        """The numbers of the axes drawn to the right and upwards: x and y, x and z, or y and z."""
         one, two = (axis for axis in range(3) if axis != self.across)
         return one, two
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Return which blocks the plane cuts; a plane on the upper face of a block does not cut it.
+    """Return the mask of blocks that a plane cuts; a plane on an upper face does not cut.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
 def cut_blocks(
     section: Section, points: Floats, sizes: Floats, matrix: Floats
 ) -> list[NDArray[np.float64]]:
-    """Return the polygon, (k, 2), in which the plane cuts each block; all blocks must be cut.
+    """Return, for each block, the polygon (k, 2) in which a plane cuts it; all blocks must be cut.
 
-    The polygon of a rotated block has three to six corners, one on each edge that is cut.
+    The polygon of a rotated block has three to six corners: one on each edge that the plane cuts.
     """
     corners = points[:, None] + (_CORNERS * sizes[:, None]) @ matrix.T
     starts, ends = corners[:, _EDGES[:, 0]], corners[:, _EDGES[:, 1]]
@@ -108,7 +108,7 @@ def cut_blocks(
 
 
 def cut_triangles(section: Section, corners: Floats) -> Floats:
-    """Return the line segments, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
+    """Return the line segments (k, 2, 2) in which a plane cuts triangles (t, 3, 3)."""
     starts, ends = corners, np.roll(corners, -1, axis=1)
     places, crossed = _cross(section, starts, ends)
     # The plane crosses two edges of each triangle that it cuts.
@@ -118,7 +118,7 @@ def cut_triangles(section: Section, corners: Floats) -> Floats:
 
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return where edges cross the plane, (..., 2), and the mask of the edges that cross it."""
+    """Return the points (..., 2) where edges cross the plane, and the mask of these edges."""
     low, high = starts[..., section.across], ends[..., section.across]
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -145,7 +145,7 @@ def parse_section(text: str) -> Section:
 
 
 def box_of(polygons: Sequence[Floats]) -> Floats:
-    """Return the bounding box, (2, 2), of polygons or lines."""
+    """Return the bounding box (2, 2) of polygons or lines."""
     stacked = np.concatenate([polygon.reshape(-1, 2) for polygon in polygons])
     return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
 
@@ -158,7 +158,7 @@ MOST_SECTIONS = 500
 
 
 def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
-    """Return a list of sections from one section or several, in any accepted form.
+    """Return a section, or several sections, in any accepted form, as a list of `Section`.
 
     Raises
     ------
@@ -178,13 +178,13 @@ def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section
 def parse_sections(text: str) -> list[Section]:
     """Return the sections of a text such as z=310 or y=7480200,7480300,50.
 
-    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. A series includes its start, and its stop
-    if the steps reach it. Coordinates are added as decimal numbers.
+    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. A series includes START. It includes STOP
+    if the steps reach it. Steps are added as decimal numbers.
 
     Raises
     ------
     ValueError
-        If the text has neither form.
+        If the text has none of these forms.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def require_labels(labels: Collection[str], column: str, model: str, where: str 
     Raises
     ------
     TableError
-        If all labels are numbers, and there are more than 100.
+        If all labels are numbers, and there are more than 100 labels.
     """
     distinct = {label for label in labels if label}
     if len(distinct) > _MOST_NUMBERS and all(number(label) is not None for label in distinct):
@@ -274,7 +274,7 @@ class ModelShape:
     matrix : (3, 3) float64
         Rotation from block axes to world axes.
     middle : (3,) float64
-        Middle of the labelled domains, moved off block faces.
+        Middle of the labelled domains, moved so that it is not on block faces.
     """
 
     spacing: Floats | None
@@ -314,13 +314,13 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
 
 
 def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
-    """Return the rotation from block axes to world axes; without `local`, that of the survey."""
+    """Return the rotation from block axes to world axes, from `local` or else from the survey."""
     frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
     return np.array(frame.matrix)
 
 
 def _amid(survey: Survey, axis: int, middle: float) -> float:
-    """Return a coordinate near `middle` that is in the middle of blocks, not on their faces."""
+    """Return a coordinate near `middle` that is in the interior of blocks, not on their faces."""
     lows = None if survey.is_turned else survey.lows(axis)
     if lows is None:
         length = float(np.ptp(survey.extent[:, axis])) or 1.0
@@ -371,9 +371,10 @@ class Cut:
 
 
 def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
-    """Return wireframes by domain; a surface of a stack belongs to the layer below it.
+    """Return wireframes by domain; a surface of a stack belongs to the layer below the surface.
 
-    The top layer of a stack has no wireframe. A surface above an unnamed layer keeps its own name.
+    The top layer of a stack has no wireframe. If the layer below a surface has no name, the surface
+    has its own name.
     """
     wireframes: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
     for stack in domains.stacks:
@@ -399,14 +400,14 @@ def gather(
     Parameters
     ----------
     path : str
-        A labelled model in any format. It is read once if sections are named and blocks have
-        sizes, otherwise twice.
+        A labelled model in any format. If sections are named and blocks have sizes, it is read
+        once. Otherwise it is read twice.
     options : TableOptions
         The user's options for the file.
     column : str
         Label column.
     sections : sequence of Section
-        Where to cut. If empty, the sections are across each axis, through the middle of the
+        Where to cut. If it is empty, there is a section across each axis, through the middle of the
         labelled domains.
     background : sequence of str
         Labels that are not domains, in addition to the empty label.
@@ -422,7 +423,7 @@ def gather(
     Raises
     ------
     TableError
-        If a column is missing, a section cuts no block, or the model has no sizes and its
+        If a column is missing, or a section cuts no block. Also if the model has no sizes and its
         centroids form no lattice.
     """
     source = _Source(path, options, column, grade, progress)
@@ -507,7 +508,7 @@ class _Source:
 
 
 class _Surveying:
-    """A first pass over a model, which finds its shape and the extent of its domains."""
+    """A first pass over a model. It finds the shape of the model and the extent of its domains."""
 
     def __init__(self, ground: set[str]) -> None:
         self._ground = sorted(ground)
@@ -532,10 +533,10 @@ class _Surveying:
 
 
 class _Cutting:
-    """Collects the blocks that sections cut, batch by batch.
+    """Collector of the blocks that sections cut, filled batch by batch.
 
-    Without a shape, the rotation is inferred from the first blocks, and the file must have block
-    sizes. If the file has no block sizes, `is_done` becomes False.
+    If `shape` is None, the rotation is inferred from the first blocks. The file must then have
+    block sizes; otherwise `is_done` becomes False.
     """
 
     def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
@@ -547,7 +548,7 @@ class _Cutting:
         self.is_done = True
 
     def add(self, chunk: _Chunk) -> None:
-        """Add the blocks of a batch that sections cut."""
+        """Add those blocks of a batch that sections cut."""
         points, sizes = chunk.points, chunk.sizes
         if sizes is None:
             if self._shape is None:
@@ -585,7 +586,7 @@ class _Cutting:
         matrix: Floats,
         name: str,
     ) -> Cut:
-        """Join the batches of one section."""
+        """Join the parts of a section that come from different batches."""
         points, sizes, labels = (np.concatenate([part[at] for part in parts]) for at in range(3))
         if not len(points):
             low, high = self._low[section.across], self._high[section.across]
@@ -616,15 +617,15 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
     section : Section
         The plane.
     holes : Drillholes
-        The holes of the model, near the section or not.
+        The holes of the model; they need not be near the section.
     within : float
         Largest distance from the plane, on either side.
 
     Returns
     -------
     list of (str, (k, 2) float64)
-        Hole name and points of a line, in order of depth. A hole that leaves this distance and
-        comes back has several lines.
+        Hole name and points of each line, in order of depth. If a hole leaves this distance and
+        comes back, it has several lines.
     """
     parts = []
     for start in range(0, len(holes), _TOGETHER):
@@ -640,9 +641,9 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
 
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
-    """Return the parts of a line that are within a distance of a plane, in section coordinates.
+    """Return the parts of a line that are within a distance of a plane, as (k, 2) in the section.
 
-    `offset` holds the signed distance of each point of the line from the plane.
+    `offset` holds the signed distance from the plane of each point of the line.
     """
     flat = points[:, list(section.along)]
     if (np.abs(offset) <= within).all():
@@ -662,10 +663,10 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
 
 
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
-    """Return which part of each step of a line, between two of its points, is near the plane.
+    """Return, for each segment of a line, where its part near the plane begins and ends.
 
-    The part is given by its start and end, as fractions 0 to 1 of the step. A step without a near
-    part has a start that is not below its end.
+    Both are fractions of the segment, from 0 to 1. If no part is near, the begin is not less than
+    the end.
     """
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -685,7 +686,7 @@ _SAMPLES_TOGETHER = 50_000
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples with a grade.
+    """Samples of drillholes that have a grade.
 
     Attributes
     ----------
@@ -711,8 +712,8 @@ def samples_of(
 ) -> Samples:
     """Read the samples that lie on the holes and have a grade.
 
-    Negative values follow the policy for values below detection. Without a policy the negative
-    values are used unchanged, with a warning.
+    Negative values are treated as the setting ``below_detection`` says. Without this setting,
+    negative values are used unchanged, with a warning.
 
     Raises
     ------

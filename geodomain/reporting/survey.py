@@ -32,9 +32,10 @@ class LatticeGuess:
     cells : tuple of int
         Number of cells along x, y and z, empty cells included.
     spacing, origin : tuple of float
-        Cell size, and lowest corner of the first cell, in the frame of the model.
+        Cell size, and lowest corner of the first cell, along the axes of the model.
     filled : float
-        Share of the cells that is filled: by volume if blocks have sizes, otherwise by number.
+        Share of the lattice that blocks fill: by volume if blocks have sizes, otherwise by number
+        of cells.
     """
 
     cells: tuple[int, ...]
@@ -46,8 +47,8 @@ class LatticeGuess:
 def find_lattice(survey: Survey) -> LatticeGuess | None:
     """Return the lattice of all blocks, or None if they form no lattice.
 
-    The cells of a sub-blocked model have the size of the model's largest blocks. Without block
-    sizes, the cell size is the smallest distance between centroids.
+    The cells of a sub-blocked model have the size of the model's largest blocks. If blocks have no
+    sizes, the cell size along each axis is the smallest distance between centroid coordinates.
     """
     if survey.rows == survey.missing or len(survey.sizes) > MOST_SIZES:
         return None
@@ -76,19 +77,19 @@ def find_lattice(survey: Survey) -> LatticeGuess | None:
 
 
 def _step(values: NDArray[np.float64]) -> float:
-    """Return the smallest distance between coordinates, or 1 for a single coordinate."""
+    """Return the smallest distance between ascending coordinates; 1 for a single coordinate."""
     gaps = np.diff(values)
     return float(gaps.min()) if len(gaps) else 1.0
 
 
 def _on_steps(values: NDArray[np.float64], step: float) -> bool:
-    """Return whether all coordinates are a whole number of steps from the first one."""
+    """Return whether the distance of each coordinate from the first is a whole number of steps."""
     steps = (values - values[0]) / step
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
 
 
 def sub_blocking(survey: Survey) -> str:
-    """Return "regular", "octree", "sub-blocked", "sizes unknown" or "many sizes" for a model."""
+    """Return the kind of a model: regular, octree, sub-blocked, sizes unknown or many sizes."""
     if not survey.sized or not survey.sizes:
         return "sizes unknown"
     if len(survey.sizes) == 1:
@@ -112,7 +113,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 class Repeats:
-    """Finds duplicate blocks by 128-bit hashes, which in practice never collide.
+    """Search for duplicate blocks by 128-bit hashes, which in practice never collide.
 
     A block takes 24 bytes. Up to two million blocks are held in memory; more blocks are written to
     a temporary file.
@@ -124,7 +125,7 @@ class Repeats:
         self._failed = ""
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a batch: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None."""
+        """Add a batch of centroids (n, 3), NaN where missing, and of sizes (n, 3) or None."""
         numbers = np.arange(self._rows, self._rows + len(points), dtype=np.uint64)
         self._rows += len(points)
         if self._failed:
@@ -141,9 +142,9 @@ class Repeats:
             self._spill.close()
 
     def warnings(self) -> Iterator[str]:
-        """Yield a warning that names the first pair of duplicate blocks, if there is one.
+        """Yield a warning that names the first pair of duplicate blocks, if there is a pair.
 
-        Yield another if duplicates could not be checked because the disk is full.
+        If the disk is full and duplicates could not be checked, yield a warning about this.
         """
         if self._failed:
             yield (
@@ -164,7 +165,7 @@ class Repeats:
 
 
 def _repeated(rows: Rows) -> NDArray[np.uint64]:
-    """Return duplicates as pairs of block numbers, (n, 2): the earlier and the later block."""
+    """Return pairs (n, 2) of numbers of duplicate blocks: the earlier and the later block."""
     first = np.sort(rows[:, 0])
     twice = first[1:][first[1:] == first[:-1]]
     if not len(twice):
@@ -210,7 +211,7 @@ class Survey:
     Parameters
     ----------
     local : LocalFrame, optional
-        Rotated frame of the lattice; by default a rotation about z is inferred from the first
+        Rotated frame of the lattice. By default, a rotation about z is inferred from the first
         blocks.
     boxes : sequence of (2, 3) float64
         Bounding boxes of meshes, in which to count blocks.
@@ -226,7 +227,8 @@ class Survey:
     sized : bool
         Whether every block with a centroid has sizes above zero.
     centroids, extent : (2, 3) float64
-        Bounding boxes of the centroids, and of the blocks, in world coordinates.
+        `centroids`: bounding box of the centroids. `extent`: bounding box of the blocks. Both are
+        in world coordinates.
     local : (2, 3) float64
         Bounding box of the blocks along the lattice axes.
     azimuth : float
@@ -277,7 +279,7 @@ class Survey:
         return self._turn is not None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Add a batch: (n, 3) world centroids and their (n, 3) sizes, or None."""
+        """Add a batch of world centroids (n, 3), and of sizes (n, 3) or None."""
         self.rows += len(points)
         finite = np.isfinite(points).all(axis=1)
         self.missing += int(len(points) - finite.sum())
@@ -295,9 +297,9 @@ class Survey:
     def add_lattice(
         self, centres: tuple[Floats, Floats, Floats], sizes: tuple[Floats, Floats, Floats]
     ) -> None:
-        """Add the blocks at all combinations of coordinates, which have sizes above zero.
+        """Add blocks at all combinations of coordinates of three axes; sizes must be above zero.
 
-        The result is the same as from `add`, but the blocks are not created.
+        The result is the same as from `add`, but the coordinates of single blocks are not computed.
         """
         count = math.prod(map(len, centres))
         self.rows += count
@@ -325,7 +327,7 @@ class Survey:
         self._remember(lows)
 
     def _usable(self, sizes: Floats | None) -> Floats | None:
-        """Count the blocks of each size, and return the sizes with unusable ones set to zero."""
+        """Count the blocks of each size; return the sizes, with 0 in place of invalid sizes."""
         if sizes is None:
             self.sized = False
             return None
@@ -350,7 +352,7 @@ class Survey:
         self._remember([*(local - half).T])
 
     def _remember(self, lows: Sequence[Floats]) -> None:
-        """Collect the distinct coordinates of the blocks' lowest corners along each axis."""
+        """Collect the distinct coordinates, along each axis, of the blocks' lowest corners."""
         for axis, values in enumerate(self._places):
             if values is not None:
                 steps = np.round((lows[axis] - self._start[axis]) / self._quantum[axis])
@@ -364,7 +366,7 @@ class Survey:
         return turned(points, self._turn, self._local_origin, self._origin)
 
     def box_of(self, mesh: Mesh) -> Floats:
-        """Return the bounding box of a mesh along the lattice axes, (2, 3)."""
+        """Return the bounding box (2, 3) of a mesh along the lattice axes."""
         if self._turn is None:
             return mesh.bounds
         vertices = np.ascontiguousarray(self.to_local(mesh.vertices))
@@ -387,7 +389,8 @@ class Survey:
     def lows(self, axis: int) -> Floats | None:
         """Return the distinct coordinates of the blocks' lowest corners along an axis, ascending.
 
-        Without sizes, return the coordinates of centroids. None if there are too many coordinates.
+        Without sizes, return the coordinates of centroids. If there are too many coordinates,
+        return None.
         """
         steps = self._places[axis]
         if steps is None:
@@ -407,7 +410,7 @@ def _point(numbers: Floats) -> tuple[float, float, float]:
 
 
 def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct sizes, (k, 3), and the number of blocks that have each size."""
+    """Return the distinct sizes (k, 3), and the number of blocks that have each size."""
     if (sizes == sizes[0]).all():
         return sizes[:1], np.array([len(sizes)])
     # Sorting numbers one axis at a time is far quicker than sorting rows.
@@ -438,6 +441,6 @@ def _steps(points: Floats) -> Floats:
 
 
 def _grow(box: Floats, low: Floats, high: Floats) -> None:
-    """Extend a box in place so that it holds the points `low` and `high`, (n, 3)."""
+    """Extend a box in place, so that it holds the points in `low` and in `high`, both (n, 3)."""
     box[0] = np.fmin(box[0], low.min(axis=0))
     box[1] = np.fmax(box[1], high.max(axis=0))

@@ -32,7 +32,7 @@ def merge_rectangles(rectangles: Ints) -> Ints:
     Parameters
     ----------
     rectangles : (n, 4) int64
-        Left, right, low, high; empty rectangles are dropped.
+        Left, right, low and high of each rectangle; empty rectangles are dropped.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def merge_rectangles(rectangles: Ints) -> Ints:
 
 
 def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
-    """Join rectangles that touch along one axis and have the same extent across it."""
+    """Join rectangles that touch along one axis and have the same extent along the other axis."""
     low, high = rectangles[:, along], rectangles[:, along + 1]
     near, far = rectangles[:, across], rectangles[:, across + 1]
     order = np.lexsort((low, far, near))
@@ -68,9 +68,9 @@ def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
 
 
 def rectangles_path(rectangles: Ints) -> str:
-    """Return one SVG path of rectangles (left, right, low, high).
+    """Return an SVG path of rectangles (left, right, low, high).
 
-    The start of each rectangle is written relative to the start of the previous one.
+    The start of each rectangle is written relative to the start of the rectangle before it.
     """
     steps = np.diff(rectangles[:, [0, 2]], axis=0, prepend=0).tolist()
     return "M0 0" + "".join(
@@ -85,16 +85,16 @@ def rectangles_path(rectangles: Ints) -> str:
 
 
 def polygons_path(polygons: Iterable[Ints]) -> str:
-    """Return one SVG path of closed polygons, each of shape (k, 2)."""
+    """Return an SVG path of closed polygons, each of shape (k, 2)."""
     return "".join(
         "M" + "L".join(f"{x} {y}" for x, y in polygon.tolist()) + "z" for polygon in polygons
     )
 
 
 def lines_path(lines: Ints) -> str:
-    """Return one SVG path for k segments, (k, 2, 2).
+    """Return an SVG path of line segments (k, 2, 2).
 
-    Each start is written relative to the end of the previous segment.
+    The start of each segment is written relative to the end of the segment before it.
     """
     proper = lines[(lines[:, 0] != lines[:, 1]).any(axis=1)].reshape(-1, 4)
     places = np.unique(proper, axis=0).reshape(-1, 2)
@@ -114,7 +114,7 @@ _INK = 'fill="currentColor"'
 
 
 class Window:
-    """Converts section coordinates to units of the drawing, in which y points down."""
+    """Converter from section coordinates to units of the drawing, in which y points down."""
 
     def __init__(self, section: Section, extent: Floats) -> None:
         along = list(section.along)
@@ -128,7 +128,7 @@ class Window:
         self.size = np.ceil((self.high - self.low) * self.scales).astype(int)
 
     def units(self, places: Floats) -> Ints:
-        """Convert section coordinates, (..., 2), to units of the drawing."""
+        """Convert section coordinates (..., 2) to units of the drawing."""
         flat = np.clip((places - self.low) * self.scales, -1e7, 1e7)
         flat[..., 1] = self.size[1] - flat[..., 1]
         units: Ints = np.round(flat + np.array([LEFT, TOP])).astype(np.int64)
@@ -136,7 +136,7 @@ class Window:
 
 
 def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
-    """Draw the frame of a section, ticks with coordinates, and marks where other sections cross."""
+    """Draw a section's frame, ticks with coordinates, and marks where other sections cross it."""
     right, up = section.along
     wide, high = window.size.tolist()
     foot = TOP + high
@@ -173,7 +173,7 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
 
 
 def _mark(path: str) -> str:
-    """Draw the mark of another section, given its SVG path."""
+    """Draw the mark where another section crosses, given its SVG path."""
     return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
 
 
@@ -208,7 +208,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _round_factor(factor: float) -> float:
-    """Return the round exaggeration that is nearest, by ratio, to a factor."""
+    """Return the round vertical exaggeration whose ratio to a factor is nearest to 1."""
     factors = (1, 2, 3, 5, 10, 20, 50, 100)
     return min(factors, key=lambda rounded: abs(math.log(rounded / factor))) * 1.0
 
@@ -235,7 +235,7 @@ class GradeClass:
 
 
 def grade_classes(ramp: Ramp) -> list[GradeClass]:
-    """Return the steps of a ramp from low to high; the last step includes all higher grades."""
+    """Return the steps of a ramp, from low to high; the last step includes all higher grades."""
     edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     if ramp.highest > ramp.high:
@@ -253,7 +253,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
     window : Window
         Converts coordinates to units of the drawing.
     near : NearHoles
-        Holes, the largest distance from the plane, and samples with the ramp of their grade.
+        The holes, their largest distance from the plane, and their samples with a colour ramp.
     """
     holes = lines_near(section, near.holes, near.within)
     if not holes:
@@ -276,7 +276,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
-    """Return (name, x, y) for the names of holes that can be written without overlaps."""
+    """Return (name, x, y) for those hole names that can be written without overlaps."""
     placed: list[tuple[str, int, int]] = []
     for name, at in first.items() if len(first) <= _MOST_NAMES else ():
         x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)
@@ -294,7 +294,7 @@ def _wide(name: str) -> float:
 
 
 def _samples(section: Section, window: Window, near: NearHoles) -> str:
-    """Draw samples as bars along their holes, one path for each step of the ramp."""
+    """Draw samples as bars along their holes; all samples of one colour are one path."""
     if near.samples is None or near.ramp is None:
         return ""
     lines, values = samples_near(section, near.holes, near.within, near.samples)
@@ -319,7 +319,7 @@ def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
 
 
 def _fewer(line: Ints) -> Ints:
-    """Return the two ends of a line that is nearly straight; of a curved line, some points."""
+    """Return fewer points of a line: its ends if it is nearly straight, otherwise some points."""
     along = (line[-1] - line[0]).astype(np.float64)
     length = float(np.hypot(*along))
     offsets = (line - line[0]).astype(np.float64)
@@ -335,7 +335,7 @@ def _fewer(line: Ints) -> Ints:
 
 
 def _path(lines: Sequence[Ints]) -> str:
-    """Return one SVG path of lines, each of shape (k, 2)."""
+    """Return an SVG path of lines, each of shape (k, 2)."""
     return "".join("M" + "L".join(f"{x} {y}" for x, y in line.tolist()) for line in lines)
 
 
@@ -353,13 +353,13 @@ class SectionStyle:
     labels : list of str
         The text to show for each label of the model, in order.
     colours : list of str
-        The colour of each of these labels.
+        The colour of each label.
     traces : mapping of str to sequence of Mesh
         Wireframes by domain.
     trace_colours : mapping of str to str
         Colours of wireframes by domain.
     marks : sequence of Section
-        Other sections to mark at the frame.
+        Sections whose crossings are marked at the frame.
     near : NearHoles, optional
         Drillholes to draw near a section.
     """
@@ -381,9 +381,10 @@ class DrawnSection:
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
-    """Return the title: plane, viewing direction and exaggeration.
+    """Return the title of a section: plane, viewing direction and exaggeration.
 
-    If the plane is on block faces, the title also says on which side blocks are drawn.
+    If the plane lies on block faces, the title also gives the side of the plane whose blocks are
+    drawn.
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
@@ -406,9 +407,10 @@ def section_svg(
     Parameters
     ----------
     section : Section
-        The plane. A plane on a lower face cuts the block, a plane on an upper face does not.
+        The plane. A plane on the lower face of a block cuts the block. A plane on the upper face
+        does not.
     number : int
-        Number that makes the identifiers of this drawing unique in a page.
+        A number by which the identifiers of this drawing are unique in the page.
     geometry : Geometry
         The blocks.
     extent : (2, 3) float64
@@ -477,7 +479,7 @@ def _blocks(
     window: Window,
     style: SectionStyle,
 ) -> str:
-    """Draw the blocks, with one path for each label.
+    """Draw the blocks; all blocks with the same label are one path.
 
     Each label is written in the largest rectangle of its blocks, if it fits.
     """
@@ -501,7 +503,10 @@ def _blocks(
 def _shapes(
     section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
 ) -> tuple[Ints | None, list[Ints]]:
-    """Return the cut blocks as rectangles or, if the plane cuts other shapes, as polygons."""
+    """Return a pair: the cut blocks as rectangles, or None; and the cut blocks as polygons.
+
+    Polygons are returned if the plane cuts blocks in shapes other than rectangles.
+    """
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
     if not geometry.is_turned:
         along = list(section.along)
@@ -519,7 +524,7 @@ def _shapes(
 
 
 def _word(rectangles: Ints, label: str, window: Window) -> str:
-    """Draw a label in the largest of its rectangles, or nothing if the label does not fit."""
+    """Draw a label in the largest of its rectangles; if the label does not fit, draw nothing."""
     if not len(rectangles) or not label:
         return ""
     wide = rectangles[:, 1] - rectangles[:, 0]
@@ -550,7 +555,7 @@ def _over(section: Section, window: Window, style: SectionStyle, number: int) ->
 
 
 def _traces(section: Section, window: Window, style: SectionStyle) -> str:
-    """Draw the traces of wireframes: a dark line on a pale one."""
+    """Draw the traces of wireframes: each is a dark line on a pale line."""
     paths = []
     for name, meshes in style.traces.items():
         lines = [cut_triangles(section, mesh.vertices[mesh.triangles]) for mesh in meshes]
@@ -563,7 +568,7 @@ def _traces(section: Section, window: Window, style: SectionStyle) -> str:
 
 
 def _label_counts(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
-    """Return a text that lists the labels of a section with their numbers of blocks."""
+    """Return a text that lists the labels of a section, each with its number of blocks."""
     codes, counts = np.unique(geometry.codes[rows], return_counts=True)
     order = np.argsort(-counts)
     return ", ".join(
@@ -584,7 +589,7 @@ def default_sections(
     geometry : Geometry
         The blocks.
     extent, focus : (2, 3) float64
-        Bounding boxes of all blocks, and of the labelled domains.
+        `extent`: bounding box of all blocks. `focus`: bounding box of the labelled domains.
     count : int
         Largest number of sections.
     """
@@ -625,7 +630,7 @@ def histogram_svg(
     shares : (k,) float64
         Share of the volume in each interval, 0 to 1.
     name : str
-        Text that makes identifiers unique.
+        A text by which the identifiers of this drawing are unique in the page.
     grade : str
         Text below the axis.
     """
@@ -662,11 +667,11 @@ def curve_svg(
     domain, colour : str
         The domain and its colour.
     cutoffs, tonnes : sequence of float
-        Ascending cut-offs, and the tonnes at or above each.
+        Cut-offs in ascending order, and the tonnes at or above each cut-off.
     means : sequence of float or None
         Mean grade at or above each cut-off; None if no block has such a grade.
     name : str
-        Text that makes identifiers unique.
+        A text by which the identifiers of this drawing are unique in the page.
     grade : str
         Text below the axis.
     """

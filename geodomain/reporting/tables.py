@@ -22,14 +22,14 @@ _NO_LABEL = "0"
 
 @dataclass(frozen=True)
 class DomainRow:
-    """A label of a model, with the number and the volumes of its blocks.
+    """A label of a model, with the number and the volume of the blocks that have it.
 
     Attributes
     ----------
     label : str
         Text in the file.
     name : str
-        Name of the domain if the label is its code, otherwise the label.
+        If the label is the code of a domain, the name of the domain; otherwise the label.
     blocks : int
         Number of blocks.
     share : float
@@ -37,14 +37,14 @@ class DomainRow:
     volume : float
         Volume of the blocks with sizes, in cubed units of the file.
     own_volume : float, optional
-        Volume of all blocks in the domain, including those that another domain of higher priority
-        takes. It comes from the record of the labelling.
+        Volume of all blocks inside the domain, including blocks that went to a domain of higher
+        priority. It comes from the record of the labelling.
     wireframe_volume : float, optional
         Volume inside the solids of the domain.
     proportion_volume : float, optional
-        Volume from the share columns of the file, if it has such columns.
+        Volume of the domain by its share of each block, if the file has columns of shares.
     is_ground : bool
-        Whether the label is background or empty, so that it is not a domain.
+        Whether the label is background or empty, and therefore not a domain.
     """
 
     label: str
@@ -141,8 +141,8 @@ def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[st
 def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
     """Return a mapping from numbers to labels, for formats without texts, such as GSLIB.
 
-    Such formats number the labels from 1, in order. The mapping is empty unless the numbers of
-    blocks agree with the record.
+    In such formats labels are numbered from 1, in order. If the number of blocks of each label does
+    not agree with the record, the mapping is empty.
     """
     rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
     wanted: dict[str, int] = {}
@@ -162,7 +162,7 @@ def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
 
 
 def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
-    """Return the labels that are not domains, such as those of background and unassigned blocks."""
+    """Return the labels that are not domains, such as those of background or unassigned blocks."""
     codes = (domains.background_code, domains.unassigned_code)
     labels = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
     if summary is None:
@@ -172,7 +172,7 @@ def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
 
 
 def _enclosed(meshes: Sequence[Mesh]) -> float | None:
-    """Return the total volume of solids; None if there are none, or if one is open."""
+    """Return the total volume of solids; None if there are no solids, or if a solid is open."""
     closed = meshes and all(mesh.is_closed for mesh in meshes)
     return sum(map(mesh_volume, meshes)) if closed else None
 
@@ -211,7 +211,7 @@ def table(
 
 
 def swatch(colour: str) -> str:
-    """Return a small coloured square, to stand beside a name."""
+    """Return a small coloured square, as HTML, to stand beside a name."""
     return (
         '<svg class="swatch" width="14" height="14" aria-hidden="true">'
         f'<rect width="14" height="14" fill="{colour}" stroke="#888"/></svg>'
@@ -289,7 +289,7 @@ def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
 
 
 def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
-    """Return warnings as an HTML list, in which coordinates are links into the 3D view."""
+    """Return warnings as an HTML list; coordinates in them are links into the 3D view."""
     if not warnings:
         return "<p>None.</p>"
     items = "".join(f"<li>{_linked(sentence)}</li>" for sentence in warnings)
@@ -297,7 +297,7 @@ def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
 
 
 def volume(value: float | None) -> str:
-    """Format a volume with six digits or more; "" for None."""
+    """Format a volume with at least six significant digits; "" for None."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.6g}"
@@ -308,7 +308,7 @@ def _percent(value: float | None) -> str:
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a value is None, False or empty; 0 is not empty."""
+    """Return whether a value is None, False or empty; a value of 0 is not empty."""
     return value is None or value is False or value in ("", [], (), {})
 
 
@@ -322,7 +322,7 @@ def _fact(value: object) -> str:
 
 
 def _linked(sentence: str) -> str:
-    """Return a sentence as HTML, with coordinates as links."""
+    """Return a sentence as HTML, with links for its coordinates."""
     parts, end = [], 0
     for match in _POINT.finditer(sentence):
         place = ",".join(match.groups())
