@@ -51,7 +51,7 @@ _WORDS = "geodomain.words"
 
 
 class Commands(click.Group):
-    """Command group that imports a command only to run it, and turns errors into exit codes."""
+    """Group of commands that imports only the command to run, and turns errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands that are installed."""
@@ -66,14 +66,14 @@ class Commands(click.Group):
         return with_memory(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, with one line for each, to the help."""
+        """Write the list of commands to the help, one line for each command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the user typed; suggest a similar name if there is none."""
+        """Return the command that the user typed; suggest a similar name if it does not exist."""
         name = args[0]
         if not (_is_installed(name) or name.startswith("-") or ctx.resilient_parsing):
             message = f"there is no command {name!r}{did_you_mean(name, self.list_commands(ctx))}"
@@ -81,19 +81,22 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and note whether errors must be written as JSON too."""
+        """Parse the arguments, and note whether errors must be written as JSON as well."""
         args = _with_new_names(args)
         ctx.meta[WANTED] = wants_json(args)
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run the program; errors outside a command's own run get their exit codes here."""
+        """Run the program; give exit codes to errors that occur before a command runs."""
         with exit_codes():
             return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; bad data gives one line and an exit code, a bug gives a traceback."""
+        """Run a command.
+
+        Bad data ends the command with one line and an exit code; a bug ends it with a traceback.
+        """
         with exit_codes(), warnings_last():
             refuse_own_input(ctx.meta.get(_WORDS, ()))
             return super().invoke(ctx)
@@ -106,7 +109,7 @@ def _is_installed(name: str) -> bool:
 
 
 def _with_new_names(args: list[str]) -> list[str]:
-    """Return the arguments with new names of options in place of old ones; warn of old names."""
+    """Return the arguments with renamed options under their new names; warn about each old name."""
     names = RENAMED.get(args[0], {}) if args else {}
     found = []
     for word in args:

@@ -43,7 +43,7 @@ def mend_missing(error: ModuleNotFoundError) -> str | None:
 
 
 def _extras() -> dict[str, set[str]]:
-    """Return the extras that install each library; "" means that it is always installed."""
+    """Return the extras that install each library; "" stands for a library always installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -66,7 +66,7 @@ _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 
 @cache
 def keywords() -> dict[str, str]:
-    """Return, for each keyword that messages of the library contain (`x=`), the option (`--x`).
+    """Return a dict: for each keyword in messages of the library (`x=`), the option (`--x`).
 
     The modules with the settings are imported inside this function, because most commands print
     no such message.
@@ -102,9 +102,10 @@ def keywords() -> dict[str, str]:
 
 @cache
 def _words() -> re.Pattern[str]:
-    """Return the pattern that finds keywords in a message.
+    """Return the pattern that finds keywords, such as `x=`, in a message.
 
-    Values separated by commas are part of a command line, and contain no keywords.
+    Keywords are not searched in values separated by commas, because these are part of a command
+    line.
     """
     name = rf"\b(?:{'|'.join(keywords())})="
     given = rf"{name}(?:{_VALUE})"
@@ -134,7 +135,7 @@ def _options(found: re.Match[str]) -> str:
 
 
 def _option(keyword: str, value: str) -> str:
-    """Return a keyword as an option for the shell, with its value unless this is ""."""
+    """Return a keyword as an option for the shell, followed by its value unless the value is ""."""
     option = keywords()[keyword]
     if value in ("", "True"):
         return option
@@ -157,8 +158,8 @@ def _option(keyword: str, value: str) -> str:
 def _weld_command(call: re.Match[str]) -> str:
     """Return the `geodomain check` command that replaces a call of `weld` in a message.
 
-    The command writes the format of the mesh's file, or PLY if geodomain cannot write one mesh in
-    that format.
+    The command writes a mesh in the format of the mesh's file. If geodomain cannot write a single
+    mesh in that format, the command writes PLY.
     """
     from geodomain.formats.registry import writer_of_meshes
 
@@ -236,7 +237,7 @@ def refuse_own_input(words: Sequence[str]) -> None:
     Raises
     ------
     OSError
-        Before anything is read or printed.
+        If an input file would be overwritten. Nothing has been read or printed then.
     """
     streams = [
         (name, status)
@@ -275,7 +276,7 @@ def _named_by(word: str) -> set[str]:
 
 
 def _keep_silent(names: Sequence[str]) -> None:
-    """Redirect errors away from the streams `names`, to the other standard stream if possible."""
+    """Keep error messages off the streams `names`; use the other standard stream if possible."""
     context = click.get_current_context(silent=True)
     where = context.meta.get(WANTED) if context else ""
     out, err = "standard output" in names, "standard error" in names
@@ -291,7 +292,7 @@ def _status_of(stream: TextIO) -> os.stat_result:
 
 
 def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
-    """Return the file status that `look` gives, or None if it is not that of a regular file."""
+    """Return the file status that `look` gives; None if the file is not a regular file."""
     with suppress(OSError, ValueError, AttributeError):
         status = look()
         return status if stat.S_ISREG(status.st_mode) else None
@@ -299,7 +300,10 @@ def _regular(look: Callable[[], os.stat_result]) -> os.stat_result | None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """End with a red line on stderr and an exit code; write JSON too if it was requested."""
+    """End with a red line on stderr and an exit code.
+
+    If JSON was requested, also write the error as JSON.
+    """
     with suppress(OSError):
         print_error(message)
     with suppress(OSError):
@@ -314,7 +318,7 @@ def print_error(message: str) -> None:
 
 
 def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
-    """Return the stream to which a command writes JSON, or "" if the arguments ask for none.
+    """Return the stream to which a command writes JSON, or "" if the arguments do not ask for JSON.
 
     The stream is stderr if the command writes data to stdout.
     """
@@ -344,7 +348,7 @@ def said_of(error: Exception) -> str:
 
 
 def _leave_pipe() -> NoReturn:
-    """Exit without a message after a pipe was closed, and keep Python from writing to the pipe."""
+    """Exit without a message after a pipe was closed, and write nothing more to the pipe."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(0)
@@ -360,12 +364,12 @@ _SENTENCES = {"backend_reason", "faults", "mend", "notes", "reason", "rotation",
 
 @dataclass
 class Console:
-    """Prints notes and progress to stderr, and warnings after the result.
+    """Printer of notes and progress to stderr, and of warnings after the result.
 
     Attributes
     ----------
     quiet : bool
-        Print neither notes nor warnings.
+        Whether notes and warnings are left out.
     said : list of str
         Warnings collected so far.
     """
@@ -374,7 +378,7 @@ class Console:
     said: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Print a text to stderr, unless quiet."""
+        """Print a text to stderr, unless `quiet` is true."""
         if not self.quiet:
             click.echo(visible(text, lines=True), err=True)
 
@@ -388,8 +392,8 @@ class Console:
     def listening(self) -> Iterator[None]:
         """Collect the library's warnings, to print them after the result of the command.
 
-        If a command ends in an error, only the error is printed. Outside a command, warnings are
-        printed at the end of the `with` statement.
+        If a command ends with an error, only the error is printed. If no command is running,
+        warnings are printed at the end of the `with` statement.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("always", GeodomainWarning)
@@ -417,7 +421,7 @@ class Console:
             context.meta.setdefault(_LATER, {})[id(self)] = self
 
     def tell(self) -> None:
-        """Print the stored warnings to stderr, unless quiet."""
+        """Print the stored warnings to stderr, unless `quiet` is true."""
         for message in () if self.quiet else self.said:
             click.secho(f"warning: {visible(message)}", fg="yellow", err=True)
 
@@ -464,12 +468,15 @@ def _show_step(name: str) -> None:
 
 
 def print_text(result: object, *, err: bool = False) -> None:
-    """Print a result as text, with keywords written as options; to stderr if `err`."""
+    """Print a result as text, with keywords written as options; if `err` is true, to stderr."""
     click.echo(visible(as_options(str(result)), lines=True), err=err)
 
 
 def print_json(result: object, *, err: bool = False) -> None:
-    """Print a result as JSON, with keywords in sentences written as options; to stderr if `err`."""
+    """Print a result as JSON; in sentences, keywords are written as options.
+
+    If `err` is true, print to stderr.
+    """
     click.echo(json.dumps(_with_options(result), indent=2), err=err)
     context = click.get_current_context(silent=True)
     if context is not None:
@@ -477,7 +484,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return JSON values in which the keywords in sentences are written as options."""
+    """Return JSON values; in sentences, keywords are written as options."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

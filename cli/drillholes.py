@@ -80,7 +80,7 @@ def samples_of(given: dict[str, Any]) -> str | None:
 
 
 def min_length_option(what: str) -> options.Decorator:
-    """Make the option --min-length, with the help text `what`."""
+    """Make the option --min-length with the help text `what`."""
     return click.option(
         "--min-length",
         type=click.FloatRange(min=0),
@@ -107,9 +107,9 @@ def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
-    """Remove the drillhole options from `given`; raise a usage error if the user typed any.
+    """Remove the drillhole options from `given`; raise a usage error if the user typed one.
 
-    It is called if there is no collar table, which all of these options need.
+    Call this if there is no collar table: all of these options need one.
     """
     context = click.get_current_context()
     for option in context.command.params:
@@ -131,7 +131,7 @@ def require_collar(given: dict[str, Any]) -> None:
 
 
 def read_optional(given: dict[str, Any]) -> Drillholes | None:
-    """Remove the drillhole options from `given`, and return the holes, or None without --collar."""
+    """Remove the drillhole options from `given`; return the holes, or None without --collar."""
     from geodomain.drillholes.drillholes import Drillholes
 
     if not given["collar"]:

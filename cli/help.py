@@ -189,7 +189,7 @@ def help(context: click.Context, topic: str | None) -> None:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return "; did you mean 'NAME'?" with the most similar known name; "" if none is similar."""
+    """Return "; did you mean 'NAME'?" with the most similar known name; "" without such a name."""
     close = get_close_matches(name.casefold(), known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -1,4 +1,4 @@
-"""The commands `label` and `tonnes`, and options and steps that other commands share with them."""
+"""The commands `label` and `tonnes`, and options and functions that other commands also use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def grade_option(what: str) -> Decorator:
 
 
 def _density(value: str) -> str | float:
-    """Return a density as a number above 0; any other text is the name of a column."""
+    """Return a density, which must be above 0, as a number; return the name of a column as text."""
     try:
         number = float(value)
     except ValueError:
@@ -75,7 +75,7 @@ Cutoff = list[str] | dict[str, list[str]]
 
 
 def _cutoff(value: str) -> Cutoff:
-    """Parse cut-offs, GRADE=VALUE,... or VALUE,...; return {GRADE: [text]} or [text]."""
+    """Parse GRADE=VALUE,... and return {GRADE: [text]}; parse VALUE,... and return [text]."""
     name, equals, rest = value.rpartition("=")
     try:
         numbers = [float(one) for one in rest.split(",")]
@@ -91,7 +91,7 @@ def _cutoff(value: str) -> Cutoff:
 def _together(
     _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
 ) -> Cutoff | None:
-    """Return the cut-offs of all uses of the option together; refuse cut-offs for two grades."""
+    """Join the cut-offs of all uses of the option; refuse cut-offs for more than one grade."""
     named: dict[str, list[str]] = {}
     bare: list[str] = []
     for one in given:
@@ -105,7 +105,7 @@ def _together(
 
 
 def _share(value: str) -> tuple[str, str]:
-    """Split NAME=COLUMN of the option --proportion into its two parts."""
+    """Split NAME=COLUMN, the value of --proportion, into NAME and COLUMN."""
     name, _, column = value.partition("=")
     if not name or not column:
         message = f"{value!r} is not NAME=COLUMN"
@@ -114,7 +114,7 @@ def _share(value: str) -> tuple[str, str]:
 
 
 def _unit(value: str) -> tuple[str, str]:
-    """Split [GRADE=]UNIT into grade ("" if left out) and unit; refuse an unknown unit."""
+    """Split [GRADE=]UNIT into GRADE ("" if it is left out) and UNIT; refuse an unknown unit."""
     from geodomain.volumes.tonnage import metal_unit
 
     name, _, unit = value.rpartition("=")
@@ -128,7 +128,7 @@ def _unit(value: str) -> tuple[str, str]:
 def _units(
     _context: click.Context, _option: click.Parameter, given: Sequence[tuple[str, str]]
 ) -> str | dict[str, str] | None:
-    """Return the units of all uses of the option: by grade, or one unit without a grade."""
+    """Join the units of all uses of the option: a dict by grade, or a unit without a grade."""
     units = dict(given)
     if len(units) < len(given) or (len(units) > 1 and "" in units):
         message = "give each grade one unit, as GRADE=UNIT"
@@ -137,7 +137,7 @@ def _units(
 
 
 def amounts_options(*, required: bool = False) -> Decorator:
-    """Make the options for tonnes and grades; --density may be required."""
+    """Make the options for tonnes and grades; `required` makes --density a required option."""
     what = "Column of densities, or one number for all blocks."
     return together(
         density_option(
@@ -268,7 +268,7 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
 
 
 def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse options that only work for single files, and turn the others into keywords.
+    """Refuse options that only work for single files, and turn the other options into keywords.
 
     The keywords are those of `label_dataset`; `asked` is changed in place.
     """
@@ -305,7 +305,7 @@ def _write_page(
 ) -> str:
     """Write the report of a labelled file, and return a message about the report.
 
-    The message has no notes, because the summary has printed them already.
+    The message has no notes, because the summary already contains them.
     """
     from geodomain.reporting.report_file import report_file
 
@@ -316,7 +316,7 @@ def _write_page(
 
 
 def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
-    """Refuse options for tonnes without --density, or without a single labelled file."""
+    """Refuse options for tonnes without --density, or if no single labelled file is written."""
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
@@ -362,9 +362,9 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords `column`, the name of the label column, and `replace`.
+    """Return two keywords: `column`, the name of the label column, and `replace`.
 
-    `replace` says whether an existing column is replaced.
+    `replace` says whether an existing column of this name is replaced.
     """
     replace, column = given.pop("replace_column"), given.pop("column")
     source = click.get_current_context().get_parameter_source("column")
@@ -374,12 +374,13 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
-    """Return the path of the list of domains, or the solids' paths by name.
+    """Return the path of the list of domains; with --solid, return the paths of solids by name.
 
     Raises
     ------
     click.UsageError
-        If neither --solid nor --domains is used, or both, or --codes without --domains.
+        If --solid and --domains are used together, or if neither is used. Also if --codes is used
+        without --domains.
     """
     solids, listed = given.pop("solids"), given.pop("domains")
     if not solids and listed is None:
@@ -392,12 +393,12 @@ def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
 
 
 def _places(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords `model` and `output`, and `overwrite` for --in-place.
+    """Return the keywords `model` and `output`; for --in-place, also `overwrite`.
 
     Raises
     ------
     click.UsageError
-        If there is no output or more than one, or stdin is to be rewritten in place.
+        If there is no output, or more than one output. Also if stdin is to be rewritten in place.
     """
     blocks, output = given.pop("blocks"), given.pop("output")
     in_place, dry_run = given.pop("in_place"), given.pop("dry_run")
@@ -416,7 +417,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_the_input(blocks: str, output: str) -> None:
-    """Refuse an output that is the input, even with --overwrite: this needs --in-place."""
+    """Refuse an output that is the input file, even with --overwrite; --in-place is for this."""
     from geodomain.errors import TableError
 
     one, other = Path(blocks), Path(output)
@@ -428,7 +429,7 @@ def _refuse_the_input(blocks: str, output: str) -> None:
 
 
 def _misuse(message: str) -> NoReturn:
-    """Raise a usage error, for exit code 2."""
+    """Raise a usage error, which gives exit code 2."""
     raise click.UsageError(message)
 
 

@@ -21,9 +21,9 @@ Example:
 
 
 def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
-    """Return an option type that checks a value with a function of `new_model`.
+    """Return an option type that checks a value by a function of the module `new_model`.
 
-    `reader` is the function's name. The option keeps the text, which the library reads again.
+    `reader` is the name of the function. The option keeps the text, which the library reads again.
     """
 
     def check(value: str) -> str:
@@ -132,7 +132,7 @@ def model(
 
 
 def _refuse(contradictions: dict[str, object]) -> None:
-    """Raise a usage error with the first message whose value is true."""
+    """Raise a usage error with the first message in `contradictions` whose value is true."""
     for message, is_true in contradictions.items():
         if is_true:
             raise click.UsageError(message)
@@ -190,7 +190,7 @@ def inspect(
 
 
 def _refuse_both(blocks: str | None) -> None:
-    """Raise a usage error if a block model is given together with drillholes."""
+    """Raise a usage error if both a block model and drillholes are given."""
     if blocks is not None:
         message = f"--collar describes drillholes, and {blocks} is a block model: give one of them"
         raise click.UsageError(message)
@@ -372,7 +372,7 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
 
 
 def _require_sense(given: dict[str, Any]) -> None:
-    """Raise a usage error if sizes or names are invalid, or options contradict each other."""
+    """Raise a usage error if sizes or names are invalid, or if options contradict each other."""
     from geodomain.blocks.settings import resolution_of
     from geodomain.cli.console import as_options
 

@@ -37,9 +37,9 @@ def named_path(value: str) -> tuple[str, str]:
 
 
 def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """Return a list of paths for each name; a name with several paths is a union.
+    """Return a list of paths for each name; several paths of one name form a union.
 
-    If the name is "", each solid of the file is used under its name in the file.
+    If a name is "", each solid in the file is used under the name that it has in the file.
     """
     found: dict[str, list[str]] = {}
     for name, path in solids:
@@ -57,10 +57,10 @@ def _each(path: str) -> list[tuple[str, str]]:
 
 
 def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
-    """Return an option type that checks a value with a function; `reader` is its dotted name.
+    """Return an option type that checks a value by calling a function; `reader` is its dotted name.
 
-    The option keeps the text, which the library reads again. With `pair`, it keeps what the
-    function returns, a pair (NAME, VALUE). See `geodomain.settings.Key`.
+    The option keeps the text, which the library reads again. If `pair` is true, the option keeps
+    the result of the function instead, a pair (NAME, VALUE). See `geodomain.settings.Key`.
     """
 
     def check(value: str) -> object:
@@ -77,12 +77,12 @@ def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
 def as_mapping(
     _: click.Context, __: click.Parameter, given: Sequence[tuple[str, object]]
 ) -> dict[str, object]:
-    """Return the pairs of a repeated option as a dict."""
+    """Return the pairs from all uses of an option as a dict."""
     return dict(given)
 
 
 def from_words(choices: Sequence[str]) -> Callable[..., str | None]:
-    """Return a callback that converts a typed choice, with hyphens, to the choice with blanks."""
+    """Return a callback that turns a choice typed with hyphens into the choice with blanks."""
     return lambda _, __, given: next(
         (each for each in choices if each.replace(" ", "-") == given), given
     )
@@ -97,7 +97,7 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 
 
 def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Return a Dask scheduler; raise BadParameter unless it is local:N or an address."""
+    """Return the address of a Dask scheduler or local:N; raise BadParameter for any other text."""
     if value is not None:
         from geodomain.datasets.labelling import require_scheduler
 
@@ -109,7 +109,7 @@ def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str |
 
 
 class Picture(click.Path):
-    """Option type for the path of a picture, with the allowed formats and the required library."""
+    """Option type for the path of a picture, with the allowed formats and a required library."""
 
     def __init__(self, kinds: tuple[str, ...], library: str) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -121,7 +121,7 @@ class Picture(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        """Return the path; fail if its format is not allowed or the library is not installed."""
+        """Return the path; fail if its format is not allowed, or if the library is missing."""
         picture = Path(os.fsdecode(super().convert(value, param, ctx)))
         if picture.suffix.lower() not in self._kinds:
             self.fail(f"{picture} must end in {' or '.join(self._kinds)}", param, ctx)
@@ -144,7 +144,7 @@ def count(value: str) -> int:
 
 
 def terrain_triangles(value: str) -> int:
-    """Read the number of triangles of the test surface; refuse a number that is not possible."""
+    """Read the number of triangles of the test surface; refuse an impossible number."""
     from geodomain.synthetic.scenes import require_possible
 
     triangles = count(value)
@@ -243,7 +243,7 @@ def settings_options(
     kind : type
         The data class.
     *names : str
-        Field names, in this order; default: all fields with an option.
+        Names of fields, in the order of the options. By default, all fields that have an option.
     without : type, optional
         A class whose fields are left out.
     **helps : str
@@ -304,7 +304,7 @@ def require_table(given: Mapping[str, Any]) -> None:
 def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
     """Raise a usage error, with the library's message, if options contradict each other.
 
-    The options in `given` that are fields of the settings class `kind` are checked.
+    Only those options in `given` that are fields of the settings class `kind` are checked.
     """
     own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     try:
@@ -377,7 +377,7 @@ table_options = settings_options(TableSettings, without=PlaceSettings)
 
 
 def weld_option(what: str, *, zero: bool = False) -> Decorator:
-    """Make the option --weld; with `zero`, it accepts 0 too, which welds only equal vertices."""
+    """Make the option --weld; if `zero` is true, it accepts 0, which welds only equal vertices."""
     return click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=not zero),
@@ -391,7 +391,7 @@ rule_options = settings_options(LabelSettings, "rule", "allow_open", "weld")
 
 
 def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Return shell completions for PATH, or for the path in NAME=PATH."""
+    """Return shell completions for PATH; for NAME=PATH, return completions of the path in it."""
     name, equals, start = incomplete.rpartition("=")
     return [f"{name}{equals}{path}" for path in paths_from(start)]
 
@@ -537,12 +537,12 @@ report_options = together(json_option, quiet_option)
 
 
 class WholeWords(BashComplete):
-    """Completion for Bash, which splits NAME=PATH into three words and replaces only PATH."""
+    """Completion for Bash. Bash splits NAME=PATH into three words and replaces only PATH."""
 
     name = "bash"
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words on the line, with the three words of NAME=PATH joined."""
+        """Return the words on the line; the three words of NAME=PATH are joined to one."""
         args, incomplete = super().get_completion_args()
         joined: list[str] = []
         for word in (*args, incomplete):
@@ -553,7 +553,7 @@ class WholeWords(BashComplete):
         return joined[:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Return a completion without the text up to the equals sign, which Bash keeps."""
+        """Return a completion without the text up to the equals sign; Bash keeps that text."""
         value = item.value.rpartition("=")[2] if item.type == "plain" else item.value
         return f"{item.type},{value}"
 

@@ -22,7 +22,7 @@ Example:
 
 
 def _colour_map(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse an unknown colour map; the default is not checked, which saves loading matplotlib."""
+    """Refuse an unknown colour map; the default is not checked, to avoid loading matplotlib."""
     from geodomain.reporting.look import require_cmap
 
     if value != option.default:
@@ -253,9 +253,9 @@ def report(
 def _refuse_pipe_and_two_lists(
     reason: str, labelled: str, solids: tuple[tuple[str, str], ...], domains: Path | None
 ) -> None:
-    """Refuse a model from stdin, and --solid together with --domains.
+    """Refuse a model from stdin, and refuse --solid together with --domains.
 
-    `reason` begins the message for stdin: why a file is needed.
+    `reason` is the beginning of the message about stdin, and says why a file is needed.
     """
     if labelled == "-":
         message = f"{reason}: give a file, not -"

@@ -126,7 +126,7 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
 
 
 def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the surface and the segments: a mesh and a table, or two pairs of raw files."""
+    """Return the surface and the segments: either a mesh and a table, or two pairs of raw files."""
     if len(inputs) == 2:
         _refuse(keywords, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
         if keywords["output"] is None:
@@ -145,9 +145,9 @@ def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, An
 
 
 def _refuse(keywords: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    """Raise a usage error if an option is used that belongs to the other form of input.
+    """Raise a usage error if an option in `names` is used.
 
-    The message says that the option is for `why`.
+    The options belong to the form of input that is not used; `why` names that form in the message.
     """
     for name in names:
         if keywords[name]:
@@ -155,7 +155,7 @@ def _refuse(keywords: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 
 
 def _misuse(message: str) -> NoReturn:
-    """Raise a usage error, for exit code 2."""
+    """Raise a usage error, which gives exit code 2."""
     raise click.UsageError(message)
 
 
@@ -204,7 +204,7 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **keywor
 
 
 def _summary(folder: Path, made: SceneFiles) -> str:
-    """Return the counts of a scene, and the files that were written, as text."""
+    """Return a text with the counts of a scene, and with the files that were written."""
     share = made["crossing"] / made["rays"]
     return (
         f"{counted(made['triangles'], 'triangle')} and {counted(made['rays'], 'segment')}, of "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
-        """Options of `geodomain distance` that are also keywords of `distance_file`."""
+        """Those options of `geodomain distance` that are also keywords of `distance_file`."""
 
         signed: bool
         output: str
@@ -116,7 +116,7 @@ def check(
 
 
 def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, changed: bool) -> None:
-    """Refuse -o without --weld or --fill, or with several meshes."""
+    """Refuse -o if neither --weld nor --fill is used, or if there are several meshes."""
     if output is not None and not changed:
         message = "-o writes a changed mesh: add --weld or --fill"
         raise click.UsageError(message)
