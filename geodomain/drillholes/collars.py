@@ -284,8 +284,9 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
     """Return two masks, (h,), of elevations: missing-value marks or zeros, and odd elevations.
 
     An odd elevation does not fit the neighbours. The steepness of a collar is the slope of the
-    gentlest line to any of its neighbours. Neighbours are the nearest of all collars, and the
-    nearest of two collars from each cell of a coarse grid. Without the second group, a drive with a
+    gentlest line to any of its neighbours. Neighbours are the nearest of all collars, and also
+    the nearest in a selection, which has two collars from each cell of a coarse grid. Without this
+    selection, a drive with a
     hundred holes would hide the ground above it.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
@@ -358,7 +359,10 @@ def _few(which: Bools) -> bool:
 
 
 def _largest_usual(values: Floats) -> float:
-    """Return the largest value after dropping the two largest, or the largest 2 percent if more."""
+    """Return the largest value that remains after the largest values are dropped.
+
+    The largest 2 percent are dropped, but at least two values.
+    """
     values = np.sort(values[np.isfinite(values)])
     place = len(values) - 1 - max(2, len(values) // 50)
     return float(values[max(place, 0)]) if values.size else 0.0
@@ -480,10 +484,10 @@ def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _
     """Return the probability that `value` looks like a typing error by chance; 1 if it does not.
 
     A number looks like a typing error if changing a digit, the sign or the power of ten moves it
-    into the range from `low` to `high`. The result is the fraction of such numbers among numbers
-    that are at most as far from the range as `value`. For a range from 0 to 1,000 nearly every
-    four-digit number looks like a typing error; for a range from 5,030 to 5,180 few three-digit
-    numbers do.
+    into the range from `low` to `high`. The result is the fraction of numbers that look like a
+    typing error, among numbers that are at most as far from the middle of the range as `value`. For
+    a range from 0 to 1,000 nearly every four-digit number looks like a typing error; for a range
+    from 5,030 to 5,180 few three-digit numbers do.
     """
     least = 1.0
     middle, tries = (low + high) / 2, 96

@@ -3,14 +3,14 @@
 A stay is a stretch of a hole inside a solid. A pierce point is where a hole goes through a surface.
 
 Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
-within `SAGITTA` of it. A part is dropped on the way if no point of the mesh is in the ball around
-the middle of its arc. The chords of neighbouring parts share their end points. They form a chain
-without gaps, on which exact predicates work: a chain that begins inside and ends outside a closed
-mesh always crosses it an odd number of times. At the end, the depth of each crossing is moved from
-the chord to the arc.
+within `SAGITTA` of it. A part is dropped if no point of the mesh is in the ball around the middle
+of its arc. The chords of neighbouring parts share their end points. They form a chain without gaps,
+on which exact predicates work: a chain that begins inside and ends outside a closed mesh always
+crosses it an odd number of times. At the end, the depth of each crossing is moved from the chord to
+the arc.
 
 A hole that goes through a wall and back is detected if it goes deeper than `SAGITTA` behind the
-wall. A test of only whether points are inside or outside would miss such a pair of crossings.
+wall. A test that only compares inside and outside at points would miss such a pair of crossings.
 """
 
 from __future__ import annotations
@@ -380,8 +380,8 @@ class HoleCrossings:
     crossings : tuple of int
         For each solid, the number of crossings of its walls.
     parity : tuple of int
-        For each solid, the number of holes that pass a check. The number of crossings with each of
-        its wireframes must be odd if only one of the collar and the end of the hole is inside it,
+        For each solid, the number of holes that pass a check. For each wireframe of the solid, the
+        number of crossings must be odd if exactly one of collar and end is inside the wireframe,
         and even otherwise.
     hole_count : int
         Number of holes.

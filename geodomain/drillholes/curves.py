@@ -66,8 +66,8 @@ class Curves:
     def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
         """Return the index of the piece that contains each depth of a hole.
 
-        It is the last piece of the hole that does not start deeper, and the first piece above the
-        collar.
+        It is the last piece of the hole whose start is not deeper. For a depth above the collar, it
+        is the first piece.
         """
         low, high = self.offsets[holes], self.offsets[holes + 1]
         while True:
@@ -207,7 +207,7 @@ def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> Non
 def _halved(
     offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
 ) -> Curves:
-    """Return curves with two straight pieces of equal length between each two stations."""
+    """Return curves with two straight pieces of equal length between consecutive stations."""
     half = (0.5 * lengths)[:, None]
     pairs = [np.stack(two, axis=1) for two in (
         (depths, depths + half[:, 0]), (points, points + half * first), (first, second),

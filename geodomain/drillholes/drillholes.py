@@ -730,9 +730,8 @@ def _ends(
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
     """Return findings about holes whose end is not at their last station.
 
-    A station below the end is a finding. Often a hole has no station at its end: this is a finding
-    if the last station is farther from the end than any two consecutive stations are from each
-    other.
+    A station below the end is a finding. An unsurveyed end is a finding if it is longer than the
+    longest distance between two consecutive stations of the hole.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
@@ -783,9 +782,9 @@ def _largest_bend(stations: Stations) -> float:
 
 
 def _rising(stations: Stations, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two tuples of names: holes with a station that points up, and other level holes.
+    """Return two tuples of names: holes with a station that points up, and level holes.
 
-    A level hole has a level station.
+    A level hole has a level station, and no station that points up.
     """
     slopes = stations.tangents[:, 2]
     owners = [

@@ -72,8 +72,8 @@ def crossings_file(
         `surfaces`.
     output, pierce : path, optional
         Files for the stretches of holes in solids, and for the points where holes go through
-        surfaces. One of
-        the two may be "-" for stdout. Depths and coordinates have all their digits.
+        surfaces. One of these files may be "-" for stdout. Depths and coordinates have all their
+        digits.
     overwrite : bool
         Whether to replace existing files.
     rule, allow_open, weld, backend, threads

@@ -40,8 +40,8 @@ class Parts:
     begins, ends : (p,) float64
         Depths; the first part of an interval begins at its FROM, and the last part ends at its TO.
     codes : (p,) intp
-        Domain code of each part, as in `Verdict`: domains are 0 to k - 1, then background and
-        others.
+        Domain code of each part, as in `Verdict`: 0 to k - 1 for k domains, larger for background
+        and other cases.
     """
 
     rows: NDArray[np.intp]
@@ -57,8 +57,8 @@ class Flags:
     Attributes
     ----------
     codes : (n,) intp
-        Domain code of each interval, as in `Verdict`: domains are 0 to k - 1, then background and
-        others.
+        Domain code of each interval, as in `Verdict`: 0 to k - 1 for k domains, larger for
+        background and other cases.
     middles : (n, 3) float64
         Middle point of each interval; NaN if the interval cannot be used.
     """

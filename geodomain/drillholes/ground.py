@@ -64,9 +64,9 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
 
     A collar is off the topography if its distance from the topography exceeds both 10 times the
     median deviation of all collars and a twentieth of the median hole length. Dips are suspected to
-    be measured from the vertical on two conditions. At least half of the other holes end above the
-    topography or outside its footprint. Conversion of the dips would leave at most a fifth of these
-    ends there.
+    be measured from the vertical on two conditions. At least half of the holes with a correct
+    collar end above the topography or outside its footprint. If dips were converted, at most a
+    fifth of these holes would end there.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -105,8 +105,8 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
     """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
     Holes are usually drilled into the modelled solids. Solids in which most holes begin are
-    ignored. Dips are suspect on two conditions. At least half of the holes enter none of the
-    remaining boxes. At least four fifths of these holes would enter a box if their dips were
+    ignored. Dips are suspect on two conditions. At least half of the holes enter no box of
+    another solid. At least four fifths of these holes would enter such a box if their dips were
     measured from the vertical.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
@@ -128,7 +128,10 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
 
 
 def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
-    """Return the mask of holes that enter any of the boxes (n, 2, 3), by 65 points of each hole."""
+    """Return the mask of holes that enter any of the boxes (n, 2, 3).
+
+    Each hole is tested at 65 points.
+    """
     steps = np.linspace(0.0, 1.0, 65)
     rows = np.repeat(np.arange(len(ends)), len(steps))
     depths = np.outer(ends, steps).ravel()
@@ -151,7 +154,10 @@ def _from_vertical(holes: HolePaths) -> Curves:
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:
-    """Return the mask of points that lie outside the ground's box, enlarged by a tenth, in plan."""
+    """Return the mask of points that are far outside the ground's box in plan.
+
+    Far means more than a tenth of the size of the box.
+    """
     low = np.min([tile.bounds[0, :2] for tile in ground.tiles], axis=0)
     high = np.max([tile.bounds[1, :2] for tile in ground.tiles], axis=0)
     slack = 0.1 * (high - low)

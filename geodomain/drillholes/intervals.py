@@ -53,7 +53,7 @@ class Intervals:
 
     @cached_property
     def overlapping(self) -> NDArray[np.intp]:
-        """Indices of the usable rows whose FROM is less than the TO of the row above in a hole."""
+        """Indices of usable rows whose FROM is less than the TO of the previous row of the hole."""
         rows = self.order
         holes, starts, ends = self.holes[rows], self.starts[rows], self.ends[rows]
         again = (holes[1:] == holes[:-1]) & (starts[1:] < ends[:-1])
@@ -61,7 +61,7 @@ class Intervals:
 
     @cached_property
     def after_gaps(self) -> NDArray[np.intp]:
-        """Indices of the usable rows whose FROM is greater than every earlier TO in the hole."""
+        """Indices of usable rows whose FROM is greater than every earlier TO of the hole."""
         rows = self.order
         holes, starts = self.holes[rows], self.starts[rows]
         depths, ranks = np.unique(self.ends[rows], return_inverse=True)

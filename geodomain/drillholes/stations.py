@@ -393,7 +393,7 @@ def _whole_degrees(azimuths: Floats) -> bool:
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
     """Return whether the columns of azimuths and dips seem to be exchanged.
 
-    They are if at least a quarter of the dips, and no azimuth, is beyond 90 degrees.
+    This is so if at least a quarter of the dips, but no azimuth, is beyond 90 degrees.
     """
     both = np.isfinite(azimuths) & np.isfinite(dips)
     azimuths, dips = azimuths[both], dips[both]

@@ -35,7 +35,9 @@ def connected_components(first: Ints, second: Ints, count: int) -> Ints:
     (count,) int64
         For each node, the smallest node of its component.
 
-    Notes ----- Each round attaches every root to the smallest root that an edge links it to, and
+    Notes
+    -----
+    Each round attaches every root to the smallest root that an edge links it to, and
     then compresses all paths. Edges within one tree are dropped, so a few rounds suffice.
     """
     root = np.arange(count)

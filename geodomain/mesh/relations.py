@@ -168,8 +168,8 @@ def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
     If ``most`` is given and more pairs exist, more than ``most`` pairs are returned, but not all.
 
     If the boxes of many components meet, the boxes of their triangles are compared instead. In a
-    mesh of nested shells, all boxes of components meet, and only triangles keep the number of pairs
-    small.
+    mesh of nested shells, the boxes of all components meet. Then the boxes of triangles give far
+    fewer pairs than the boxes of components.
     """
     if most is not None:  # to compare boxes of triangles may take longer than the limit allows
         return components.near(most), True
@@ -424,7 +424,7 @@ def _answer(
 
 
 def _holds(outer: Floats, inner: Floats) -> Bools:
-    """Return, for pairs of boxes, whether the outer contains the inner along each axis; (n, 3)."""
+    """Return the mask (n, 3): whether each outer box contains its inner box along each axis."""
     contained: Bools = (outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])
     return contained
 

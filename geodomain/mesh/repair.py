@@ -57,7 +57,9 @@ def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints,
     None
         If more pairs than the limit would be examined.
 
-    Notes ----- Points are sorted into eight grids. These are shifted by half a cell along none,
+    Notes
+    -----
+    Points are sorted into eight grids. These are shifted by half a cell along none,
     some or all of the axes. Consider two points that are at most a quarter of a cell's width apart
     along an axis, and two grids that are shifted by half a cell along this axis: at most one of the
     grids separates the points. A margin covers the rounding of cell numbers. So both points are in

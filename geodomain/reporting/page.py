@@ -627,7 +627,10 @@ def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
 
 
 def _fullest(figures: Sequence[Figure]) -> int:
-    """Return the index of the section with the most labels, or the longest SVG among equals."""
+    """Return the index of the section with the most labels.
+
+    Among sections with equally many labels, the one with the longest SVG is taken.
+    """
     sizes = [(fig.svg.count('shape-rendering="crispEdges"'), len(fig.svg)) for fig in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 

@@ -156,7 +156,7 @@ _SLACK = 0.02
 
 
 def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
-    """Find the block faces that touch a block with another label, or no block, at least in part.
+    """Find the block faces of which at least a part borders on another label or on no block.
 
     Parameters
     ----------
@@ -213,10 +213,10 @@ def _lowest_cells(geometry: Geometry, axis: int, unit: float) -> Ints | None:
 
 
 def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[Ints | slice, int]]:
-    """Yield pairs of blocks and a cell within them: for each block size, one pair for each cell.
+    """Yield pairs (rows, offset): for each block size, one pair for each cell within a block.
 
-    The blocks are the rows of all blocks of that size. The cell is an offset from a block's first
-    cell.
+    `rows` are the rows of all blocks of this size. `offset` is the offset of the cell from the
+    first cell of its block.
     """
     for kind, counts in enumerate(parts.tolist()):
         rows = slice(None) if len(parts) == 1 else np.flatnonzero(geometry.kinds == kind)

@@ -71,7 +71,9 @@ class Section:
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Return the mask of blocks that a plane cuts; a plane on an upper face does not cut.
+    """Return the mask of blocks that a plane cuts.
+
+    A plane on the lower face of a block cuts the block. A plane on the upper face does not.
 
     Parameters
     ----------
@@ -641,9 +643,10 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
 
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
-    """Return the parts of a line that are within a distance of a plane, as (k, 2) in the section.
+    """Return the parts of a line that are within a distance of a plane.
 
-    `offset` holds the signed distance from the plane of each point of the line.
+    Each part is an array (k, 2) of coordinates in the section. `offset` holds the signed distance
+    from the plane of each point of the line.
     """
     flat = points[:, list(section.along)]
     if (np.abs(offset) <= within).all():

@@ -503,9 +503,9 @@ def _blocks(
 def _shapes(
     section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
 ) -> tuple[Ints | None, list[Ints]]:
-    """Return a pair: the cut blocks as rectangles, or None; and the cut blocks as polygons.
+    """Return a pair (rectangles, polygons): the shapes in which the plane cuts the blocks.
 
-    Polygons are returned if the plane cuts blocks in shapes other than rectangles.
+    If all shapes are rectangles, `polygons` is empty. Otherwise `rectangles` is None.
     """
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
     if not geometry.is_turned:
