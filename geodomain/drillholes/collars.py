@@ -92,7 +92,7 @@ def _differ(
 ) -> NDArray[np.bool_]:
     """Return the mask of `rows` that differ in position, end or direction from the rows `others`.
 
-    The first of `rows` is compared with the first of `others`, and so on.
+    Each row in `rows` is compared with the row at the same place in `others`.
     """
     values = {role: _numbers(table, role) for role in ("x", "y", "z", "end", "azimuth", "dip")}
     vertical = np.abs(values["dip"]) == 90.0
@@ -128,8 +128,8 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     """Find wrong coordinates of collars: missing-value marks, zeros and typing errors.
 
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
-    distance to the nearest collar. Both measures are compared with those of the other collars of
-    the field. Real fields have holes 20 km away from the others and fans 600 units below them.
+    distance to the nearest collar. The limits of these checks follow from all collars of the field.
+    Real fields have holes 20 km away from the others and fans 600 units below them.
     Therefore a distance alone is a finding only if it is extreme. Otherwise two conditions must be
     met. First, a typing error explains the distance: a lost, added or moved digit, a sign, a power
     of ten, or exchanged coordinates. Second, few positions at that distance would look like a

@@ -185,8 +185,8 @@ class MeshReport:
         Edges of one triangle, edges of more than two triangles, and edges used more often in one
         direction than in the other.
     degenerate, zero_area : int
-        Triangles with two equal vertices, and triangles without area. Triangles with two equal
-        vertices are counted in both.
+        `degenerate`: triangles with two equal vertices. `zero_area`: triangles without area,
+        including the degenerate triangles.
     dup_faces : int
         Number of triangles minus the number of distinct triples of vertices.
     shells : int
@@ -560,9 +560,9 @@ def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> boo
 def extremes_cancel(vertices: Floats, triangles: NDArray[np.integer], *, winding: bool) -> bool:
     """Return whether the faces cancel at a vertex that is farthest along an axis.
 
-    If not, the mesh encloses something. No flat face surrounds such a vertex, so in most valid
-    meshes faces do not cancel there. Parameters are those of `encloses_nothing`, but vertices may
-    be equal.
+    If the faces do not cancel, the mesh encloses something. No flat face surrounds such a vertex,
+    so in most valid meshes the faces do not cancel there. The parameters are those of
+    `encloses_nothing`, but vertices may be equal.
     """
     best: tuple[int, Ints] | None = None
     for axis, direction in itertools.product(range(3), (1.0, -1.0)):
@@ -582,7 +582,10 @@ def extremes_cancel(vertices: Floats, triangles: NDArray[np.integer], *, winding
 
 
 def _farthest(vertices: Floats, axis: int, direction: float) -> NDArray[np.intp]:
-    """Return the indices of equal vertices, farthest along an axis; other axes break ties."""
+    """Return the indices of the vertices at the point that is farthest along an axis.
+
+    Among points that are equally far, the other axes decide.
+    """
     rows = np.arange(len(vertices))
     for each in (axis, (axis + 1) % 3, (axis + 2) % 3):
         values = direction * vertices[rows, each]

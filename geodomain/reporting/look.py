@@ -174,7 +174,8 @@ class Look:
     near : NearHoles, optional
         Drillholes to project.
     paged : bool
-        Whether each section has its own page, all pages with the same frame.
+        Whether each section has its own page. Pages of sections across the same axis then show the
+        same rectangle.
     """
 
     exaggerate: float = 1.0
