@@ -29,7 +29,7 @@ def _cuda() -> GpusBackend:
 
 @functools.cache
 def _choosing() -> AutoBackend:
-    """Return the only AutoBackend of the process, so that all calls share its record of the GPU."""
+    """Return the process's only AutoBackend, in which all calls record whether the GPU works."""
     return AutoBackend(_cpu(), _cuda())
 
 
@@ -41,7 +41,7 @@ def _started() -> Backend:
 
 
 def _auto() -> Backend:
-    """Return the AutoBackend, or the CPU's backend if PyCUDA is not installed."""
+    """Return the AutoBackend; if PyCUDA is not installed, return the CPU's backend."""
     return _cpu() if importlib.util.find_spec("pycuda") is None else _choosing()
 
 
@@ -72,7 +72,10 @@ def release() -> None:
 def machine_used(
     backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]
 ) -> MachineUsed:
-    """Return where the queries of these indexes were computed, "cpu" or "cuda", and the reason."""
+    """Return a tuple: the machine that computed most queries of these indexes, and the reason.
+
+    The machine is "cpu" or "cuda".
+    """
     chosen = _cuda() if backend == "cuda" else choose(backend)  # which may have failed since
     why = "asked for" if chosen.name == backend else "PyCUDA is not installed"
     return chosen.machine_used(indexes, why)

@@ -1,9 +1,9 @@
 """The interface of a backend, and of the indexes that it builds.
 
-There are backends for the CPU (`cpu`), for one GPU or several (`gpus`, with `cuda`), and one that
+There are three backends: one for the CPU (`cpu`), one for GPUs (`gpus`, with `cuda`), and one that
 chooses between CPU and GPUs for each call (`auto`). A backend indexes a mesh for points, segments,
-distances or blocks; any thread may query an index. A backend also labels lattices, which needs no
-index. All backends give the same results, bit for bit.
+distances or blocks. Any thread may query an index. A backend labels lattices without an index.
+All backends give the same results, bit for bit.
 
 The types of the arguments are in `data`.
 """
@@ -34,14 +34,15 @@ MachineUsed = tuple[str, str]  # "cpu" or "cuda", and the reason
 
 
 class PointIndex(Protocol):
-    """Index of one mesh for points: a grid over its triangles.
+    """Index of one mesh for points: a grid over the triangles of the mesh.
 
-    Queries write a result for each point to ``out``. They return the first undecided row, whose
-    point has a coordinate too close to 0 for exact arithmetic, or -1 if there is none.
+    Each query writes one result for each point to ``out``. It returns the first undecided row, or
+    -1 if there is none. A row is undecided if its point has a coordinate too close to 0 for exact
+    arithmetic.
     """
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
         ...
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
@@ -49,9 +50,9 @@ class PointIndex(Protocol):
         ...
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the number of crossings above each point, int32.
+        """Write how many crossings with the mesh are above each point, as int32.
 
-        If ``signed``, crossings in opposite directions count +1 and -1.
+        If ``signed``, a crossing counts +1 or -1, depending on its direction.
         """
         ...
 
@@ -64,16 +65,19 @@ class PointIndex(Protocol):
         ...
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the numbers of crossings above and below each point, (n, 2) int32."""
+        """Write how many crossings are above and how many are below each point, (n, 2) int32."""
         ...
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds on their errors, (n, 2) float64."""
+        """Write each point's generalised winding number and a bound on its error.
+
+        ``out`` is (n, 2) float64.
+        """
         ...
 
 
 class SegmentIndex(Protocol):
-    """Index of one mesh for segments: a hierarchy of boxes over its triangles."""
+    """Index of one mesh for segments: a bounding-volume hierarchy over its triangles."""
 
     @property
     def build_times(self) -> Mapping[str, float]:
@@ -86,7 +90,7 @@ class SegmentIndex(Protocol):
         ...
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         ...
 
     def close(self) -> None:
@@ -102,22 +106,22 @@ class SegmentIndex(Protocol):
         ...
 
     def nearest(self, segments: SegmentRows, threads: int) -> Indices:
-        """Return the first triangle that each segment crosses, or -1."""
+        """Return the triangle that each segment crosses first; -1 if it crosses none."""
         ...
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
+        """Return all crossed triangles; segment i has the slice offsets[i]:offsets[i + 1]."""
         ...
 
     def describe(
         self, segments: SegmentRows, rows: NDArray[np.int64], triangle: Indices, threads: int
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        """Return t, u, v, distance, x, y and z of each hit, (k, 7); see `query.segments.Hits`."""
         ...
 
 
 class NearestIndex(Protocol):
-    """Index of one mesh for distances: a hierarchy of boxes over its triangles."""
+    """Index of one mesh for distances: a bounding-volume hierarchy over its triangles."""
 
     def nearest(
         self,
@@ -128,10 +132,11 @@ class NearestIndex(Protocol):
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write each point's distance and, if asked for, the nearest triangle and nearest point.
+        """Write each point's distance from the mesh to ``distance``.
 
-        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row with a
-        coordinate out of range, or -1.
+        ``triangle``, if given, receives the nearest triangle of each point; ``place``, (n, 3), if
+        given, receives the nearest point on the mesh. Returns the first row with a coordinate out
+        of range, or -1.
         """
         ...
 
@@ -146,7 +151,10 @@ class BlockAnswer(IntEnum):
 
 
 class BlockIndex(Protocol):
-    """Index of one mesh and its rim, for the shares of blocks at any position."""
+    """Index of one mesh and its open edges, to compute which share of a block is inside.
+
+    The blocks may be at any position, on a lattice or not.
+    """
 
     def shares(
         self,
@@ -160,11 +168,12 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the share of each block that is inside the mesh; return the `BlockAnswer` of each.
+        """Write which share of each block is inside the mesh; return each block's `BlockAnswer`.
 
-        This writes only the shares of blocks that a triangle enters. Without weights, they are all
-        taken from ``lines`` times ``lines`` vertical lines. With weights, lines are used only for
-        blocks whose plan the triangles do not cover exactly once, within ``single``.
+        Only the shares of blocks that a triangle enters are written. If ``weights`` is None, every
+        share is sampled along ``lines`` times ``lines`` vertical lines. Otherwise a share is exact
+        up to rounding, but blocks whose plan the triangles do not cover exactly once are sampled
+        along lines. ``single`` is the tolerance of this test; if it is 0, there is no test.
         """
         ...
 
@@ -179,9 +188,9 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write the shares of blocks whose plan the surface covers, even if the rim crosses it.
+        """Write the shares of blocks whose plan the surface covers, even if open edges cross it.
 
-        Like `shares`, but always on the CPU.
+        The CPU always computes them. The rest is as in `shares`.
         """
         ...
 
@@ -190,11 +199,12 @@ class BlockIndex(Protocol):
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
         """Return the crossings of ``lines`` times ``lines`` vertical lines through each block.
 
-        The first array, (n * lines * lines, 4), has a row for each line, in the order of
-        `line_places`: the number of crossings above the block, the sum of their signs, the number
-        within the block, and the number below (0 unless ``below``). The other two arrays have,
-        for each crossing within a block, from the top down, its height above the block's floor,
-        and its sign.
+        The result is a tuple of three arrays. The first array, (n * lines * lines, 4), has a row
+        for each line, in the order of `line_places`. A row holds the number of crossings above the
+        block, the sum of the signs of these crossings, the number of crossings within the block,
+        and the number below the block (0 unless ``below``). The second and the third array have an
+        element for each crossing within a block, from the top down: its height above the block's
+        floor, and its sign.
         """
         ...
 
@@ -204,7 +214,7 @@ class BlockIndex(Protocol):
 
 
 class Backend(Protocol):
-    """A CPU, a GPU or several GPUs that run the kernels, or a choice between these."""
+    """What runs the kernels: the CPU, the GPUs, or a choice between CPU and GPUs for each call."""
 
     @property
     def name(self) -> str:
@@ -226,11 +236,11 @@ class Backend(Protocol):
         ...
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh, and the edges of its rim, (m, 2, 3), for the shares of blocks."""
+        """Index a mesh and its open edges, ``rim`` (m, 2, 3), for the shares of blocks inside."""
         ...
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first index whose mesh contains each point, int32.
+        """Write, for each point, the number of the first index whose mesh contains it, as int32.
 
         The number is -1 if no mesh contains the point, -2 if the point is not finite. Returns the
         first undecided row, as queries of `PointIndex` do.
@@ -244,11 +254,11 @@ class Backend(Protocol):
         threads: int,
         index: PointIndex | None = None,
     ) -> NDArray[np.uint64] | None:
-        """Return labels of a lattice as bits along z, (nx, ny, words).
+        """Return which blocks of a lattice are inside, as bits along z, (nx, ny, words).
 
-        Axes must be strictly increasing. Returns None if a block cannot be decided, because a
-        coordinate is too close to 0. If an ``index`` of the same mesh is given, the mesh need not
-        be copied to a GPU again.
+        The axes must be strictly increasing. Returns None if a block cannot be decided, because a
+        coordinate is too close to 0. If an ``index`` of the same mesh is given, its copy of the
+        mesh on a GPU is used.
         """
         ...
 
@@ -260,7 +270,7 @@ class Backend(Protocol):
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z, (nx, ny, bytes).
+        """Write which blocks of a lattice are inside, as bits along z, (nx, ny, bytes).
 
         Returns False if a block cannot be decided.
         """
@@ -273,7 +283,10 @@ class Backend(Protocol):
         room: DeviceRoom,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU; return False if a block is undecided."""
+        """Write which blocks of a lattice are inside to ``room``, an array on a GPU.
+
+        Returns False if a block cannot be decided.
+        """
         ...
 
     def lattice_shares(
@@ -285,17 +298,18 @@ class Backend(Protocol):
         out: Floats,
         threads: int,
     ) -> int:
-        """Write the shares of a lattice's blocks, (nx, ny, nz); return how many are partly inside.
+        """Write which share of each block of a lattice is inside the mesh, (nx, ny, nz).
 
-        ``edges`` are the coordinates of the blocks' faces along each axis. ``labels``, bits along
-        z, (nx, ny, words), give the shares of blocks that no triangle enters.
+        Returns how many blocks are partly inside. ``edges`` are the coordinates of the blocks'
+        faces along each axis. A block that no triangle enters gets the share 0 or 1, from its bit
+        in ``labels``, (nx, ny, words), which has bits along z.
         """
         ...
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return where most queries of these indexes were computed, and the reason.
+        """Return a tuple: the machine that computed most queries of these indexes, and the reason.
 
         ``why`` is the reason for using this backend.
         """

@@ -1,4 +1,4 @@
-"""Choose between CPU and GPU for each call: the GPU is used if that saves time."""
+"""Choose between CPU and GPU for each call: the GPU computes a call if that saves time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from geodomain.errors import DeviceError, log, warn
 
 
 class Tally:
-    """The numbers of rows computed on the CPU and on the GPU, with the latest reason for each."""
+    """How many rows each machine (CPU, GPU) has computed, and the latest reason for using it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class Tally:
             self._by_machine[machine] = before + count, why
 
     def mostly(self) -> MachineUsed:
-        """Return the machine that computed most rows, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most rows ("cpu" or "cuda"), and the reason."""
         if not self._by_machine:
             return "cpu", "no query yet"
         machine = max(self._by_machine, key=lambda name: self._by_machine[name][0])
@@ -59,7 +59,7 @@ _COLD, _WARM = 0.3, 0.5e-3  # seconds for a GPU to start, and for a call
 
 
 class Cost(NamedTuple):
-    """Seconds that one item takes on one CPU thread, and on a GPU."""
+    """Seconds per item, such as a point: on one CPU thread, and on a GPU."""
 
     cpu: float
     cuda: float
@@ -88,9 +88,9 @@ class GpuBackend(Backend, Protocol):
 
 
 class Record:
-    """The latest choice of machine in a process, and the state of its GPU.
+    """The latest choice between CPU and GPU in a process, and the state of the GPU.
 
-    The state is how much time a GPU would have saved so far, whether it has been started, and
+    The state is how much time the GPU would have saved so far, whether it has been started, and
     whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
     """
 
@@ -102,7 +102,7 @@ class Record:
         self.machine_used: MachineUsed = ("cpu", "no query yet")
 
     def choose(self, saving: float, count: int) -> bool:
-        """Return whether to use the GPU for ``count`` rows, where it saves ``saving`` seconds."""
+        """Return whether to use the GPU for ``count`` rows; it would save ``saving`` seconds."""
         with self._lock:
             if self.failed:
                 self.machine_used = "cpu", self.failed
@@ -117,7 +117,7 @@ class Record:
     def give_up(self, error: DeviceError, *, quiet: bool) -> None:
         """Record that the GPU failed, and use the CPU from now on; warn unless ``quiet``.
 
-        If only GPU memory was short, the GPU is tried again next time.
+        If the cause was a lack of GPU memory, later calls may still use the GPU.
         """
         with self._lock:
             first = not self.failed
@@ -131,7 +131,7 @@ class Record:
 
 
 class MachineChoice:
-    """Send each call to the CPU or the GPU; the CPU computes calls on which the GPU fails."""
+    """Send each call to the CPU or the GPU; if the GPU fails, the CPU computes the call."""
 
     def __init__(self, cpu: Backend, cuda: GpuBackend) -> None:
         self.cpu, self.cuda = cpu, cuda
@@ -147,7 +147,7 @@ class MachineChoice:
         return call(self.cpu)
 
     def _starts(self) -> bool:
-        """Start the GPU, and return whether it started; if not, record the reason."""
+        """Start the GPU; return whether it started. If it did not, record the reason."""
         try:
             self.cuda.start()
         except DeviceError as error:
@@ -159,7 +159,10 @@ class MachineChoice:
     def ask(
         self, points: Points, out: Room, threads: int, call: Callable[[Backend], Answer]
     ) -> Answer:
-        """Make the call on the GPU if points or output are on a GPU, or if that saves time."""
+        """Make the call on the GPU if it holds points or output, or if that saves time.
+
+        Otherwise, make the call on the CPU.
+        """
         if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
             self.record.machine_used = "cuda", "the points are on the GPU"
             return call(self.cuda)
@@ -202,13 +205,13 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         self._tally.add(backend.name, count, self._choice.record.machine_used[1])
 
     def machine_used(self) -> MachineUsed:
-        """Return the machine that computed most points, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most points ("cpu" or "cuda"), and the reason."""
         machine, why = self._tally.mostly()
         cuda = self._choice.cuda
         return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles of the CPU's index."""
+        """Return a tuple: how many cells, entries, grids and long triangles the CPU's index has."""
         return self.on(self._choice.cpu).size()
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
@@ -216,7 +219,7 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         return self._ask(points, out, threads, lambda on: on.contains(points, out, threads))
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point."""
+        """Write how many crossings are above each point."""
         return self._ask(
             points, out, threads, lambda on: on.crossings(points, out, threads, signed=signed)
         )
@@ -230,11 +233,11 @@ class AutoPointIndex(MachineIndexes[PointIndex]):
         return self._ask(points, out, threads, lambda on: on.on_surface(points, out, threads))
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point."""
+        """Write how many crossings are above and how many are below each point."""
         return self._ask(points, out, threads, lambda on: on.sides(points, out, threads))
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds on their errors."""
+        """Write each point's generalised winding number and a bound on its error."""
         return self._ask(points, out, threads, lambda on: on.winding(points, out, threads, rim=rim))
 
     def _ask(
@@ -259,7 +262,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         self._tally = Tally()
 
     def machine_used(self) -> MachineUsed:
-        """Return the machine that computed most segments, "cpu" or "cuda", and the reason."""
+        """Return the machine that computed most segments ("cpu" or "cuda"), and the reason."""
         machine, why = self._tally.mostly()
         cuda = self._choice.cuda
         return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
@@ -271,7 +274,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds that each step of building the first index took."""
+        """Seconds that each step took when the first index was built."""
         return self._first.build_times
 
     @property
@@ -280,7 +283,7 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return sum(index.nbytes for index in self._indexes.values())
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         return self._first.levels()
 
     def close(self) -> None:
@@ -299,17 +302,17 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._ask(segments, threads, lambda on: on.count(segments, threads))
 
     def nearest(self, segments: SegmentRows, threads: int) -> Indices:
-        """Return the first triangle that each segment crosses, or -1."""
+        """Return the triangle that each segment crosses first; -1 if it crosses none."""
         return self._ask(segments, threads, lambda on: on.nearest(segments, threads))
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
+        """Return all crossed triangles; segment i has the slice offsets[i]:offsets[i + 1]."""
         return self._ask(segments, threads, lambda on: on.all(segments, offsets, threads))
 
     def describe(
         self, segments: SegmentRows, rows: NDArray[np.int64], triangle: Indices, threads: int
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        """Return t, u, v, distance, x, y and z of each hit, (k, 7); see `query.segments.Hits`."""
         return self._ask(
             segments, threads, lambda on: on.describe(segments, rows, triangle, threads)
         )
@@ -327,9 +330,9 @@ class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
         return self._choice.either(self._saving(rows, threads), rows, call)
 
     def _saving(self, rows: int, threads: int) -> float:
-        """Return the seconds that the GPU saves on this many rows.
+        """Return how many seconds the GPU saves on ``rows`` segments.
 
-        The time to build an index that does not exist yet is included.
+        If an index does not exist yet, the time to build it is taken into account.
         """
         segment, triangle = COSTS["segment"], COSTS["triangle"]
         cpu = rows * segment.cpu + ("cpu" not in self._indexes) * self._triangles * triangle.cpu
@@ -376,8 +379,7 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        Without `weights`, the CPU is used, because nearly all the work is then to cross vertical
-        lines with triangles.
+        If `weights` is None, all shares are sampled along vertical lines, which the CPU does.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:
@@ -426,13 +428,13 @@ class AutoBackend:
         self.choice = MachineChoice(cpu, cuda)
 
     def point_index(self, mesh: MeshArrays, *, threads: int) -> AutoPointIndex:
-        """Return an index of a mesh for points; it is built when points are first queried."""
+        """Return an index of a mesh for points; the first query of points builds it."""
         return AutoPointIndex(self.choice, lambda on: on.point_index(mesh, threads=threads))
 
     def segment_index(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int
     ) -> AutoSegmentIndex:
-        """Return an index of a mesh for segments; it is built when segments are first queried."""
+        """Return an index of a mesh for segments; the first query of segments builds it."""
         return AutoSegmentIndex(
             self.choice,
             lambda on: on.segment_index(mesh, strategy=strategy, grid=grid, threads=threads),
@@ -440,15 +442,15 @@ class AutoBackend:
         )
 
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> AutoNearestIndex:
-        """Return an index of a mesh for distances; it is built when points are first queried."""
+        """Return an index of a mesh for distances; the first query of distances builds it."""
         return AutoNearestIndex(self.choice, lambda on: on.nearest_index(mesh, threads=threads))
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> AutoBlockIndex:
-        """Return an index of a mesh for the shares of blocks; it is built at the first query."""
+        """Return an index of a mesh for the shares of blocks; the first query builds it."""
         return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first mesh that contains each point; see `Backend.codes`."""
+        """Write the number of the first mesh that contains each point, as in `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, AutoPointIndex)]
 
         def call(on: Backend) -> int:
@@ -462,7 +464,7 @@ class AutoBackend:
     def lattice_bits(
         self, mesh: MeshArrays, axes: Columns, threads: int, index: PointIndex | None = None
     ) -> NDArray[np.uint64] | None:
-        """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
+        """Return which blocks of a lattice are inside, as bits; see `Backend.lattice_bits`."""
         return self._lattice(
             axes, threads, lambda on: on.lattice_bits(mesh, axes, threads, _built(index, on))
         )
@@ -475,7 +477,7 @@ class AutoBackend:
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z; see `Backend.lattice_packed`."""
+        """Write which blocks of a lattice are inside, as bits; see `Backend.lattice_packed`."""
         return self._lattice(
             axes, threads, lambda on: on.lattice_packed(mesh, axes, out, threads, _built(index, on))
         )
@@ -483,7 +485,7 @@ class AutoBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU; that GPU computes them."""
+        """Write which blocks of a lattice are inside to ``room``, on the GPU that holds it."""
         cuda = self.choice.cuda
         self.choice.record.machine_used = "cuda", "the output is on the GPU"
         return cuda.lattice_there(mesh, axes, room, _built(index, cuda))
@@ -513,7 +515,7 @@ class AutoBackend:
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda" if it computed any query of these indexes, else "cpu", and the reason."""
+        """Return a tuple: "cuda" if a GPU computed any query, otherwise "cpu"; and the reason."""
         own = (index for index in indexes if isinstance(index, AutoPointIndex | AutoSegmentIndex))
         return max([index.machine_used() for index in own], default=("cpu", "no query yet"))
 

@@ -1,4 +1,4 @@
-"""Run queries on the CPU; indexes and lattices are in the compiled core."""
+"""Run queries on the CPU, by calling the compiled core."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARTS = ("grids", "slabs", "lists", "entries", "bundles", "bundled")
 
 
 class _PointCall(NamedTuple):
-    """The arguments that core functions over points take before and after their own options."""
+    """The arguments that all core functions over points share: inputs first, outputs last."""
 
     inputs: tuple[object, ...]
     outputs: tuple[object, ...]
@@ -41,8 +41,8 @@ class _PointCall(NamedTuple):
 class CpuPointIndex:
     """A grid over one mesh's triangles; any thread may query it.
 
-    ``density`` is the number of triangles per cell. With 8, building the index takes about as
-    long as querying as many points as there are triangles.
+    ``density`` is the number of triangles per cell. With 8 triangles per cell, building the index
+    of n triangles takes about as long as querying n points.
     """
 
     def __init__(self, mesh: MeshArrays, *, threads: int, density: float = 8.0) -> None:
@@ -66,7 +66,7 @@ class CpuPointIndex:
             core().grid_free(self.handle)
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
         size = (ctypes.c_int64 * 4)()
         core().grid_size(self.handle, size)
         return size[0], size[1], size[2], size[3]
@@ -99,13 +99,13 @@ class CpuPointIndex:
         return call.refused.value
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first undecided row, or -1."""
+        """Write how many crossings are above each point; return the first undecided row, or -1."""
         call = self._call(points, out)
         core().grid_crossings(*call.inputs, int(signed), threads, *call.outputs)
         return call.refused.value
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first undecided row, or -1."""
+        """Write whether each winding number is not 0; return the first undecided row, or -1."""
         columns, room = _in_memory(points, out)
         numbers = np.empty(len(room), np.int32)
         refused = self.crossings(columns, numbers, threads, signed=True)
@@ -119,7 +119,7 @@ class CpuPointIndex:
         return call.refused.value
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2).
+        """Write how many crossings are above and how many are below each point, (n, 2).
 
         Returns the first undecided row, or -1.
         """
@@ -128,10 +128,10 @@ class CpuPointIndex:
         return call.refused.value
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds on their errors, (n, 2).
+        """Write each point's generalised winding number and a bound on its error, (n, 2).
 
-        ``rim`` has the ends (m, 2, 3) and weights (m,) of its edges, in the order of summation.
-        Returns the first undecided row, or -1.
+        ``rim`` has the ends (m, 2, 3) and weights (m,) of the open edges, in the order in which
+        they are summed. Returns the first undecided row, or -1.
         """
         ends, weights = rim
         call = self._call(points, out)
@@ -140,14 +140,14 @@ class CpuPointIndex:
 
 
 def _in_memory(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]:
-    """Return points and output; raise TypeError if one of them is on a GPU."""
+    """Return points and output unchanged; raise TypeError if either of them is on a GPU."""
     if isinstance(points, tuple) and isinstance(out, np.ndarray):
         return points, out
     raise TypeError(NOT_HERE)
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write the number of the first mesh that contains each point; see `Backend.codes`."""
+    """Write the number of the first mesh that contains each point, as in `Backend.codes`."""
     columns, room = _in_memory(points, out)
     handles = [index.handle for index in indexes if isinstance(index, CpuPointIndex)]
     if len(handles) != len(indexes):
@@ -172,7 +172,7 @@ CLOSED = "the surface was closed during a query"
 
 
 class _CoreSurface:
-    """The core's memory for a surface, which is freed when the last running query ends."""
+    """The compiled core's memory for a surface; it is freed when the last running query ends."""
 
     def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
@@ -241,7 +241,7 @@ class CpuSegmentIndex:
         return out
 
     def nearest(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
-        """Return the first triangle that each segment crosses, or -1."""
+        """Return the triangle that each segment crosses first; -1 if it crosses none."""
         out = np.empty(len(segments.packed), dtype=np.int32)
         self._ask("nearest", segments, threads, out)
         return out
@@ -249,7 +249,7 @@ class CpuSegmentIndex:
     def all(
         self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int
     ) -> NDArray[np.int32]:
-        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
+        """Return all crossed triangles; segment i has the slice offsets[i]:offsets[i + 1]."""
         out = layout.structure("Found").empty(int(offsets[-1]))
         self._ask("all", segments, threads, offsets, out)
         return out["triangle"].astype(np.int32)
@@ -261,7 +261,7 @@ class CpuSegmentIndex:
         triangle: NDArray[np.int32],
         threads: int,
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        """Return t, u, v, distance, x, y and z of each hit, (k, 7); see `query.segments.Hits`."""
         vertices, triangles = self._arrays
         out = np.empty((len(rows), 7))
         native.core().segments_describe(
@@ -278,7 +278,7 @@ class CpuSegmentIndex:
         return out
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         if self._strategy == "brute" or not len(self._arrays[1]):
             return []
         core = self._open()
@@ -298,16 +298,16 @@ class CpuSegmentIndex:
 
 
 def boxes_of_levels(nodes: NDArray[np.void], firsts: Sequence[int], frame: np.void) -> list[Floats]:
-    """Return the boxes in the nodes of each level, (k, 2, 3).
+    """Return, for each level of a hierarchy, an array of the boxes in its nodes, (k, 2, 3).
 
-    `firsts` holds the number of the first node of each level, and then the number of all
-    nodes.
+    `firsts` holds the number of the first node of each level. Its last element is the number of
+    all nodes.
     """
     return [_boxes(nodes[begin:end], frame) for begin, end in pairwise(firsts)]
 
 
 def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
-    """Return the boxes that nodes hold, (k, 2, 3), in the mesh's coordinates."""
+    """Return the boxes in these nodes as an array (k, 2, 3), in the mesh's coordinates."""
     steps = np.ldexp(1.0, nodes["exponent"].astype(np.int32))[:, :, None]
     origin = nodes["origin"].astype(np.float64)[:, :, None]
     corners = [
@@ -320,7 +320,7 @@ def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
 
 
 def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the bytes of 64-bit words along a new last axis, the lowest byte first."""
+    """Return the bytes of 64-bit words along a new last axis, the least significant byte first."""
     rows = np.ascontiguousarray(words, dtype="<u8")[..., None]
     return rows.view(np.uint8)
 
@@ -373,7 +373,7 @@ class CpuNearestIndex:
 
 
 class CpuBlockIndex:
-    """Index of one mesh and its rim, (m, 2, 3), for the shares of blocks at any position."""
+    """Index of one mesh and its open edges, (m, 2, 3); see `BlockIndex`."""
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
         self._arrays = (mesh.vertices, mesh.triangles, rim)  # the core reads them where they are
@@ -397,7 +397,10 @@ class CpuBlockIndex:
         return self.handle
 
     def trees(self) -> tuple[NDArray[np.void], list[int]]:
-        """Return the `BoxTreeView`s of triangles and rim, and the number of leaves of each."""
+        """Return the `BoxTreeView`s of the triangles and of the open edges, and their leaf counts.
+
+        The result is a tuple: an array of the two views, and a list of the two leaf counts.
+        """
         views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)
         core().blocks_trees(self.handle, views, counts)
         return views, counts.tolist()
@@ -487,7 +490,7 @@ def lattice_bits(
     threads: int,
     index: PointIndex | None = None,
 ) -> NDArray[np.uint64] | None:
-    """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
+    """Return which blocks of a lattice are inside, as bits; see `Backend.lattice_bits`."""
     lengths = [len(axis) for axis in axes]
     bits = np.zeros((lengths[0], lengths[1], (lengths[2] + 63) // 64), dtype=np.uint64)
     status = core().lattice_contains(
@@ -510,10 +513,10 @@ def lattice_packed(
     threads: int,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice as bits along z to ``out``, (nx, ny, bytes).
+    """Write which blocks of a lattice are inside to ``out``, as bits along z, (nx, ny, bytes).
 
-    ``bytes`` may be a multiple of 8, for 64-bit words, or the fewest bytes that hold a
-    column. Returns False if a block cannot be decided.
+    ``bytes`` is either the smallest number that holds a column of bits, or that number rounded
+    up to a multiple of 8, for 64-bit words. Returns False if a block cannot be decided.
     """
     bits = lattice_bits(mesh, axes, threads)
     if bits is not None:
@@ -578,12 +581,12 @@ class CpuBackend:
     ) -> bool:
         """Raise TypeError, because the CPU cannot write to an array on a GPU.
 
-        `arrays.require_gpu` refuses such arrays before a call gets here.
+        Users never see this error: `arrays.require_gpu` refuses such arrays earlier.
         """
         raise TypeError(NOT_HERE)
 
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cpu" and the reason `why`."""
+        """Return a tuple: "cpu", and the reason `why`."""
         return "cpu", why

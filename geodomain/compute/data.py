@@ -25,7 +25,7 @@ class DevicePoints:
     rows : int
         Number of points.
     strides : tuple of int
-        Bytes from one point to the next, and from x to y and y to z.
+        Two numbers of bytes: from one point to the next, and from x to y (as from y to z).
     stream : int, optional
         Stream to wait for: None for no wait, -1 for all work on the device.
     owner : object
@@ -49,7 +49,7 @@ class DevicePoints:
         return layout.points_view((x, x + across, x + 2 * across), (step, step, step))
 
     def overlaps(self, room: DeviceRoom) -> bool:
-        """Whether ``room`` shares memory with the points, or with the bytes between them."""
+        """Whether ``room`` overlaps the memory between the first and the last x, y or z."""
         if self.rows == 0:
             return False
         step, across = self.strides
@@ -72,7 +72,7 @@ class DeviceRoom:
     owner: object = field(repr=False)
 
     def __len__(self) -> int:
-        """Return the length of the first axis: the number of points, or of layers of a lattice."""
+        """Return the length of the first axis: the number of points, or of a lattice's layers."""
         return self.shape[0]
 
     @property
@@ -137,12 +137,12 @@ class SegmentRows(Protocol):
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """The caller's row of each segment if the segments were sorted, otherwise None."""
+        """If the segments were sorted, the caller's row of each segment; otherwise None."""
         ...
 
     @property
     def device(self) -> dict[str, Held]:
-        """Copies that backends keep from query to query, keyed by the name of the backend."""
+        """Copies that backends keep for later queries, by the name of the backend."""
         ...
 
 
@@ -167,9 +167,9 @@ class CachedColumns(tuple[Floats, Floats, Floats]):
 
 
 class CachedPoints:
-    """Points, (n, 3), that do not change during several queries, and backends' copies of them.
+    """Points (n, 3) for several queries, and the copies of these points that backends keep.
 
-    Functions that take points accept this object like an array.
+    Functions that take points accept this object like an array. The points must not change.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class CachedPoints:
 
 @contextlib.contextmanager
 def keeping(points: Floats) -> Iterator[CachedPoints]:
-    """Yield points that several queries copy to a device only once; free the copies at the end."""
+    """Yield points that are copied to a device only once; at the end, free the copies."""
     cached = CachedPoints(points)
     try:
         yield cached

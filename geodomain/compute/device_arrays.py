@@ -98,7 +98,7 @@ def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
 def home(array: DevicePoints | DeviceRoom) -> int:
     """Return the number of the device that holds an array.
 
-    For an empty array, it is the number of this thread's device.
+    For an empty array, return the number of this thread's device.
     """
     return device.home_of(array.address) if len(array) else device.number()
 
@@ -170,9 +170,9 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size
 def _interface(values: object) -> ArrayInterface:
     """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
-    Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, do
-    not, so all work on the device must be awaited. With DLPack that is necessary too, because
-    there the legacy stream waits for the array's stream.
+    Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, name no
+    stream; then all work on the device must be awaited. The same holds for DLPack, where the
+    producer makes the legacy stream wait for the array's stream.
     """
     fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
     if fields is None:
@@ -194,7 +194,7 @@ def _interface(values: object) -> ArrayInterface:
 
 
 def _require_our_device(address: int) -> None:
-    """Refuse memory of a device that this process does not use."""
+    """Raise an error if memory is on a device that this process does not use."""
     if address == 0 or device.driver().Device.count() == 1:
         return
     with device.current():
@@ -275,7 +275,7 @@ class _Pinned:
         self.__array_interface__ = self._memory.__array_interface__
 
     def __del__(self) -> None:
-        """Free the memory with its context current, because PyCUDA would leak it otherwise."""
+        """Free the memory while its context is current; PyCUDA leaks it otherwise."""
         if "_memory" in self.__dict__:
             with device.using(self._home):
                 device.drop(lambda: self.__dict__.pop("_memory", None))

@@ -43,10 +43,10 @@ Answer = TypeVar("Answer")
 
 
 def cut(rows: int, workers: int, least: int) -> list[slice]:
-    """Cut rows into equal parts: at most one for each worker, and at least ``least`` rows each.
+    """Cut rows into equal parts: at most ``workers`` parts, each of at least ``least`` rows.
 
-    Starting and ending a part takes as long as copying millions of rows, so more and smaller
-    parts would cost more than they save. There is always at least one part.
+    There is always at least one part. Starting and ending a part takes as long as copying millions
+    of rows, so smaller parts would cost more than they save.
     """
     count = max(1, min(workers, rows // max(1, least)))
     bounds = [rows * place // count for place in range(count + 1)]
@@ -56,8 +56,8 @@ def cut(rows: int, workers: int, least: int) -> list[slice]:
 class WorkQueue(Generic[Part, Answer]):
     """The waiting parts of one query, the results so far, and the errors.
 
-    A part whose data are on a GPU (its home) is computed there, if that GPU works. The
-    other parts are taken in order by the GPUs that are free; the n-th GPU starts at the n-th part.
+    A part whose data are on a GPU (its home) is computed there, if that GPU works. Free GPUs take
+    the other parts in order; the n-th GPU starts at the n-th part.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class WorkQueue(Generic[Part, Answer]):
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Clear the frames of failed calls, so that this thread can free its PyCUDA streams.
+    """Drop the local variables of failed calls, so that this thread frees its PyCUDA streams.
 
-    The error lives longer than the thread, and PyCUDA frees streams only in the thread that
-    made them.
+    An error keeps them alive for longer than the thread lives, and PyCUDA can free streams only in
+    the thread that made them.
     """
     while error is not None:
         traceback.clear_frames(error.__traceback__)
@@ -146,14 +146,14 @@ class DevicePool:
     ) -> list[Answer]:
         """Return the results of all parts, each from its home GPU or from any free GPU.
 
-        ``ask`` is called in a thread that works on one GPU. If a GPU fails, its part goes to
-        another GPU, or to the CPU if no GPU is left.
+        ``ask`` is called in a thread that works on one GPU. If a GPU fails, another GPU computes
+        its part. If all GPUs have failed, the CPU computes the part with ``on_cpu``.
 
         Raises
         ------
         DeviceError
-            If all GPUs fail and none has ever worked; or if a GPU that still works refuses the
-            call, because the others would refuse it too.
+            If all GPUs fail and none has ever worked, or if a working GPU refuses the call, because
+            every other GPU would refuse it too.
         """
         queue = WorkQueue(parts, ask, home_of)
         while queue.left:
@@ -190,7 +190,7 @@ class DevicePool:
                 self._busy.subtract(numbers)
 
     def _note(self, queue: WorkQueue[Part, Answer]) -> None:
-        """Record the GPUs that failed, except GPUs short of memory; warn about every failure."""
+        """Warn about every GPU that failed; record the failure unless only memory was short."""
         if queue.left and not self._worked:
             raise next(iter(queue.errors.values()), None) or DeviceError(
                 self.with_failures("no GPU is left")
@@ -204,7 +204,7 @@ class DevicePool:
             warn(f"GPU {number} failed ({cause}): {others} over, with the same results")
 
     def with_failures(self, why: str) -> str:
-        """Return the reason `why`, followed by the GPUs that failed and the causes."""
+        """Return the reason `why`, followed by each GPU that failed and the cause."""
         return "; ".join([why, *(f"GPU {n} failed: {text}" for n, text in self.failed.items())])
 
 
@@ -233,7 +233,7 @@ class Copies(Generic[OnGpu, OnCpu]):
             return self._made[number]
 
     def made(self) -> list[OnGpu]:
-        """Return the indexes that GPUs have built."""
+        """Return the indexes that have been built on GPUs."""
         return [*self._made.values()]
 
     def on_cpu(self) -> OnCpu:
@@ -244,7 +244,7 @@ class Copies(Generic[OnGpu, OnCpu]):
             return self._on_cpu
 
     def made_on_cpu(self) -> list[OnCpu]:
-        """Return a list that holds the index on the CPU; empty if that index is not built yet."""
+        """Return a list with the index on the CPU; the list is empty if that index is not built."""
         return [] if self._on_cpu is None else [self._on_cpu]
 
 
@@ -255,7 +255,7 @@ PointQuery = Callable[[Points, Room, int], int]
 
 
 class SharedPointIndex:
-    """The grid over one mesh's triangles: a copy on each GPU and, if necessary, on the CPU."""
+    """A grid over one mesh's triangles, with a copy on each GPU and, if necessary, on the CPU."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
         self._pool = pool
@@ -273,12 +273,12 @@ class SharedPointIndex:
         return index
 
     def on_cpu(self, answers: int) -> CpuPointIndex:
-        """Return the index on the CPU, and count the points that it will compute."""
+        """Return the index on the CPU; add ``answers`` to the number of points it has computed."""
         self.cpu_answers += answers
         return self.copies.on_cpu()
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
         return self.here().size()
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
@@ -286,7 +286,7 @@ class SharedPointIndex:
         return self._ask(points, out, threads, lambda on, *call: on.contains(*call))
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point."""
+        """Write how many crossings are above each point."""
         return self._ask(points, out, threads, lambda on, *call: on.crossings(*call, signed=signed))
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
@@ -298,11 +298,11 @@ class SharedPointIndex:
         return self._ask(points, out, threads, lambda on, *call: on.on_surface(*call))
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point."""
+        """Write how many crossings are above and how many are below each point."""
         return self._ask(points, out, threads, lambda on, *call: on.sides(*call))
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds on their errors."""
+        """Write each point's generalised winding number and a bound on its error."""
         return self._ask(points, out, threads, lambda on, *call: on.winding(*call, rim=rim))
 
     def _ask(
@@ -355,7 +355,10 @@ def ask_all(
 
 
 def _home_gpu(points: Points, out: Room) -> int:
-    """Return the number of the GPU that holds the points, the output, or both."""
+    """Return the number of the GPU that holds the points or the output.
+
+    Raises an error if they are on different GPUs.
+    """
     arrays: Sequence[Points | Room] = (points, out)
     on_device = [array for array in arrays if isinstance(array, DevicePoints | DeviceRoom)]
     homes = [device_arrays.home(array) for array in on_device if len(array)] or [device.number()]
@@ -375,7 +378,7 @@ _PARTS = "several GPUs"  # key of the parts in `SegmentRows.device`
 
 
 class SegmentPart:
-    """A range of segments, and the copy of it on a GPU."""
+    """A range of segments, and the copy of this range on a GPU."""
 
     def __init__(self, whole: SegmentRows, rows: slice) -> None:
         self.rows = rows
@@ -385,13 +388,13 @@ class SegmentPart:
 
     @property
     def home(self) -> int | None:
-        """The number of the GPU that has a copy, or None."""
+        """The number of the GPU that has a copy of the range; None if none has one."""
         copy = self.device.get("cuda")
         return copy.home if isinstance(copy, Resident) else None
 
 
 class PartedSegments:
-    """The ranges into which segments are cut, the same in every query."""
+    """The ranges into which segments are cut; all queries use the same ranges."""
 
     def __init__(self, whole: SegmentRows, workers: int) -> None:
         self.parts = [
@@ -405,7 +408,7 @@ class PartedSegments:
 
 
 class SharedSegmentIndex:
-    """The hierarchy of boxes of one surface: one on each GPU and, if necessary, on the CPU."""
+    """A bounding-volume hierarchy of one surface, built on each GPU and, if needed, on the CPU."""
 
     def __init__(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int, pool: DevicePool
@@ -436,7 +439,7 @@ class SharedSegmentIndex:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Seconds that each step of building the first index took."""
+        """Seconds that each step took when the first index was built."""
         return self._first().build_times
 
     @property
@@ -445,7 +448,7 @@ class SharedSegmentIndex:
         return sum(index.nbytes for index in self._built())
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         return self._first().levels()
 
     def close(self) -> None:
@@ -464,7 +467,7 @@ class SharedSegmentIndex:
         return self._fill("count", segments, out, 0, threads, CpuSegmentIndex.count)
 
     def nearest(self, segments: SegmentRows, threads: int) -> Indices:
-        """Return the first triangle that each segment crosses, or -1."""
+        """Return the triangle that each segment crosses first; -1 if it crosses none."""
         out = np.empty(len(segments.packed), np.int32)
         return self._fill("nearest", segments, out, 0xFF, threads, CpuSegmentIndex.nearest)
 
@@ -489,7 +492,7 @@ class SharedSegmentIndex:
         return out
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
-        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
+        """Return all crossed triangles; segment i has the slice offsets[i]:offsets[i + 1]."""
         out = np.empty(offsets[-1], np.int32)
 
         def ask(on: SegmentIndex, part: SegmentPart, each: int) -> None:
@@ -502,7 +505,7 @@ class SharedSegmentIndex:
     def describe(
         self, segments: SegmentRows, rows: NDArray[np.int64], triangle: Indices, threads: int
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        """Return t, u, v, distance, x, y and z of each hit, (k, 7); see `query.segments.Hits`."""
         out = np.empty((len(rows), 7))
         hits = _hits_of(self._parts(segments), rows)
 
@@ -515,7 +518,7 @@ class SharedSegmentIndex:
         return out
 
     def _parts(self, segments: SegmentRows) -> list[SegmentPart]:
-        """Return the parts of segments, which are made at the first query."""
+        """Return the parts into which segments are cut; the first query cuts them."""
         parted = segments.device.get(_PARTS)
         if not isinstance(parted, PartedSegments):
             parted = segments.device.setdefault(
@@ -547,7 +550,7 @@ def _home_of(part: SegmentPart) -> int | None:
 def _hits_of(
     parts: list[SegmentPart], rows: NDArray[np.int64]
 ) -> dict[int, slice | NDArray[np.int64]]:
-    """Return, for the first row of each part, the indices of the hits that belong to the part."""
+    """Return the indices of the hits in each part, in a dict keyed by the part's first row."""
     starts = [part.rows.start for part in parts]
     if len(rows) == 0 or np.all(rows[1:] >= rows[:-1]):
         bounds = [*np.searchsorted(rows, starts).tolist(), len(rows)]
@@ -560,7 +563,7 @@ LEAST_DISTANCES = 1 << 20  # points in a part
 
 
 class SharedNearestIndex:
-    """The hierarchy of one mesh for distances, with a copy on each GPU."""
+    """A bounding-volume hierarchy of one mesh for distances, with a copy on each GPU."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
         self._pool = pool
@@ -604,7 +607,7 @@ LEAST_BITS = 64 << 20  # bytes of a lattice's labels in a part
 
 
 class GpusBackend:
-    """The backend that runs the kernels on all GPUs in use; `start` fails if none works."""
+    """The backend that runs the kernels on all GPUs in use; `start` fails if no GPU works."""
 
     name = "cuda"
 
@@ -653,7 +656,7 @@ class GpusBackend:
         return CudaBlockIndex(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write the number of the first mesh that contains each point; see `Backend.codes`."""
+        """Write the number of the first mesh that contains each point, as in `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if len(own) != len(indexes) or not own:
             return cuda_points.codes(indexes, points, out, threads)
@@ -666,7 +669,7 @@ class GpusBackend:
     def lattice_bits(
         self, mesh: MeshArrays, axes: Columns, threads: int, index: PointIndex | None = None
     ) -> NDArray[np.uint64] | None:
-        """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
+        """Return which blocks of a lattice are inside, as bits; see `Backend.lattice_bits`."""
         words = (len(axes[2]) + 63) // 64
         out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
         decided = self.lattice_packed(mesh, axes, out.view(np.uint8), threads, index)
@@ -680,7 +683,10 @@ class GpusBackend:
         threads: int,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write labels of a lattice as bits along z; each GPU labels some layers of x."""
+        """Write which blocks of a lattice are inside, as bits; see `Backend.lattice_packed`.
+
+        Each GPU labels a range of the lattice along x.
+        """
         if self._alone:
             return lattices.lattice_packed(mesh, axes, out, threads, index)
         workers = max(1, len(self._pool.able))
@@ -701,7 +707,7 @@ class GpusBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU; that GPU computes them."""
+        """Write which blocks of a lattice are inside to ``room``, on the GPU that holds it."""
         with device.using(device_arrays.home(room)):
             return lattices.lattice_there(mesh, axes, room, _on_this_gpu(index))
 
@@ -720,7 +726,7 @@ class GpusBackend:
     def machine_used(
         self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
     ) -> MachineUsed:
-        """Return "cuda", or "cpu" if no GPU computed anything; and the reason."""
+        """Return a tuple: "cuda" if a GPU computed anything, otherwise "cpu"; and the reason."""
         shared = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if not shared:
             own = [index for index in indexes if isinstance(index, CudaPointIndex)]
@@ -737,7 +743,7 @@ class GpusBackend:
 
 
 def _on_this_gpu(index: PointIndex | None) -> PointIndex | None:
-    """Return the copy of an index on this thread's GPU, if a GPU has built one."""
+    """Return the copy of an index on this thread's GPU; None if no GPU has built a copy."""
     if not isinstance(index, SharedPointIndex):
         return index
     return index.copies.here() if index.copies.made() else None

@@ -204,7 +204,10 @@ def _origin(file: str, architecture: str) -> str:
 
 
 def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
-    """Return the backend that "auto" chooses, and the reason; one usable GPU is enough."""
+    """Return a tuple: the backend that "auto" chooses, and the reason.
+
+    The backend is "cuda" if at least one GPU can be used.
+    """
     missing = [device.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
     able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
     if not able:

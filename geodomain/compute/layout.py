@@ -1,7 +1,7 @@
-"""Read the memory layout of the kernels' structures, and their constants, from the C++ side.
+"""Read the memory layout of the kernels' structures, and the kernels' constants, from C++.
 
-They are defined in `kernels/launch/layout.cpp` alone. No Python file repeats an offset, a
-format, the size of a structure or a constant of the kernels.
+Layout and constants are defined in `kernels/launch/layout.cpp` alone. No Python file repeats an
+offset, a format, the size of a structure or a constant of the kernels.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Field(NamedTuple):
     offset : int
         Bytes from the start of the structure.
     kind : str
-        The type: for a number its letter in `struct` and NumPy, "P" for an address, or the
-        name of a structure.
+        The type. For a number, it is the type's letter in `struct` and NumPy; for an address,
+        "P"; for a structure, the structure's name.
     counts : tuple of int
         The dimensions of an array; empty for a single value.
     """
@@ -43,7 +43,7 @@ class Field(NamedTuple):
 
 
 class Structure:
-    """The layout of a C++ structure, which packs field values into bytes and reads them back.
+    """The layout of a C++ structure; it packs field values into bytes, and reads such bytes.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Structure:
         return self._packer.pack(*[values[name] for name in self._names])
 
     def read(self, data: bytes, offset: int = 0) -> np.void:
-        """Return the structure at an offset, in bytes, of `data`, as a record of NumPy."""
+        """Return the structure that begins at byte `offset` of `data`, as a NumPy record."""
         record: np.void = np.frombuffer(data, self.dtype, 1, offset)[0]
         return record
 
@@ -163,7 +163,7 @@ def real(name: str) -> float:
 
 
 def bounds_of(box: NDArray[np.float64]) -> bytes:
-    """Return a box, (2, 3), as the kernels' Bounds structure."""
+    """Return a box (2, 3) as the kernels' Bounds structure."""
     low, high = (_corner(row) for row in np.reshape(box, (2, 3)).tolist())
     return structure("Bounds").pack(low=low, high=high)
 
@@ -191,5 +191,5 @@ def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> by
 
 
 def row_list(rows: int, count: int) -> bytes:
-    """Return the kernels' RowList, given the addresses of the rows and of their number."""
+    """Return the kernels' RowList, given the address of the rows and that of the row count."""
     return structure("RowList").pack(rows=rows, count=count)

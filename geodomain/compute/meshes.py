@@ -1,4 +1,4 @@
-"""Call the compiled core for meshes: checks, components, relations, volumes in blocks."""
+"""Call the compiled core for meshes: checks, components and their relations, block shares."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from geodomain.compute.native import addresses, core, thread_count
 class CheckedMesh(NamedTuple):
     """Copies of a mesh's arrays, and the first bad vertex and the first bad triangle, or -1.
 
-    ``by_index`` holds whether the mesh is closed and whether it is balanced, if only equal
-    indices count as one vertex.
+    ``by_index`` is a pair of flags: whether the mesh is closed, and whether every edge is used
+    equally often in both directions. These flags treat vertices of equal coordinates as different.
     """
 
     vertices: Floats
@@ -38,7 +38,7 @@ def _threads(count: int) -> int:
 
 
 def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
-    """Copy and check a mesh's arrays, which must be C-contiguous.
+    """Copy a mesh's arrays and check them; they must be C-contiguous.
 
     The vertices are (v, 3) float64, the triangles (t, 3) int32.
     """
@@ -62,14 +62,14 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
 
 
 def merge_equal(rows: Floats) -> Indices:
-    """Return, for each row of (n, 3), the number of the first row equal to it; -0.0 equals 0.0."""
+    """Return, for each row of an array (n, 3), the first row equal to it; -0.0 equals 0.0."""
     merged = np.empty(len(rows), dtype=np.int32)
     core().merge_vertices(rows, len(rows), merged)
     return merged
 
 
 def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group equal rows of (n, 3); -0.0 equals 0.0.
+    """Group the equal rows of an array (n, 3); -0.0 equals 0.0.
 
     Returns
     -------
@@ -86,7 +86,11 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
-    """Return whether a mesh is closed and whether it is balanced, with equal vertices merged."""
+    """Return two flags of a mesh after merging equal vertices.
+
+    The flags tell whether the mesh is closed, and whether every edge is used equally often in both
+    directions.
+    """
     merged = merge_equal(vertices)
     flags = (ctypes.c_int32 * 2)()
     core().mesh_closed(
@@ -101,7 +105,7 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class Bodies:
-    """Counts of the bodies of a mesh; a body is a vertex-connected part.
+    """Counts for the bodies of a mesh; a body is a vertex-connected component.
 
     ``repeats`` is the number of directed edges that occur more than once.
     """
@@ -113,16 +117,17 @@ class Bodies:
 
     @property
     def is_ball(self) -> bool:
-        """Whether a balanced mesh is a single body without a handle.
+        """Whether the mesh is a single body without a handle, such as a ball.
 
-        This is also true, rarely, of two bodies that touch in exactly two vertices.
+        The mesh must use every edge equally often in both directions. In rare cases the result is
+        True for two bodies that touch in exactly two vertices.
         """
         is_alone = self.count == 1 and self.repeats == 0
         return is_alone and 2 * self.vertices == self.triangles + 4
 
 
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
-    """Return the counts of a mesh's bodies; ``merged`` is from `merge_equal`, or None."""
+    """Return the counts for a mesh's bodies; ``merged`` is the result of `merge_equal`, or None."""
     numbers = (ctypes.c_int64 * 4)()
     core().mesh_bodies(
         triangles,
@@ -136,23 +141,23 @@ def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -
 
 
 def clip_ears(ring: Floats, normal: Floats) -> Indices:
-    """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3), as indices of corners."""
+    """Cut a ring of 4 or more corners, (n, 3), into triangles of corner numbers, (n - 2, 3)."""
     triangles = np.empty((len(ring) - 2, 3), dtype=np.int32)
     core().clip_ears(ring, len(ring), normal, triangles)
     return triangles
 
 
 class VertexFans(NamedTuple):
-    """How the triangles at each vertex of a mesh are connected, by index.
+    """How the triangles at each vertex of a mesh are connected; equal vertices are not merged.
 
     Attributes
     ----------
     are_rings : bool
-        Whether the triangles at each vertex form one closed ring. Then every edge has two
+        Whether the triangles at each vertex form one closed ring. If so, every edge has two
         triangles that face the same way, and vertex-connected parts are edge-connected.
     parted : (v,) uint8
-        1 for a vertex if it is proved that the triangles at the vertex meet only in the vertex and
-        in shared edges, otherwise 0.
+        1 for a vertex whose triangles certainly meet only in the vertex and in shared edges;
+        0 for other vertices.
     """
 
     are_rings: bool
@@ -175,7 +180,7 @@ def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
 
 
 def are_distinct(rows: Floats) -> bool:
-    """Return whether all rows of (n, 3) are different; the rows must not contain -0.0."""
+    """Return whether all rows of an array (n, 3) are different; it must not contain -0.0."""
     distinct = ctypes.c_int32()
     core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
     return bool(distinct)
@@ -196,9 +201,9 @@ def crossed_triangles(
     parted: NDArray[np.uint8],
     threads: int,
 ) -> NDArray[np.bool_]:
-    """Return which triangles cross, or may cross, another triangle of their group, (t,).
+    """Return a mask (t,) of the triangles that cross, or may cross, another of the same group.
 
-    A triangle of group -1 is in no group. ``bounds``, (2, 3), is a box around all triangles;
+    A triangle of group -1 is in no group. ``bounds`` (2, 3) is a box around all triangles.
     ``parted`` is that of `VertexFans`.
     """
     crossed = np.zeros(len(triangles), np.bool_)
@@ -216,7 +221,7 @@ def crossed_triangles(
 
 
 def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
-    """Return the exact sign of each triangle's area in plan; 0 if the triangle is vertical."""
+    """Return the exact sign of each triangle's area in plan; it is 0 for a vertical triangle."""
     signs = np.empty(len(triangles), np.int8)
     core().projection_signs(vertices, triangles, len(triangles), signs)
     return signs
@@ -226,7 +231,7 @@ def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
 
 
 class Seen(IntFlag):
-    """Flags for how two components meet, with the values of `Evidence` in topology/relate.h."""
+    """Flags for how two components meet; values are those of `Evidence` in topology/relate.h."""
 
     TOUCH = layout.constant("kTouch")
     CROSS = layout.constant("kCross")
@@ -247,11 +252,14 @@ class Components:
     ----------
     count : int
         Number of components.
-    closed, balanced, plain : bool
-        Whether every edge has an even number of triangles, whether every edge is used equally
-        in both directions, and whether every edge has at most two triangles.
+    closed : bool
+        Whether every edge has an even number of triangles.
+    balanced : bool
+        Whether every edge is used equally often in both directions.
+    plain : bool
+        Whether every edge has at most two triangles.
     component : (t,) int32
-        The component of each triangle; -1 if two corners are equal.
+        The component of each triangle; -1 for a triangle with two equal corners.
     boxes : (count, 2, 3) float64
         The box of each component.
     """
@@ -281,11 +289,11 @@ class Components:
             core().components_free(self.handle)
 
     def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
-        """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
+        """Return the pairs of components whose boxes overlap or touch, (p, 2), ascending.
 
-        If there are more than ``most`` pairs, ``most`` + 1 of them are returned. ``cluster``
-        holds the number of each component's cluster, or -1; if it is given, only pairs within a
-        cluster count.
+        If there are more than ``most`` pairs, only ``most`` + 1 pairs are returned. If ``cluster``
+        is given, only pairs within a cluster are returned: it holds the number of each component's
+        cluster, or -1 for a component in no cluster.
         """
         if cluster is None:
             cluster = np.zeros(self.count, np.int32)
@@ -295,15 +303,16 @@ class Components:
         )
 
     def contacts(self, most: int | None = None) -> Indices:
-        """Return the pairs of components with triangles whose closed boxes meet; see `near`."""
+        """Return the pairs of components whose triangles' boxes overlap or touch; see `near`."""
         return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
 
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
-        """Return, for each cluster, the next component above its highest vertex, or -1 for none.
+        """Return two components for each cluster of components, as a tuple of two arrays.
 
-        Also return the component that has this vertex. ``cluster`` is the number of each
-        component's cluster, -1 for components to ignore. Boxes of triangles of different clusters
-        must not meet.
+        The first array has the component of another cluster that is next above the cluster's
+        highest vertex, or -1 for none. The second array has the component of that vertex.
+        ``cluster`` holds the number of each component's cluster, or -1 for a component to ignore.
+        Boxes of triangles of different clusters must not meet.
         """
         above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
@@ -312,8 +321,7 @@ class Components:
     def inside(self, pairs: Indices) -> NDArray[np.bool_]:
         """Return whether the second component of each pair is inside the first.
 
-        The pairs must be sorted. The second component must have no point on the surface of the
-        first.
+        The pairs must be sorted. No point of a second component may be on the surface of the first.
         """
         inside = np.empty(len(pairs), np.uint8)
         core().components_inside(self.handle, pairs, len(pairs), thread_count(None), inside)
@@ -322,8 +330,8 @@ class Components:
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
         """Return how the components of each pair meet, as flags of `Seen`.
 
-        ``outward`` is 1 for components that face outwards, -1 inwards, 0 if neither. For one pair
-        of components, at most ``limit`` pairs of triangles are compared.
+        ``outward`` is 1 for a component that faces outwards, -1 for one that faces inwards, and 0
+        for any other. At most ``limit`` pairs of triangles are compared for a pair of components.
         """
         seen = np.empty(len(pairs), np.int32)
         core().components_relate(
@@ -339,7 +347,7 @@ class Components:
 
 
 def _pairs(find: Callable[..., object]) -> Indices:
-    """Return the pairs that a core function finds; a first call of the function counts them."""
+    """Call a core function twice: to count the pairs that it finds, and to return these pairs."""
     count = ctypes.c_int64()
     find(None, count)
     pairs = np.empty((count.value, 2), np.int32)
@@ -358,7 +366,7 @@ def common_shares(
 ) -> Floats:
     """Return, for each block and each set of bodies, the share that lies in all bodies of the set.
 
-    The CPU computes them; the bits do not depend on the number of threads.
+    The CPU computes the shares. They do not depend on the number of threads, not even in rounding.
 
     Parameters
     ----------
@@ -372,8 +380,8 @@ def common_shares(
     Returns
     -------
     (n, 2**k) float64
-        A column for each set; bit i of the column's number is 1 if body i is in the set. The
-        columns of sets with fewer than two bodies are 0.
+        A column for each set of bodies: bit i of the column's number is 1 if body i is in the set.
+        The columns of sets with fewer than two bodies are 0.
     """
     lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
     common = np.zeros((len(lows), 1 << len(bodies)))
@@ -407,7 +415,7 @@ def line_places(lines: int) -> Floats:
 
 
 class EdgeReach(IntEnum):
-    """How much of an edge bounds a footprint; values as in kernels/volume/footprint_end.h."""
+    """How much of an edge bounds a footprint; the values are those in volume/footprint_end.h."""
 
     NOWHERE = 0
     ALL_ALONG = 1
@@ -415,7 +423,9 @@ class EdgeReach(IntEnum):
 
 
 class FootprintEnd:
-    """The boundary of a surface's footprint in plan, which follows its rim and folds, (m, 2, 3).
+    """The boundary of a surface's footprint in plan.
+
+    It is part of m edges (m, 2, 3): the open edges of the surface, and the edges where it folds.
 
     Attributes
     ----------
@@ -444,7 +454,7 @@ class FootprintEnd:
             core().footprint_free(self._handle)
 
     def is_in(self, lows: Floats, highs: Floats, threads: int) -> NDArray[np.bool_]:
-        """Return whether the boundary of the footprint enters the plan of each block, (n,)."""
+        """Return a mask (n,) of the blocks whose plan the boundary of the footprint enters."""
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         ends_inside = np.empty(len(lows), np.bool_)
         core().footprint_ends(

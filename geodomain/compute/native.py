@@ -23,8 +23,8 @@ SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 def kernel_folders() -> list[Path]:
     """Return the folders named kernels: that of this package, then those of installed copies.
 
-    In a checkout, Python imports the package from the checkout, but the compiled cores are
-    where pip put them.
+    In a checkout, Python imports the package from the checkout, but the compiled cores are where
+    pip has put them.
     """
     package = sys.modules[__name__.partition(".")[0]].__path__
     folders = [Path(folder, "kernels") for folder in package]
@@ -72,7 +72,7 @@ def _mend() -> str:
 
 
 def _built_from(core: ctypes.CDLL) -> str:
-    """Return the stamp of the sources that a core was built from; "" if an old core has none."""
+    """Return the stamp (a hash) of the sources of which a core was built; "" for an old core."""
     try:
         stamp = core.geodomain_build_stamp
     except AttributeError:
@@ -84,7 +84,7 @@ def _built_from(core: ctypes.CDLL) -> str:
 
 @functools.cache
 def core_stamp(folder: Path) -> str:
-    """Return the stamp of the sources of a core, computed as in CMakeLists.txt."""
+    """Return the stamp (a hash) of the sources of a core, computed as in CMakeLists.txt."""
     return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *_below(folder, ".cpp")]))
 
 
@@ -97,9 +97,9 @@ def headers(folder: Path) -> list[str]:
 
 
 def _below(folder: Path, ending: str) -> list[str]:
-    """List the files below a folder with an ending, as relative paths with slashes.
+    """List the files below a folder whose names have an ending, as relative paths with slashes.
 
-    os.walk is faster than Path here.
+    os.walk is used because it is faster than Path.
     """
     names = []
     for place, _, files in os.walk(folder):
@@ -121,7 +121,7 @@ _MOST_THREADS = 1024
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the number of threads to use: `threads` or, if None, the cores of the process."""
+    """Return the number of threads to use: `threads`; if None, the process's number of cores."""
     if threads is None:
         try:
             return len(os.sched_getaffinity(0))
@@ -150,7 +150,7 @@ _POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 
 
 class CoreFunction(Protocol):
-    """A function of the core, with arguments of its C++ types, that returns an int.
+    """A function of the compiled core. It checks its arguments, and returns an int.
 
     The int is the function's result or its status.
     """
@@ -224,7 +224,7 @@ class Core:
 
 @functools.cache
 def core(at: int | None = None) -> Core:
-    """Return the core for an x86-64 level, or for the highest available level below it.
+    """Return the core for x86-64 level `at`; if it is not installed, that for the next lower level.
 
     By default, return the best core for this processor.
     """
@@ -253,7 +253,7 @@ def _best(highest: int) -> int:
 
 
 def addresses(arrays: Sequence[NDArray[np.generic] | None]) -> Addresses:
-    """Return the addresses of arrays, null for None; the caller must keep the arrays alive."""
+    """Return the addresses of arrays, and null for None; the caller must keep the arrays alive."""
     pointers = [None if array is None else array.ctypes.data for array in arrays]
     return (ctypes.c_void_p * len(pointers))(*pointers)
 
@@ -266,7 +266,10 @@ def counts(numbers: Sequence[int]) -> Counts:
 def column_pointers(
     points: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], row: int = 0
 ) -> tuple[Addresses, Counts]:
-    """Return the addresses of x, y and z of a row, and the bytes from one row to the next."""
+    """Return a tuple: three addresses, and three strides in bytes.
+
+    The addresses are those of x, y and z in a row. The strides lead from one row to the next.
+    """
     steps = [column.strides[0] for column in points]
     places = [column.ctypes.data + row * step for column, step in zip(points, steps, strict=True)]
     return (ctypes.c_void_p * 3)(*places), (ctypes.c_int64 * 3)(*steps)
@@ -317,7 +320,7 @@ def _result_type(kind: str) -> type | None:
 
 
 def _converter(kind: str) -> _Convert:
-    """Return the function that checks an argument and converts it for ctypes, for a C++ type."""
+    """Return the function that checks an argument of a C++ type and converts it for ctypes."""
     if kind[0] not in "<>":
         return _number(kind)
     there, nullable = kind[1:].removesuffix("?"), kind.endswith("?")
@@ -371,7 +374,7 @@ def _character(value: object) -> bytes:
 
 
 def _elements(letter: str, *, written: bool) -> _Convert:
-    """Return the function that checks an array, of NumPy or ctypes, and returns its address."""
+    """Return the function that checks a NumPy or ctypes array and returns the array's address."""
     c_type = _C_TYPES[letter]
     dtypes = [np.dtype("S1"), np.dtype("B")] if letter == "c" else [np.dtype(letter)]
     if letter == "B":
@@ -399,7 +402,7 @@ def _elements(letter: str, *, written: bool) -> _Convert:
 def _structures(value: object, *, size: int, written: bool) -> int:
     """Return the address of an array of structures of `size` bytes each.
 
-    The array holds records, or rows of numbers of as many bytes.
+    The array holds NumPy records of `size` bytes, or rows of numbers that take `size` bytes.
     """
     if not isinstance(value, np.ndarray):
         message = f"must be an array of structures, not {type(value).__name__}"
@@ -414,7 +417,7 @@ def _structures(value: object, *, size: int, written: bool) -> int:
 
 
 def _memory(value: object, *, written: bool) -> int:
-    """Return the address of an array of any type, or the address in a handle."""
+    """Return the address of an array of any type, or the address that a handle holds."""
     if isinstance(value, np.ndarray):
         return _address(value, written=written)
     if isinstance(value, ctypes.c_void_p) and value.value:

@@ -1,4 +1,4 @@
-"""Process many rows in the compiled core: lattices, segments, files, sub-blocks."""
+"""Call the compiled core for many rows: lattices, segments, files, sub-blocks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def expand_lattice(
     out: NDArray[np.bool_],
     threads: int,
 ) -> None:
-    """Write bits along z as bools to ``out`` of shape (x, y, z) and any strides.
+    """Write bits along z as bools to ``out``, of shape (x, y, z) and any strides.
 
-    ``ranks`` has, for each axis of ``out``, the index of each coordinate among the distinct
-    ones, or None if the axis is sorted and distinct already. ``depth`` is the number of
-    distinct z.
+    ``ranks`` has an element for each axis of ``out``: the index of each coordinate in the sorted
+    list of different coordinates, or None if the axis itself is such a list. ``depth`` is the
+    number of different z.
     """
     core().lattice_expand(
         bits,
@@ -40,9 +40,10 @@ def expand_lattice(
 
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the axes, fastest first, and their lengths if the rows run through a lattice.
+    """Return the lattice through which the rows run, or None if they run through no lattice.
 
-    Returns None for other rows.
+    The lattice is a tuple of two: the axes (0, 1 and 2 for x, y and z), beginning with the one that
+    changes fastest from row to row, and the lengths of these axes.
     """
     axes, lengths, is_lattice = counts([0] * 3), counts([0] * 3), ctypes.c_int32()
     core().recognise(*column_pointers(points), len(points[0]), threads, axes, lengths, is_lattice)
@@ -57,13 +58,14 @@ def look_up(
     box: NDArray[np.float64],
     threads: int,
 ) -> NDArray[np.uint8]:
-    """Return a code for each point, from the lattice cell that has exactly its coordinates.
+    """Return a code for each point, from the lattice cell that has exactly the point's coordinates.
 
-    The code is 2 * c + p. Here c is the number of crossings of the vertical line, where 3 stands
-    for any larger odd number and 4 for any larger even number, and p is 1 if the number of
-    crossings above the point is odd. The code is ``kNotOnLattice`` if no cell has the coordinates.
-    ``bits`` are the labels of the cells of ``axes`` along z, (nx, ny, words), and ``crossings``
-    the values of c, (nx, ny). Points outside the box, (2, 3), need no cell.
+    The code is 2 * c + p. Here c is the number of crossings of the vertical line through the point;
+    3 stands for any odd number of 3 or more, 4 for any even number of 4 or more. p is 1 if the
+    number of crossings above the point is odd, otherwise 0. If no cell has the coordinates, the
+    code is ``kNotOnLattice``. ``bits`` (nx, ny, words) are the labels of the cells of ``axes``, as
+    bits along z. ``crossings`` (nx, ny) holds the values of c. Points outside ``box`` (2, 3) need
+    no cell.
     """
     out = np.empty(len(points[0]), np.uint8)
     core().lattice_look_up(
@@ -90,11 +92,11 @@ def mark_blocks(
 ) -> tuple[int, int]:
     """Set the bits of the cells that contain blocks.
 
-    Returns the number of rows marked, and how many of these rows have a cell that was marked
-    before. Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) -
+    Returns a tuple: the number of rows marked, and how many of them have a cell that was already
+    marked. Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) -
     first``. ``values`` holds the coordinate of each cell, or NaN if it is not known yet; new
-    coordinates are stored there. ``bits`` are (z, y, x / 8), lowest bit first. Marking stops
-    at a row without a cell, or one whose cell has another coordinate.
+    coordinates are stored there. ``bits`` are (z, y, x / 8), lowest bit first. Marking stops at the
+    first row that has no cell, or whose cell has another coordinate.
     """
     repeated = ctypes.c_int64(0)
     marked = core().mark_blocks(
@@ -119,8 +121,8 @@ Number = TypeVar("Number", bound=np.generic)
 class CheckedSegments(NamedTuple):
     """Segments as rows of six numbers, and the bad rows among them.
 
-    ``infinite`` is the first infinite row, ``missing`` the number of rows with a NaN, and
-    ``extreme`` the rows with coordinates out of range.
+    ``infinite`` is the first row with an infinite coordinate. ``missing`` is the number of rows
+    with a NaN. ``extreme`` are the rows with coordinates out of range.
     """
 
     ends: Floats
@@ -136,15 +138,16 @@ def pack(
     threads: int,
     out: Floats,
 ) -> CheckedSegments:
-    """Copy contiguous starts and ends, (n, 3), of one type into ``out``, (n, 6), and check them.
+    """Copy starts and ends (n, 3) into ``out`` (n, 6), and check them.
 
-    ``order`` sorts the rows. Single precision is converted to double precision exactly.
+    Starts and ends must be contiguous and of the same type. ``order`` gives the order of the copied
+    rows. Single precision is converted to double precision exactly.
 
     Returns
     -------
     CheckedSegments
-        In ``out``, rows with a NaN are NaN throughout. So are the `extreme` rows, whose
-        coordinates are out of range.
+        In ``out``, all six numbers are NaN in rows that have a NaN, and in the `extreme` rows,
+        whose coordinates are out of range.
     """
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
@@ -164,9 +167,9 @@ def pack(
 
 
 def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.int64]:
-    """Return the order of segments by the Morton codes of their midpoints.
+    """Return the row numbers of segments, sorted by the Morton codes of their midpoints.
 
-    Segments with equal codes stay in their order.
+    The sort is stable.
     """
     starts, ends = np.asarray(starts, np.float64), np.asarray(ends, np.float64)
     rows = np.empty(len(starts), dtype=np.int32)
@@ -175,7 +178,7 @@ def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.in
 
 
 def scatter(values: NDArray[Number], places: NDArray[np.int64], threads: int) -> NDArray[Number]:
-    """Return a 1-D array ``out`` with ``out[places] = values``; ``places`` is a permutation."""
+    """Return a 1-D array ``out`` with ``out[places] == values``; ``places`` is a permutation."""
     out = np.empty(len(places), dtype=values.dtype)
     values = np.ascontiguousarray(values)
     core().scatter(
@@ -203,7 +206,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
     Returns
     -------
     bytes or None
-        None if the file turns out shorter or longer, or on a system other than Linux.
+        None if the file turns out to have another size, or if the system is not Linux.
     """
     data = bytes(size)  # zeros that take no memory yet; the core fills this unshared object
     address, are_there = np.frombuffer(data, dtype=np.uint8).ctypes.data, ctypes.c_int32()
@@ -220,7 +223,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
 
 
 class BoundaryIndex:
-    """Index of one mesh that finds the blocks its triangles enter, and heights at which to cut.
+    """Index of one mesh that finds the blocks its triangles enter, and heights to cut blocks at.
 
     Vertices are (v, 3) float64 and triangles (t, 3) int32, both contiguous.
     """
@@ -243,7 +246,10 @@ class BoundaryIndex:
     def mark_entered(
         self, lows: Floats, highs: Floats, entered: NDArray[np.bool_], threads: int
     ) -> None:
-        """Set `entered` for blocks, with corners (n, 3), whose interior a triangle enters."""
+        """Set `entered` to True for the blocks whose interior a triangle enters.
+
+        ``lows`` and ``highs`` (n, 3) are the corners of the blocks.
+        """
         core().boundary_enters(
             self.handle,
             lows,
@@ -254,9 +260,9 @@ class BoundaryIndex:
         )
 
     def seams(self, lows: Floats, highs: Floats, threads: int) -> tuple[Ints, Floats]:
-        """Return the number of cuts of each block, (n,), and the heights of all cuts.
+        """Return a tuple: the number of cuts of each block (n,), and the heights of all cuts.
 
-        The heights of one block follow those of the block before.
+        The heights are in the order of the blocks.
         """
         counts = np.zeros(len(lows), np.int64)
         memory = ctypes.POINTER(ctypes.c_double)()
@@ -277,7 +283,7 @@ def join_boxes(
     Parameters
     ----------
     starts : (p + 1,) int64
-        The first box of each parent, and the number of all boxes.
+        The first box of each parent. The last element is the number of all boxes.
     lows, highs : (n, 3) int64
         Faces of each box, as indices into a list of fewer than 2^31 coordinates.
     keys : (n,) int32
@@ -289,7 +295,7 @@ def join_boxes(
         Faces of the joined boxes. A joined box is in the row of the first box that it contains;
         other rows have no meaning.
     owner : (n,) int64
-        For each box, the first row of the joined box that it belongs to.
+        For each box, the row of the joined box that contains it.
     """
     boxes = np.concatenate([lows, highs], axis=1, dtype=np.int32)
     owner = np.empty(len(boxes), np.int64)
@@ -314,15 +320,15 @@ def fill_cells(
     blocks : (n, 6) float64
         Centroids and sizes, finite.
     planes : three arrays of float64
-        Planes of x, y and z: two or more each, in increasing order.
+        Coordinates of the planes along x, y and z: two or more for each axis, in increasing order.
     slack : (3,) float64
-        Largest distance of a block's face from its plane.
+        For each axis, the largest distance of a block's face from a plane.
 
     Returns
     -------
     str
-        "once" if no cell is filled twice, "twice" if a cell is, "off planes" if a face of a block
-        is on no plane.
+        "once" if no cell is filled twice, "twice" if a cell is filled twice, "off planes" if a
+        block has a face on no plane.
     int
         The first block for which "twice" or "off planes" is true; n for "once".
     """

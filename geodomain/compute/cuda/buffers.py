@@ -1,4 +1,4 @@
-"""Keep GPU memory and page-locked memory for later calls, and copy to and from the GPU."""
+"""Copy data to and from the GPU, and keep GPU memory and page-locked memory for later calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_IDLE = 2
 
 
 class PooledMemory(Protocol):
-    """A set of buffers in a pool: memory for work of size `room`, allocated together."""
+    """A set of buffers in a pool, allocated together for work of size `room`."""
 
     room: int
 
@@ -38,14 +38,14 @@ Pooled = TypeVar("Pooled", bound=PooledMemory)
 class Pool(Generic[Pooled]):
     """Sets of buffers that calls borrow and give back.
 
-    If all sets are lent, a new one is made. Only a few idle sets are kept. Each device has
-    its own sets; a thread borrows those of the device that it works on.
+    If no idle set is large enough, a new one is made. Only a few idle sets are kept. Each device
+    has its own sets. A thread borrows sets of the device that it works on.
 
     Parameters
     ----------
     make : callable
-        Takes a size, and returns buffers for work of that size, or raises PyCUDA's
-        MemoryError.
+        Takes a size, and returns buffers for work of that size. Raises PyCUDA's MemoryError if
+        memory is short.
     least : int
         The smallest size that is worth using.
     """
@@ -69,11 +69,10 @@ class Pool(Generic[Pooled]):
 
     @contextlib.contextmanager
     def borrowed(self, room: int) -> Iterator[Pooled]:
-        """Lend buffers for work of size `room`, or for smaller work if memory is short.
+        """Lend buffers for work of size `room`; if memory is short, lend smaller buffers.
 
-        After an error the buffers are freed at once, as soon as the device has finished all copies
-        to the buffers. If the error kept the buffers alive, they would be freed later, when no
-        context is current.
+        After an error the buffers are freed as soon as the device has finished all work. The
+        error's traceback cannot keep them alive, so they are freed while their context is current.
         """
         buffers = self._take(room)
         try:
@@ -91,7 +90,7 @@ class Pool(Generic[Pooled]):
     def drain(self) -> list[Pooled]:
         """Remove the idle buffers of this device from the pool, and return them.
 
-        The caller must drop them while a context is current, which frees them.
+        The caller frees the buffers by dropping them, and must do so while a context is current.
         """
         with self._lock:
             drained = self._idle
@@ -115,7 +114,7 @@ class Pool(Generic[Pooled]):
 
 
 def _let_go(buffers: PooledMemory) -> None:
-    """Drop all attributes of buffers and of the parts in their lists, which frees the memory."""
+    """Free the memory of buffers, by dropping all their attributes and those of listed parts."""
     for parts in [value for value in buffers.__dict__.values() if isinstance(value, list)]:
         for part in parts:
             part.__dict__.clear()
@@ -153,9 +152,9 @@ def allocate(size: int) -> CudaMemory:
 
 
 def allocate_pooled(size: int) -> CudaMemory:
-    """Allocate device memory from PyCUDA's pool, to which it returns when freed.
+    """Allocate device memory from PyCUDA's pool; when freed, the memory returns to that pool.
 
-    If memory is short, idle buffers are freed first, as in `allocate`.
+    If memory is short, idle buffers are freed first.
     """
     return _allocate_from(memory_pool().allocate, size)
 
@@ -177,7 +176,7 @@ def drain_all() -> bool:
 
 
 def release() -> None:
-    """Free the idle memory of all pools, on the GPUs and page-locked."""
+    """Free the idle memory of all pools: GPU memory and page-locked memory."""
     if memory_pool.results or any(pool.idle_count for pool in list(_pools)):
         for number in device.in_use():
             with device.using(number), device.current():
@@ -225,11 +224,11 @@ Kind = Literal["sent", "together", "resident"]
 
 
 class Slot:
-    """Memory on the device for one batch of points and their results, and a stream.
+    """A stream, and device memory for one batch of points and their results.
 
-    A result has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 for
-    coordinates, 1 for a label, 8 in two lists. If points and results are ``resident``, that
-    is, already on the device, nothing is copied.
+    A result takes ``width`` bytes, one of WIDTHS. A point takes 33 bytes: 24 for coordinates,
+    1 for a label, 8 in two lists. If ``resident``, points and results are already on the
+    device, and nothing is copied.
     """
 
     def __init__(self, room: int, width: int, *, resident: bool = False) -> None:
@@ -257,21 +256,24 @@ class Slot:
         return None if row == NONE_REFUSED else row
 
     def place_of(self, own: CudaMemory) -> int:
-        """Return the address for final results: in the caller's output if set, or else `own`."""
+        """Return the address for results: in the caller's output if `begin` set it, else `own`."""
         return self.into or int(own)
 
     def begin(self, into: int) -> None:
-        """Prepare an idle slot: set the address for results, and clear the undecided row."""
+        """Prepare an idle slot: set the address for results, and forget the undecided row.
+
+        An address of 0 means that results go to the slot's own memory.
+        """
         self.into = into
         self._refused[0] = NONE_REFUSED
 
     def clear_lists(self) -> None:
-        """Empty the two lists of rows, in the stream's order."""
+        """Empty the two lists of rows, after the work that the stream already has."""
         device.driver().memset_d32_async(int(self.counts), 0, 2, self.stream)
 
 
 class Piece:
-    """Page-locked memory from which points are copied, and an event for the end of the copy."""
+    """Page-locked memory from which points are copied, and an event that marks the copy's end."""
 
     def __init__(self, rows: int) -> None:
         cuda = device.driver()
@@ -288,7 +290,7 @@ class Ring:
 
 
 class Buffers:
-    """The slots, that is, the device memory, of one call."""
+    """The device memory of one call: several slots, each for one batch of points."""
 
     def __init__(self, kind: Kind, width: int, room: int) -> None:
         self.room = room
@@ -298,7 +300,10 @@ class Buffers:
 
 
 def room_for(kind: Kind, rows: int, width: int) -> int:
-    """Return how many points a slot should hold for a query of `rows` points, a power of two."""
+    """Return how many points a slot should hold for a query of `rows` points.
+
+    The number is a power of two.
+    """
     most = {"sent": ROOM, "together": TOGETHER >> (width - 1).bit_length(), "resident": RESIDENT}
     share = -(-rows // SLOTS) if kind == "sent" else rows
     return min(most[kind], max(_SMALL_ROOM, 1 << (share - 1).bit_length()))
@@ -329,7 +334,7 @@ FEW_ROWS = 16_384  # so few points are copied before threads have started
 
 
 class _Threads:
-    """Native threads that start with their first work and end with the call."""
+    """Native threads that start when they first get work, and end at the end of a `with`."""
 
     _FREE: ClassVar[str]  # the core's function that ends them
 
@@ -371,9 +376,9 @@ class Stager(_Threads):
 
 
 class Filler(_Threads):
-    """Native threads that fill the pieces of a ring with points before these are sent.
+    """Native threads that copy points into the page-locked pieces of a ring, to be sent.
 
-    ``points`` are three columns of doubles with any strides; a piece holds ``rows`` points.
+    ``points`` are three columns of doubles with any strides. A piece holds ``rows`` points.
     If there are few points, the calling thread copies them itself.
     """
 
@@ -387,8 +392,8 @@ class Filler(_Threads):
     def send(self, begin: int, end: int, address: int, stream: CudaStream) -> None:
         """Copy rows [begin, end) to the device, as x y z, x y z, ..., in the stream's order.
 
-        This is fastest if the next call starts at ``end``, because the next rows are already
-        being filled in.
+        This is fastest if the next call starts at ``end``, because the threads already fill pieces
+        with the rows that follow.
         """
         cuda, rows, few = device.driver(), self._rows, len(self._points[0]) <= FEW_ROWS
         if not few and (not self._handle or begin != self._first + self._sent * rows):
@@ -438,7 +443,7 @@ class Filler(_Threads):
 
 @contextmanager
 def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
-    """Lend a Filler; each piece of its ring holds a number of points that divides ``room``."""
+    """Lend a Filler whose pieces hold a number of points that divides ``room``."""
     rows = min(PIECE_ROWS, room)
     with (
         rings.borrowed(rows) as ring,  # smaller if memory is short
@@ -450,7 +455,7 @@ def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
 def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemory]:
     """Copy contiguous arrays to new device memory, and return that memory.
 
-    If ``pooled``, the memory comes from the pool, and returns to the pool when freed.
+    If ``pooled``, the memory comes from PyCUDA's pool, and returns to that pool when freed.
     """
     room = allocate_pooled if pooled else allocate
     memory = [room(array.nbytes) for array in arrays]
@@ -459,11 +464,10 @@ def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemor
 
 
 def download(out: NDArray[np.generic], address: int) -> None:
-    """Copy device memory to a contiguous array, after all work sent before.
+    """Copy device memory to a contiguous array, after all work that was sent to the GPU before.
 
     Several threads copy from page-locked pieces to the array, while the GPU writes to other
-    pieces. Without these pieces, the driver would copy with one thread, and wait for pages of new
-    memory.
+    pieces. Without these pieces, the driver would copy with a single thread.
     """
     cuda = device.driver()
     if out.nbytes < _LARGE or driver.is_pinned(out.ctypes.data, out.nbytes):

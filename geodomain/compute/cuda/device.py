@@ -52,7 +52,7 @@ class OfEachDevice(Generic[Params, Result]):
     Attributes
     ----------
     results : dict
-        For each device, the results by the arguments of the function.
+        For each device, a dict from the function's arguments to its result.
     """
 
     def __init__(self, function: Callable[Params, Result], number: Callable[[], int]) -> None:
@@ -80,7 +80,10 @@ class OfEachDevice(Generic[Params, Result]):
 
 @functools.cache
 def driver() -> Driver:
-    """Return PyCUDA's driver module, initialised; raise DeviceError if something is missing."""
+    """Return PyCUDA's driver module, after starting the driver.
+
+    Raises DeviceError if PyCUDA, the driver or a device is missing.
+    """
     try:
         import pycuda.driver
 
@@ -105,7 +108,7 @@ def driver() -> Driver:
 
 
 def left_visible() -> str:
-    """Return the value of CUDA_VISIBLE_DEVICES as a note in brackets; "" if it is not set."""
+    """Return a note in brackets for messages: the value of CUDA_VISIBLE_DEVICES; "" if not set."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"
 
@@ -117,7 +120,7 @@ def process() -> int:
 
 
 class _Work(threading.local):
-    """The number of the device that a thread works on; None means the first one in use."""
+    """The number of the device that a thread works on; None means the process's first device."""
 
     number: int | None = None
 
@@ -150,7 +153,10 @@ def numbers() -> tuple[int, ...]:
 
 
 def number() -> int:
-    """Return the number of this thread's device: that set by `using`, or the first one in use."""
+    """Return the number of this thread's device.
+
+    It is the number that `using` has set. Outside `using`, it is the process's first device.
+    """
     here = _work.number
     return numbers()[0] if here is None else here
 
@@ -166,7 +172,7 @@ def using(device: int) -> Iterator[None]:
 
 
 def span(count: int) -> str:
-    """Return the numbers that `count` devices have, as text, such as "0 to 3"."""
+    """Return the range of the numbers of `count` devices as text: "0 to 3" for four."""
     return f"0 to {count - 1}"
 
 
@@ -181,9 +187,9 @@ _FORKED = (
 class PrimaryContext:
     """The primary context of a device, which torch and cupy share; a context manager.
 
-    Within its `with` the context is current, on any thread; afterwards the previous context
-    is current again. PyCUDA's errors inside become DeviceErrors with an explanation. After an
-    error that ends the context, the device is not used any more.
+    Within a `with`, on any thread, the context is current. At the end of the `with`, the previous
+    context is current. An error of PyCUDA within the `with` becomes a DeviceError with an
+    explanation. After an error that ends the context, the device is not used any more.
 
     Parameters
     ----------
@@ -192,7 +198,7 @@ class PrimaryContext:
     number : int
         Number of the device.
     process : int
-        The process that started the driver; CUDA does not work in a fork of it.
+        Number of the process that started the driver. CUDA does not work in a fork of that process.
 
     Raises
     ------
@@ -241,8 +247,7 @@ class PrimaryContext:
     def _pass_on(self, error: BaseException) -> None:
         """Free what failed calls allocated, and raise an error that explains PyCUDA's error.
 
-        The memory is freed now, because PyCUDA leaks memory that a thread drops without the
-        context.
+        The memory must be freed while the context is current; PyCUDA leaks it otherwise.
         """
         if isinstance(error, (self._cuda.Error, DeviceError)):
             traceback.clear_frames(error.__traceback__)
@@ -258,7 +263,10 @@ class PrimaryContext:
             raise DeviceError(ended)
 
     def _meaning_of(self, error: Exception) -> DeviceError:
-        """Return an error that explains PyCUDA's error; record the first that ends the context."""
+        """Return an error that explains PyCUDA's error.
+
+        The first error that ends the context is recorded.
+        """
         meaning = cuda_errors.meaning_of(self._cuda, error)
         if isinstance(meaning, cuda_errors.DeadContext):
             self._ended = self._ended or str(meaning)
@@ -312,7 +320,7 @@ def context() -> PrimaryContext:
 def one_at_a_time(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """Return a function whose calls on one device run one after the other.
 
-    So threads do not mix the launches of their calls.
+    Thus kernel launches of different threads do not mix.
     """
     turns: dict[int | None, threading.Lock] = {}
 
@@ -346,9 +354,9 @@ def is_in_use() -> bool:
 
 
 def home_of(address: int) -> int:
-    """Return the number of the device whose memory holds an address.
+    """Return the number of the device whose memory contains an address.
 
-    If there is only one device, or the holder is unknown, return this thread's device.
+    If there is only one device, or that device is unknown, return this thread's device.
     """
     return _homes([address])[0]
 
@@ -371,7 +379,7 @@ def architecture() -> str:
 
 @of_each_device
 def has_slow_doubles() -> bool:
-    """Return whether floats are so much faster than doubles that it pays to try floats first."""
+    """Return whether single precision is so much faster here that it pays to try it first."""
     cuda = driver()
     ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
     return bool(cuda.Device(number()).get_attribute(ratio) >= 8)
@@ -462,7 +470,7 @@ def launch(
     stream: CudaStream | None = None,
     times: int = 1,
 ) -> None:
-    """Run a kernel with `threads` threads along x, and `times` blocks along y.
+    """Run a kernel with `threads` threads along x, and `times` thread blocks along y.
 
     If `threads` is 0, nothing is run.
     """
@@ -488,7 +496,7 @@ def start(
 
 
 def unload() -> None:
-    """Drop the kernels of this thread's device; its context must be current."""
+    """Unload the kernels of this thread's device, whose context must be current."""
     _prepared.results.pop(number(), None)
     kernel.results.pop(number(), None)
     module.results.pop(number(), None)
@@ -524,7 +532,7 @@ def drop(release: Callable[[], object]) -> None:
 
 
 def wait_for(*arrays: Points | Room) -> None:
-    """Wait for the streams that write these arrays; a context must be current."""
+    """Wait for the streams that write to these arrays; a context must be current."""
     named = [getattr(array, "stream", None) for array in arrays]
     streams = {stream for stream in named if stream is not None}
     if streams and not all(stream > 0 and libcuda.wait_for_stream(stream) for stream in streams):
@@ -545,7 +553,9 @@ _NO_KERNELS = (
 
 
 def missing(architecture: str | None, origins: Iterable[str]) -> str | None:
-    """Return the first thing that is missing to use a GPU, and how to install it, or None.
+    """Return what is missing to use a GPU, and how to install it, as one text.
+
+    If several things are missing, the text names the first. Returns None if nothing is missing.
 
     Parameters
     ----------

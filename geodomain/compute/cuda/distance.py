@@ -1,7 +1,7 @@
 """Compute distances on a GPU through PyCUDA, with one thread for each point.
 
-Points are sorted so that neighbours are computed together. One kernel lists the few
-triangles that may be nearest to each point, and other kernels decide among these.
+Points are sorted so that neighbours are computed together. One kernel lists, for each point, the
+few triangles that may be nearest. Other kernels choose the nearest of these triangles.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = "distance.cu"
 
 
 class Scratch:
-    """Buffers that a stream uses again for each batch, handed out in the same order each time."""
+    """Buffers of one stream, reused for each batch: every batch gets them in the same order."""
 
     def __init__(self, room: Rooms) -> None:
         self._room = room
@@ -34,7 +34,7 @@ class Scratch:
         self._next = itertools.count()
 
     def begin(self) -> None:
-        """Start again from the first buffer."""
+        """Begin a batch: the next call returns the first buffer."""
         self._next = itertools.count()
 
     def __call__(self, size: int) -> int:
@@ -48,7 +48,7 @@ class Scratch:
 
 
 class CudaNearestIndex:
-    """The hierarchy of boxes over one mesh's triangles on the device, for distances."""
+    """A bounding-volume hierarchy over one mesh's triangles on the device, for distances."""
 
     def __init__(self, mesh: MeshArrays) -> None:
         self._hierarchy = held = Hierarchy(mesh, brute=False)
@@ -58,10 +58,9 @@ class CudaNearestIndex:
             self._surround(*map(int, self._memory))
 
     def _surround(self, nodes: int, of_nodes: int, of_packets: int, rows: int) -> None:
-        """Fill the arrays of a NearestView.
+        """Fill the arrays of a NearestView: flattened triangles, nodes, and bounding cylinders.
 
-        These are the flat triangles, and the nodes and cylinders, from the packets of triangles
-        up to the root.
+        Nodes and cylinders are computed from the packets of triangles up to the root.
         """
         held, count = self._hierarchy, self._hierarchy.packet_count
         _launch("packets", count, held.packets, count, self._frame, held.mesh, of_packets, rows)
@@ -88,10 +87,11 @@ class CudaNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write each point's distance and, if asked for, the nearest triangle and nearest point.
+        """Write each point's distance from the mesh to ``distance``.
 
-        ``place`` receives the nearest point on the mesh, (n, 3). Returns the first row with a
-        coordinate out of range, or -1.
+        ``triangle``, if given, receives the nearest triangle of each point; ``place``, (n, 3), if
+        given, receives the nearest point on the mesh. Returns the first row with a coordinate out
+        of range, or -1.
         """
         whole = triangle is not None or place is not None
         out = np.empty((len(distance), 5)) if whole else distance
@@ -113,7 +113,7 @@ class CudaNearestIndex:
         return refused
 
     def _ask(self, slot: Slot, room: Scratch, *, whole: bool) -> int:
-        """Compute a batch, sorted so that neighbours are together; return the results' address."""
+        """Compute a batch, sorted so that near points are together; return the results' address."""
         rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
         cells, count = bins.curve(self._frame, rows)
         bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
@@ -139,8 +139,8 @@ def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | Non
 def _sizes(held: Hierarchy) -> list[int]:
     """Return the sizes of four arrays, in bytes.
 
-    The arrays hold the nodes, the cylinders of nodes, the cylinders of packets, and the flat
-    triangles.
+    The arrays hold the nodes, the bounding cylinders of nodes, the bounding cylinders of packets
+    of triangles, and the flattened triangles.
     """
     nodes, packets = held.firsts[-1], held.packet_count
     counts = {"NearestNode": nodes, "Cylinder": nodes}

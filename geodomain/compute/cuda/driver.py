@@ -1,4 +1,4 @@
-"""Wrap the CUDA driver: types for PyCUDA, functions that PyCUDA lacks, errors, array interfaces."""
+"""Types for PyCUDA, driver functions that PyCUDA lacks, errors, and array interfaces."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CudaStream(Protocol):
 
 
 class CudaEvent(Protocol):
-    """A mark in a stream, reached when the work before it is done."""
+    """A mark in a stream; it is reached when all work before the mark is done."""
 
     def record(self, stream: CudaStream | None = None) -> CudaEvent:
         """Set the mark after the work that has been sent to the stream so far."""
@@ -98,7 +98,7 @@ class CudaDevice(Protocol):
         ...
 
     def get_attribute(self, attribute: object) -> int:
-        """Return an attribute of the GPU, which is named by the driver's enumeration."""
+        """Return an attribute of the GPU; the driver's enumeration names the attributes."""
         ...
 
     def retain_primary_context(self) -> CudaContext:
@@ -173,7 +173,7 @@ class MemoryPool(Protocol):
         ...
 
     def stop_holding(self) -> None:
-        """Free blocks at once from now on, instead of keeping them."""
+        """Keep no freed blocks of memory from now on: return them to the device at once."""
         ...
 
 
@@ -261,7 +261,10 @@ _LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # smaller values mean unknown me
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """Return the driver's shared library, which PyCUDA also loads, or None if there is none."""
+    """Return the driver's shared library; None if it is not installed.
+
+    PyCUDA loads the same library.
+    """
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -277,7 +280,7 @@ def driver_version() -> int | None:
 
 
 def device_count() -> int | str:
-    """Return the number of devices that the driver shows, or the name of its error.
+    """Return the number of devices that the driver shows; if it fails, the name of the error.
 
     No context is created.
     """
@@ -325,9 +328,9 @@ def current_context() -> int | None:
 
 
 def linked(ptx: bytes, context: int) -> bytes | None:
-    """Return machine code for PTX on a context's device, or None if the driver cannot link it.
+    """Compile PTX for a context's device; return machine code, or None if the driver cannot.
 
-    Other threads can work and link at the same time; this thread needs no current context.
+    Other threads can compile at the same time. This thread needs no current context.
     """
     cuda, was = library(), ctypes.c_void_p()
     if cuda is None or cuda.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
@@ -356,9 +359,8 @@ def _linked(cuda: ctypes.CDLL, ptx: bytes) -> bytes | None:
 def _attribute(number: int, address: int) -> int | None:
     """Return an attribute of an address, or None for memory unknown to the driver.
 
-    The function calls cuPointerGetAttributes, which succeeds for unknown memory too, with
-    type 0 and a device below 0. cuPointerGetAttribute would fail, and debugging tools report
-    failed calls.
+    The function calls cuPointerGetAttributes. For unknown memory it succeeds, with type 0 and a
+    negative device. cuPointerGetAttribute would fail, and debugging tools report failed calls.
     """
     cuda = library()
     if cuda is None:
@@ -379,22 +381,22 @@ _COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # an error in nvcc's outpu
 
 
 class OutOfDeviceMemory(DeviceError):
-    """GPU memory is short: a smaller batch may work, or the CPU."""
+    """GPU memory is short. A smaller batch may fit; otherwise the CPU can compute the call."""
 
 
 class DeadContext(DeviceError):
-    """The context can no longer be used, nor can the device."""
+    """The context has failed for good, so the process cannot use the device any more."""
 
 
 class RefusedCall(DeviceError):
-    """No device can do the call; the device still works for other calls."""
+    """The device refuses a call, as every device would, but still works for other calls."""
 
 
 def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
     """Return an error that explains PyCUDA's error, after testing whether the context works.
 
-    After an illegal address or a failed launch every later call of the context fails, and
-    pending results cannot be trusted; other errors leave the context usable.
+    After an illegal address or a failed launch, every later call of the context fails, and results
+    that were not copied yet may be wrong. Other errors leave the context usable.
     """
     if isinstance(error, cuda.MemoryError):
         message = "not enough GPU memory; free some of it, or use backend='cpu'"
@@ -422,7 +424,7 @@ def no_kernels(
 ) -> DeviceError:
     """Return the error for a kernel file that does not load.
 
-    The driver refused it, nvcc could not compile it, or it is missing.
+    The cause is that the driver refused it, that nvcc could not compile it, or that it is missing.
     """
     if refused is None:
         message = (
@@ -555,9 +557,9 @@ class _Owner:
 
 
 def interface(values: DlpackArray, stream: int) -> ArrayInterface:
-    """Return the memory of a DLPack array, and its owner.
+    """Return the memory of a DLPack array, and the object that owns this memory.
 
-    The library that made the array makes ``stream`` wait for its own work.
+    The library that made the array makes ``stream`` wait for its pending work on the array.
     """
     capsule = values.__dlpack__(stream=stream)
     managed = ctypes.cast(_get_pointer(capsule, _NAME), ctypes.POINTER(_Managed))

@@ -45,8 +45,8 @@ def arguments(*fields: Argument) -> bytes:
     """Pack a kernel's arguments, aligned as in C.
 
     A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the
-    bytes of a structure, aligned to eight bytes: `kernels/launch/layout.cpp` makes sure that
-    every structure that kernels take by value has this alignment. There is no padding after
+    bytes of a structure. A structure is aligned to eight bytes; `kernels/launch/layout.cpp` makes
+    sure that this is right for all structures that kernels take by value. There is no padding after
     the last field, because a launch with padding fails with the error "lack of resources".
     """
     shape = tuple([len(field) if isinstance(field, bytes) else type(field) for field in fields])
@@ -56,7 +56,7 @@ def arguments(*fields: Argument) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def _packer(shape: tuple[int | type, ...]) -> struct.Struct:
-    """Return the packer for fields of these types; a number means a structure of so many bytes."""
+    """Return the packer for fields of these types; a number n means a structure of n bytes."""
     codes = [f"0Q{kind}s" if isinstance(kind, int) else _FORMATS[kind] for kind in shape]
     return struct.Struct("@" + "".join(codes))
 
@@ -77,7 +77,7 @@ def kernels(text: str) -> set[str]:
 def only(text: str, kernel: str) -> str:
     """Return the PTX of one kernel and of the functions that it calls.
 
-    If the kernel is not found, all the text is returned.
+    If ``text`` has no such kernel, all of ``text`` is returned.
     """
     parts = _parts(text)
     bodies = {name: part for name, part in parts if name}
@@ -98,10 +98,10 @@ def only(text: str, kernel: str) -> str:
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
-    """Split PTX into (name, text): kernels and functions with a body, and "" for text between.
+    """Split PTX into pairs (name, text), one for each kernel or function with a body.
 
-    The split relies on compilers putting the braces around a body, and no other braces, at
-    the beginning of a line.
+    Text between the bodies has the name "". The split assumes that the braces around a body are at
+    the beginning of a line, and that no other braces are.
     """
     parts, begin = [], 0
     while (body := text.find("\n{\n", begin)) >= 0:
@@ -152,13 +152,12 @@ class Image:
 
 
 def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
-    """Yield a kernel file's images, best first; the caller tries one after the other.
+    """Yield a kernel file's images, the best first; the caller tries one after the other.
 
-    The first is the cached image, the second one compiled by nvcc, if installed, and the last
-    the wheel's PTX. A driver can compile the PTX if the driver is not older than the toolkit
-    that wrote the PTX, and the device is not older than the PTX's target. A cache that cannot
-    be read or written costs a compilation, nothing else. No process is started before nvcc
-    itself.
+    The order is: the cached image, an image that nvcc compiles (if nvcc is installed), the wheel's
+    PTX. A driver can compile the PTX if the driver is not older than the toolkit that wrote the
+    PTX, and the device is not older than the PTX's target. If the cache cannot be read or written,
+    the only cost is a compilation. No process other than nvcc is started.
     """
     text = source(name)
     compiler_id = compiler()
@@ -175,7 +174,7 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
 
 
 def source(name: str) -> str:
-    """Return the text of a kernel file of `kernels/launch`, with our own headers inlined once."""
+    """Return the text of a file of `kernels/launch`, with each of our headers inlined once."""
     root, seen = _root(name), set[str]()
 
     def text(file: str) -> str:
@@ -204,9 +203,10 @@ def _missing(file: str) -> str:
 
 
 def shipped(name: str) -> Path | None:
-    """Return the wheel's PTX of a kernel file, or None if its sources have changed since.
+    """Return the path of the wheel's PTX of a kernel file, or None if there is no valid PTX.
 
-    A wheel also has no PTX if nvcc was missing when it was built.
+    PTX is not valid if the kernel's sources have changed since. A wheel that was built without
+    nvcc has no PTX.
     """
     for folder in kernel_folders():
         path = folder / Path(name).with_suffix(".ptx")
@@ -217,10 +217,10 @@ def shipped(name: str) -> Path | None:
 
 
 def shipped_version() -> int | None:
-    """Return the CUDA version that a driver needs to load the PTX, such as 12000, or None.
+    """Return the CUDA version that a driver needs to load the wheel's PTX, such as 12000.
 
-    It follows from the version of the PTX language: 8.0 belongs to CUDA 12.0, 9.0 to CUDA
-    13.0.
+    The version follows from that of the PTX language: 8.0 belongs to CUDA 12.0, 9.0 to CUDA 13.0.
+    Returns None if there is no PTX.
     """
     for folder in kernel_folders():
         for path in folder.glob("*.ptx"):
@@ -231,7 +231,7 @@ def shipped_version() -> int | None:
 
 
 def _serves(ptx: Path, architecture: str) -> bool:
-    """Return whether a device of this architecture is new enough for a PTX file."""
+    """Return whether a device of an architecture is new enough for a PTX file."""
     target = _TARGET.search(ptx.read_text(encoding="utf-8"))
     return target is None or int(target[1]) <= int(architecture.removeprefix("sm_"))
 
@@ -252,7 +252,7 @@ def compiler() -> str | None:
 
 
 def folder() -> Path:
-    """Return the folder of the cache: GEODOMAIN_CACHE, or one in the user's cache folder."""
+    """Return the cache folder: that of GEODOMAIN_CACHE or, if not set, one in the user's cache."""
     chosen = os.environ.get("GEODOMAIN_CACHE")
     if chosen:
         return Path(chosen)
@@ -268,7 +268,7 @@ def folder() -> Path:
 
 
 def is_private(place: Path) -> bool:
-    """Return whether only this user can write to a folder; true if it does not exist."""
+    """Return whether only this user can write to a folder; True if the folder does not exist."""
     try:
         status = place.stat()
     except OSError:
@@ -295,7 +295,7 @@ def _hash(text: str) -> str:
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
     """List the cached cubins of a source text.
 
-    They are those of this compiler or, without nvcc, those of any compiler.
+    If nvcc is installed, only cubins of this nvcc are listed, otherwise those of any nvcc.
     """
     place = folder()
     if made_by is not None:
@@ -304,7 +304,7 @@ def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]
 
 
 def read(path: Path) -> bytes | None:
-    """Return a cubin from the cache; None if missing, damaged, or possibly another user's."""
+    """Return a cubin from the cache; None if it is missing, damaged, or may be another user's."""
     try:
         stored = path.read_bytes() if is_private(path.parent) else b""
     except OSError:
@@ -391,10 +391,10 @@ class PtxModule:
         self._loaded: dict[str, CudaModule] = {}
 
     def get_function(self, name: str) -> CudaKernel:
-        """Compile a kernel with the driver, in the current context, and return it.
+        """Compile a kernel with the driver, in the current context, and return the kernel.
 
-        Kernels that are usually launched together with it are compiled at the same time, by other
-        threads. Only one thread at a time may call this.
+        Other threads compile the kernels that are usually launched with this kernel, at the same
+        time. Only one thread at a time may call this method.
         """
         if name not in self._loaded:
             self._begin(name)
@@ -406,7 +406,7 @@ class PtxModule:
         return folder() / key(what, self._architecture, self._made_by)
 
     def _begin(self, name: str) -> None:
-        """Start to compile a kernel and those launched with it, unless that has been started."""
+        """Start to compile a kernel and the kernels launched with it, unless already started."""
         here, context = kernels(self._text), driver.current_context()
         if name not in here or context is None or self._path(name) in _made:
             return
@@ -423,7 +423,7 @@ class PtxModule:
         pool.shutdown(wait=False)
 
     def _load(self, name: str) -> CudaModule:
-        """Load a kernel from its machine code or, without machine code, from its PTX."""
+        """Load a kernel from its machine code; if there is none, load it from its PTX."""
         cuda, path = self._cuda, self._path(name)
         made = _made.get(path)
         binary = None if made is None else made.result()
@@ -440,7 +440,7 @@ class PtxModule:
 
 
 def _machine_code(path: Path, cut: Callable[[], str], context: int) -> bytes | None:
-    """Return a kernel's machine code from the cache, or compile and store it."""
+    """Return a kernel's machine code from the cache; if it is not there, compile and store it."""
     binary = read(path)
     if binary is None:
         binary = driver.linked(cut().encode(), context)

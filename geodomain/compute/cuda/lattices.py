@@ -1,4 +1,4 @@
-"""Label the blocks of a lattice on a GPU, a few layers of x at a time."""
+"""Label the blocks of a lattice on a GPU, a few layers (blocks of equal x) at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEW = 1 << 19  # lanes: with more columns in each, a GPU would idle
 
 
 class Workplace:
-    """A stream, and device memory for the labels of some layers of x, as bits."""
+    """A stream, and device memory for labels of some lattice layers of equal x, as bits."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -59,7 +59,7 @@ class Workplace:
 
 @dataclass(frozen=True)
 class DeviceMesh:
-    """A mesh, and the grid of its index on the device, if the grid has been built."""
+    """A mesh, and the grid over its triangles on the device; None if it has not been built."""
 
     arrays: MeshArrays
     grid: GridOnDevice | None
@@ -67,7 +67,7 @@ class DeviceMesh:
 
 @dataclass(frozen=True)
 class LatticePart:
-    """Layers of x from ``begin`` to ``end`` - 1, and the kernels' Ruler of these x coordinates."""
+    """The lattice's layers ``begin`` to ``end`` - 1 along x, and the kernels' Ruler of their x."""
 
     begin: int
     end: int
@@ -76,9 +76,9 @@ class LatticePart:
 
 @dataclass(frozen=True)
 class Rows:
-    """The place where labels of some layers are written: ``width`` bytes for each column of blocks.
+    """The memory to which labels of some layers are written: ``width`` bytes per column of blocks.
 
-    A label is a bit or, if ``as_bytes``, a byte. One column follows the other.
+    A label is a bit or, if ``as_bytes``, a byte. There is no gap between columns.
     """
 
     address: int
@@ -89,9 +89,9 @@ class Rows:
 class DeviceLattice:
     """A mesh and the axes of a lattice on the device.
 
-    The lattice is cut along x into parts of ``layers`` layers; each part is tested against
-    all triangles. The first part has only ``first`` layers, so that its results can be copied
-    early. Drop this object while a context is current.
+    The lattice is cut along x into parts of ``layers`` layers. Each part is tested against all
+    triangles. The first part has only ``first`` layers, so that copying results starts early.
+    Drop this object while a context is current.
     """
 
     def __init__(self, mesh: DeviceMesh, axes: Columns, layers: int, first: int) -> None:
@@ -117,8 +117,8 @@ class DeviceLattice:
     def launch(self, part: LatticePart, work: Workplace, bits: int, rows: Rows) -> None:
         """Launch the kernels that label a part and write the labels to ``rows``.
 
-        ``bits`` is the address of the words in which crossings are toggled; it may be that of
-        ``rows``.
+        ``bits`` is the address of the words in which each crossing toggles a bit. It may be the
+        address of ``rows``.
         """
         cuda, stream = device.driver(), work.stream
         columns = (part.end - part.begin) * self.width
@@ -174,7 +174,7 @@ class DeviceLattice:
 def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
     """Copy ascending axes and their search tables to the device.
 
-    Return the memory, and the kernels' Ruler of each axis.
+    Return a tuple: the device memory, and a list of the kernels' Ruler of each axis.
     """
     lengths = counts([len(axis) for axis in axes])
     image = np.empty(core().rulers_room(lengths, len(axes)), dtype=np.uint8)
@@ -194,7 +194,7 @@ _LEAST_BYTES = 1 << 20
 
 
 class Slab(Workplace):
-    """Memory for the labels of some layers of x, on the device and on the host."""
+    """Memory for the labels of some lattice layers of equal x, on the device and on the host."""
 
     def __init__(self, room: int) -> None:
         super().__init__(room)
@@ -204,7 +204,7 @@ class Slab(Workplace):
 
 
 class Slabs:
-    """The slabs, that is, the device memory, of one call."""
+    """The device memory of one call: several slabs, each for some layers of a lattice."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -218,7 +218,7 @@ Fetch = Callable[[Slab, NDArray[np.uint8], int], Callable[[], None]]
 
 
 class TooManyUnsure(Exception):
-    """More pairs of a triangle and a column need exact arithmetic than the list can hold."""
+    """The list is too short for all the pairs (triangle, column) that need exact arithmetic."""
 
 
 def label(
@@ -227,10 +227,10 @@ def label(
     out: NDArray[np.uint8],
     threads: int,
 ) -> bool:
-    """Write labels as bits along z to ``out``, contiguous, of shape (nx, ny, bytes).
+    """Write which blocks are inside to the contiguous ``out``, as bits along z, (nx, ny, bytes).
 
-    ``bytes`` may be a multiple of 8, for 64-bit words, or the fewest bytes that hold a
-    column. Returns False if a block cannot be decided.
+    ``bytes`` is either the smallest number that holds a column of bits, or that number rounded up
+    to a multiple of 8, for 64-bit words. Returns False if a block cannot be decided.
     """
     words = (len(axes[2]) + 63) // 64
     layer = 8 * words * len(axes[1])
@@ -247,7 +247,7 @@ def _label(
     layer: int,
     room: int,
 ) -> bool:
-    """Borrow slabs and label; a context is current, so that slabs can be freed."""
+    """Label with borrowed slabs; a context must be current, so that slabs can be freed."""
     with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "not enough GPU memory for one layer of the lattice"
@@ -260,7 +260,7 @@ def _label(
 
 
 def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Fetch) -> bool:
-    """Compute the parts of a lattice in the slabs by turns; return whether all were decided.
+    """Compute the parts of a lattice in the slabs in turn; return whether all blocks are decided.
 
     The labels of a slab are copied out before the slab is used again.
     """
@@ -293,7 +293,8 @@ def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetc
 def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
     """Return a function that starts to copy a slab's labels to the host.
 
-    That function returns another, to be called when the slab's stream is done.
+    When called, that function returns a second function, which completes the copy. Call the second
+    function when the slab's stream is done.
     """
     cuda = device.driver()
     if driver.is_pinned(out.ctypes.data, out.nbytes):
@@ -322,7 +323,7 @@ in_place_pool = Pool(Workplace, _LEAST_BYTES)
 
 
 def label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
-    """Write labels to an array on the device, of shape (nx, ny, any), as bools or bits along z.
+    """Write labels, as bools or as bits along z, to an array (nx, ny, any) on the device.
 
     Returns False if a block cannot be decided.
     """
@@ -331,7 +332,7 @@ def label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
 
 
 def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
-    """Borrow memory and label; a context is current, so that memory can be freed."""
+    """Label with borrowed memory; a context must be current, so that memory can be freed."""
     wait_for(room)
     layer = 8 * ((len(axes[2]) + 63) // 64) * len(axes[1])
     in_rows = _bits_are_the_rows(room, layer)
@@ -348,7 +349,7 @@ def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
 def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
     """Return whether kernels can toggle bits in the caller's array itself.
 
-    For that it must consist of aligned 64-bit words.
+    They can if the array consists of aligned 64-bit words.
     """
     row_bytes = room.shape[1] * room.shape[2]
     return room.dtype == np.uint8 and row_bytes == layer and room.address % 8 == 0
@@ -357,7 +358,7 @@ def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
 def _make(
     lattice: DeviceLattice, part: LatticePart, work: Workplace, room: DeviceRoom, in_rows: bool
 ) -> bool:
-    """Label a part, and again with a longer list if there were too many unsure pairs.
+    """Label a part. If the list of unsure pairs was too short, label again with a longer list.
 
     Returns False if a block cannot be decided.
     """
@@ -384,7 +385,7 @@ def lattice_packed(
     threads: int,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice as bits along z; see `Backend.lattice_packed`."""
+    """Write which blocks of a lattice are inside, as bits; see `Backend.lattice_packed`."""
     try:
         return label(DeviceMesh(mesh, _there(index)), axes, out, threads)
     except OutOfDeviceMemory:
@@ -400,10 +401,10 @@ def lattice_there(
     room: DeviceRoom,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write labels of a lattice to an array on the device; see `Backend.lattice_there`."""
+    """Write which blocks are inside to ``room`` on the device; see `Backend.lattice_there`."""
     return label_in_place(DeviceMesh(mesh, _there(index)), axes, room)
 
 
 def _there(index: PointIndex | None) -> GridOnDevice | None:
-    """Return the grid of an index if it is on the device, or None."""
+    """Return the grid of an index on the device; None if the index has none there."""
     return index.grid if isinstance(index, CudaPointIndex) else None

@@ -45,7 +45,7 @@ _PIECES = 3  # one is filled by the bus, one emptied, one waiting
 
 
 class OutletPiece:
-    """Page-locked memory to which results are copied, and an event for the end of the copy."""
+    """Page-locked memory to which results are copied, and an event that marks the copy's end."""
 
     def __init__(self, room: int) -> None:
         cuda = device.driver()
@@ -54,7 +54,7 @@ class OutletPiece:
 
 
 class Outlet:
-    """Pieces of page-locked memory, ``room`` bytes each, through which results are copied."""
+    """Pieces of page-locked memory (``room`` bytes each), through which results are copied."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -63,7 +63,7 @@ class Outlet:
     def bring(
         self, address: int, out: NDArray[np.generic], stream: CudaStream, stager: Stager
     ) -> None:
-        """Copy device memory to a contiguous array after the work of a stream; wait for the end."""
+        """Copy device memory to a contiguous array after a stream's work; wait for the copy."""
         cuda, flat = device.driver(), out.reshape(-1).view(np.uint8)
         if driver.is_pinned(flat.ctypes.data, flat.nbytes):
             cuda.memcpy_dtoh_async(flat, address, stream)
@@ -104,7 +104,7 @@ class DeviceCopy:
     Attributes
     ----------
     views : dict
-        For each range of rows (begin, end) that has been copied, the kernels' PointsView of it.
+        For each range (begin, end) of rows already copied, the kernels' PointsView of these rows.
     """
 
     def __init__(self, rows: int) -> None:
@@ -118,9 +118,10 @@ class DeviceCopy:
 
 
 def copy_of(points: Points) -> DeviceCopy | None:
-    """Return the device copy of cached points, or None for other points; a context is current.
+    """Return the device copy of cached points; a context must be current.
 
-    The copy is allocated if necessary. Returns None too if it does not fit on the device.
+    The copy is allocated if necessary. Returns None if the points are not cached, or if the copy
+    does not fit on the device.
     """
     if not isinstance(points, CachedColumns) or len(points[0]) > buffers.IN_FLIGHT:
         return None
@@ -148,9 +149,8 @@ def answer_all(
 ) -> int:
     """Write the results for all points; return the first undecided row, or -1.
 
-    ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when
-    this returns. If ``together``, the batches are large, so that more neighbours are in one
-    batch.
+    ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when this
+    function returns. If ``together``, batches are large, so that points of a batch lie closer.
     """
     if len(out) == 0:
         return -1
@@ -159,7 +159,7 @@ def answer_all(
 
 
 def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
-    """Borrow buffers and compute; a context is current, so that buffers can be freed."""
+    """Compute with borrowed buffers; a context must be current, so that buffers can be freed."""
     width = width_of(out)
     there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
     kind: Kind = "together" if together else "resident" if there else "sent"
@@ -177,7 +177,7 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
 
 
 def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
-    """Compute all batches in the slots by turns; return the first undecided row, or -1.
+    """Compute all batches, in the slots in turn; return the first undecided row, or -1.
 
     The results of a slot are copied out before the slot is used again.
     """
@@ -209,21 +209,22 @@ def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
 
 
 def _room_there(out: Room, row: int) -> int:
-    """Return the address of a row of ``out`` if kernels can write to it directly, or 0."""
+    """Return the address of a row of ``out``; 0 if kernels cannot write to ``out`` directly."""
     if not isinstance(out, DeviceRoom) or out.address % out.dtype.itemsize:
         return 0
     return out.address + width_of(out) * row
 
 
 def _there(points: DevicePoints) -> Send:
-    """Return the function that gives the kernels' view of rows already on the device."""
+    """Return a function that returns the kernels' view of rows already on the device."""
     return lambda slot, begin, end: points.view(begin)
 
 
 def _sender(points: Columns, send: Copy) -> Send:
-    """Return the function that copies a batch to the device and returns the kernels' view of it.
+    """Return a function that copies a batch to the device and returns the kernels' view of it.
 
-    Cached points are copied once, to memory of their own; other points to the slot's memory.
+    Cached points are copied only once, to memory that other points do not use. Other points are
+    copied to the slot's memory.
     """
     copy = copy_of(points)
     if copy is None:
@@ -242,7 +243,7 @@ def _sender(points: Columns, send: Copy) -> Send:
 
 
 def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
-    """Return the function that copies rows to an address and returns the kernels' view of them."""
+    """Return a function that copies rows to an address and returns the kernels' view of them."""
     if _is_pinned_rows(points):
         return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
@@ -279,7 +280,8 @@ def _view_of_rows(x: int) -> bytes:
 def _fetcher(out: Room, stager: Stager) -> Fetch:
     """Return a function that starts to copy a slot's results to `out`.
 
-    That function returns another, to be called when the slot's stream is done.
+    When called, that function returns a second function, which completes the copy. Call the second
+    function when the slot's stream is done.
     """
     if isinstance(out, DeviceRoom):
         return _across(out)
@@ -304,7 +306,7 @@ def _fetcher(out: Room, stager: Stager) -> Fetch:
 def _across(out: DeviceRoom) -> Fetch:
     """Return a function that copies a slot's results to `out` on a device.
 
-    It does nothing if the kernels have written to `out`.
+    If the kernels have already written to `out`, that function does nothing.
     """
     size = width_of(out)
 
@@ -340,5 +342,5 @@ def _is_pinned_column(column: Floats) -> bool:
 
 
 def _bytes_at(address: int, size: int) -> memoryview:
-    """Return memory as a view that PyCUDA can copy from; the array that owns it must stay alive."""
+    """Return a view of memory that PyCUDA can copy from; keep the memory's owner alive."""
     return memoryview((ctypes.c_char * size).from_address(address))

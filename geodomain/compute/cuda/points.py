@@ -40,8 +40,8 @@ _LARGE = (256, 8)  # blocks for large triangles: by triangle, by row
 class BuiltGrid:
     """A grid in device memory, which this object owns.
 
-    The fields hold the outermost grid and the memory of its parts, from which a GridView is made,
-    and the size of the grid.
+    The fields hold the Grid structure, the memory of each of the grid's arrays, and the size of the
+    grid, as `PointIndex.size` returns it.
     """
 
     whole: bytes
@@ -50,11 +50,11 @@ class BuiltGrid:
 
 
 def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> BuiltGrid | None:
-    """Build the grid over a mesh on the device, given the kernels' views; a context is current.
+    """Build the grid over a mesh on the device; a context must be current.
 
-    Returns None if there are too many triangles, or if some cells would be crowded: then the
-    host builds the index, with child grids and bundles. All kernels use the null stream, for
-    which other streams wait.
+    ``mesh`` and ``box`` are the kernels' views. Returns None if there are too many triangles in all
+    or in a single cell. The host must then build the index, because only the host can nest grids.
+    All kernels use the null stream, for which other streams wait.
     """
     if not 0 < triangle_count <= layout.constant("kMostTrianglesBuilt"):
         return None
@@ -115,9 +115,10 @@ _DENSITY = 1.0
 
 
 class GridOnDevice:
-    """A grid on the device, which is built there or, if cells are crowded, on the host.
+    """A grid over a mesh's triangles in device memory.
 
-    Its methods need no current context.
+    It is built on the device or, if too many triangles would be in one cell, on the host. Its
+    methods need no current context.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class GridOnDevice:
     mesh : bytes
         The kernels' MeshView.
     single : bytes or None
-        The kernels' SingleView, if the device's doubles are slow.
+        The kernels' SingleView, if the device is slow in double precision.
     """
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
@@ -157,11 +158,11 @@ class GridOnDevice:
         device.free(*getattr(self, "_memory", ()))
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
         return self._size
 
     def _halves(self, vertices: Floats, bounds: Floats) -> bytes:
-        """Store each coordinate as two floats, and return the kernels' SingleView of them."""
+        """Store each coordinate as two floats; return the kernels' SingleView of the floats."""
         self._memory.append(allocate_pooled(layout.structure("HalvedVertex").size * len(vertices)))
         places = int(self._memory[0]), len(vertices), int(self._memory[-1])
         device.launch("grid.cu", "geodomain_halve_vertices", len(vertices), *places)
@@ -171,7 +172,8 @@ class GridOnDevice:
     def _upload(self, parts: Mapping[str, NDArray[np.uint8]]) -> tuple[bytes, dict[str, int]]:
         """Copy an index from the host to the device.
 
-        Return the outermost grid of the index, and the address of each part: 0 for an empty part.
+        Return a tuple: the outermost grid of the index, and the address of each array by name. An
+        empty array has the address 0.
         """
         memory = {name: upload(part)[0] for name, part in parts.items()}
         self._memory += memory.values()
@@ -185,7 +187,7 @@ LEAST_CURVE_BITS, MOST_CURVE_BITS = 12, 24
 
 
 def curve(frame: bytes, rows: int) -> tuple[bytes, int]:
-    """Return the bins along a space-filling curve for `rows` points, and their number.
+    """Return a tuple: the bins along a space-filling curve for `rows` points, and their number.
 
     There are several bins for each point, because points often crowd near a surface.
     """
@@ -203,7 +205,7 @@ def order_by(
     room: Callable[[int], int],
     stream: CudaStream | None = None,
 ) -> None:
-    """Write the row numbers of ``source`` to ``order``, sorted by bin.
+    """Write the row numbers of ``source``, sorted by bin, to ``order``.
 
     The kernel ``draw`` computes the bin of a row.
     """
@@ -225,9 +227,9 @@ def order_by(
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: int) -> int:
-    """Write the number of the first solid that contains each point; see `Backend.codes`.
+    """Write, for each point, the number of the first solid that contains it; see `Backend.codes`.
 
-    All solids are tested by the same launch.
+    A single kernel launch tests all solids.
     """
     count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
     with device.current():
@@ -287,7 +289,7 @@ class CudaPointIndex:
             self.want = cpu_instead("the wireframe's index")
 
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
         return self.grid.size() if self.grid else self.substitute().size()
 
     def substitute(self) -> CpuPointIndex:
@@ -305,7 +307,10 @@ class CudaPointIndex:
         return layout.structure("Solid").pack(grid=grid.view, single=single)
 
     def record(self, answers: int, want: str) -> None:
-        """Count computed points; ``want`` is "", or why the CPU computed these points."""
+        """Add to the number of computed points.
+
+        ``want`` is "" or, if the CPU computed these points, the reason.
+        """
         with self._lock:
             self.answers += answers
             self.on_the_cpu += answers if want else 0
@@ -314,8 +319,8 @@ class CudaPointIndex:
     def label(self, slot: Slot) -> int:
         """Label the slot's batch, and return the labels' address.
 
-        Points are looked up in the grid, those left open are counted in quick arithmetic, and
-        those still unsure in exact arithmetic.
+        The grid decides most points. For the other points, crossings are counted in quick
+        arithmetic. Where rounding may matter, they are counted in exact arithmetic.
         """
         grid, labels = self._grid(), slot.place_of(slot.labels)
         rows = ctypes.c_uint32(slot.rows)
@@ -354,7 +359,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, self.label, CpuPointIndex.contains)
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point; return the first undecided row, or -1."""
+        """Write how many crossings are above each point; return the first undecided row, or -1."""
         on_cpu = partial(CpuPointIndex.crossings, signed=signed)
 
         def kernels(slot: Slot) -> int:
@@ -363,7 +368,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, on_cpu)
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0; return the first undecided row, or -1."""
+        """Write whether each winding number is not 0; return the first undecided row, or -1."""
 
         def kernels(slot: Slot) -> int:
             labels = slot.place_of(slot.labels)
@@ -390,7 +395,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.on_surface)
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2).
+        """Write how many crossings are above and how many are below each point, (n, 2).
 
         Returns the first undecided row, or -1.
         """
@@ -405,7 +410,7 @@ class CudaPointIndex:
         return self._answer(points, out, threads, kernels, CpuPointIndex.sides)
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and bounds on their errors, (n, 2).
+        """Write each point's generalised winding number and a bound on its error, (n, 2).
 
         Returns the first undecided row, or -1.
         """
@@ -430,7 +435,7 @@ class CudaPointIndex:
     def _answer(
         self, points: Points, out: Room, threads: int, kernels: Kernels, on_cpu: OnCpu
     ) -> int:
-        """Run a query with kernels or, if GPU memory is short, with the mesh's index on the CPU."""
+        """Run a query with kernels; if GPU memory is short, use the mesh's index on the CPU."""
         return _or_on_cpu(
             [self], points, out,
             lambda: answer_all(points, out, threads, kernels),
@@ -453,7 +458,7 @@ class CudaPointIndex:
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write the number of the first mesh that contains each point; see `Backend.codes`."""
+    """Write the number of the first mesh that contains each point, as in `Backend.codes`."""
     own = [index for index in indexes if isinstance(index, CudaPointIndex)]
     if len(own) != len(indexes):
         raise TypeError(NOT_HERE)
@@ -471,10 +476,9 @@ def _or_on_cpu(
     on_device: Callable[[], int],
     on_cpu: Callable[[Columns], int],
 ) -> int:
-    """Compute on the device, or on the CPU if GPU memory is too short for the smallest batch.
+    """Compute on the device; if GPU memory is too short for the smallest batch, use the CPU.
 
-    If points or output are on the device, the CPU is never used: OutOfDeviceMemory is raised
-    instead, and the caller can free memory.
+    If points or output are on the device, the CPU cannot be used, and OutOfDeviceMemory is raised.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()
@@ -490,7 +494,7 @@ def _or_on_cpu(
 
 
 def machine_used(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]:
-    """Return "cuda", or "cpu" if the CPU computed all points; and the reason."""
+    """Return a tuple: "cpu" if the CPU computed all points, otherwise "cuda"; and the reason."""
     answers = sum(index.answers for index in indexes)
     on_the_cpu = sum(index.on_the_cpu for index in indexes)
     want = next((index.want for index in indexes if index.want), "")

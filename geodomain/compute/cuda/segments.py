@@ -1,4 +1,4 @@
-"""Run segment queries on a GPU: build the hierarchy of boxes, and launch the kernels."""
+"""Run segment queries on a GPU: build the bounding-volume hierarchy, and launch the kernels."""
 
 from __future__ import annotations
 
@@ -52,10 +52,7 @@ def _launch(name: str, threads: int, *fields: Argument) -> None:
 
 
 def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
-    """Sort 64-bit keys and their 32-bit values.
-
-    The result is in the given memory, because the number of passes is even.
-    """
+    """Sort 64-bit keys and their 32-bit values in place."""
     block, digits = device.block_threads(), layout.constant("kDigits")
     rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
     tiles = -(-n // (rounds * block))
@@ -76,7 +73,7 @@ def _radix(step: str, threads: int, *fields: Argument) -> None:
 
 
 class Hierarchy:
-    """The hierarchy of boxes over a mesh's triangles, built and stored on the device."""
+    """A bounding-volume hierarchy over a mesh's triangles, built and stored on the device."""
 
     def __init__(self, mesh: MeshArrays, *, brute: bool) -> None:
         self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
@@ -117,7 +114,7 @@ class Hierarchy:
         return self._keep(allocate_pooled(size))
 
     def _mark(self) -> None:
-        """Record an event after the launches so far, to measure time."""
+        """Record an event after the kernels launched so far, to measure time."""
         self._marks.append(device.driver().Event().record())
 
     def _tell_times(self) -> None:
@@ -171,10 +168,11 @@ class Hierarchy:
         return stored, packets
 
     def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
-        """Gather wide nodes, level by level; return the numbers of nodes and of packets.
+        """Collapse the binary tree into wide nodes, level by level.
 
-        The sizes of levels are computed on the device. As many levels as a tree usually has are
-        launched at once. Only then are the sizes read, to see whether more levels are needed.
+        Return a tuple: the number of nodes, and the number of packets of triangles. The device
+        computes the size of each level. As many levels as a tree usually has are launched at once;
+        only then are the sizes read, to see whether more levels are needed.
         """
         levels, level = layout.constant("kLevels"), 0
         made = np.zeros(1 + levels, dtype=np.uint32)
@@ -189,7 +187,7 @@ class Hierarchy:
         return self.firsts[-1], int(made[0])
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         if not self.firsts:
             return []
         nodes = layout.structure("WideNode").empty(self.firsts[-1])
@@ -211,7 +209,7 @@ BINNED_ROWS = 1 << 20  # with fewer segments, binning costs more than it saves
 
 
 class Resident:
-    """Segments on the device, with room for a list of rows that quick arithmetic cannot decide."""
+    """Segments on the device, and memory for a list of rows that quick arithmetic cannot decide."""
 
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
@@ -223,12 +221,12 @@ class Resident:
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:
-        """Empty the list of unsure rows, and return the kernels' RowList of it."""
+        """Empty the list of rows that quick arithmetic cannot decide; return its RowList."""
         device.driver().memset_d32_async(self._unsure, 0, 1)
         return layout.row_list(self._unsure + 4, self._unsure)
 
     def part(self, begin: int, end: int) -> Resident:
-        """Return a range of the rows, without a copy; it keeps the memory of all rows alive."""
+        """Return rows [begin, end) without copying them; they keep the memory of all rows alive."""
         part = copy.copy(self)
         part.rows, part._memory = end - begin, []
         part.ends = self.ends + layout.structure("Segment").size * begin
@@ -247,7 +245,7 @@ class Resident:
 
 @device.one_at_a_time
 def resident(segments: SegmentRows) -> Resident:
-    """Return the copy of segments on the device, which is made at the first query."""
+    """Return the copy of segments on the device; the first query makes this copy."""
     copied = segments.device.get("cuda")
     if not isinstance(copied, Resident) or copied.home != device.number():
         copied = segments.device["cuda"] = Resident(
@@ -257,7 +255,7 @@ def resident(segments: SegmentRows) -> Resident:
 
 
 def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
-    """Sort the rows so that segments near each other are together; return the order's address."""
+    """Sort the rows so that near segments are together; return the address of their order."""
     cells = layout.structure("Bins").empty()
     core().bins_of(frame, segments.rows, cells)
     order, count = room(4 * segments.rows), int(cells[0]["count"])
@@ -275,9 +273,9 @@ class CudaSegmentIndex:
 
     @property
     def _hierarchy(self) -> Hierarchy:
-        """Return the hierarchy, which lives as long as it is referenced.
+        """Return the hierarchy; raise ValueError after `close`.
 
-        Raises ValueError after `close`.
+        The caller's reference keeps the hierarchy alive, even if `close` is called meanwhile.
         """
         hierarchy = self._held
         if hierarchy is None:
@@ -295,7 +293,7 @@ class CudaSegmentIndex:
         return self._hierarchy.nbytes
 
     def levels(self) -> list[Floats]:
-        """Return the boxes of each level of the hierarchy, (k, 2, 3), from the root down."""
+        """Return an array of boxes, (k, 2, 3), for each level of the hierarchy, the root first."""
         return self._hierarchy.levels()
 
     def close(self) -> None:
@@ -367,14 +365,14 @@ class CudaSegmentIndex:
         return self.answer("count", segments, out, 0)
 
     def nearest(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
-        """Return the first triangle that each segment crosses, or -1."""
+        """Return the triangle that each segment crosses first; -1 if it crosses none."""
         out = np.empty(len(segments.packed), dtype=np.int32)
         return self.answer("nearest", segments, out, 0xFF)
 
     def all(
         self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int
     ) -> NDArray[np.int32]:
-        """Return every crossed triangle; those of segment i are at offsets[i] to offsets[i + 1]."""
+        """Return all crossed triangles; segment i has the slice offsets[i]:offsets[i + 1]."""
         out = np.empty(offsets[-1], dtype=np.int32)
         for begin, end in _ranges(offsets):
             part, firsts = resident(segments).part(begin, end), offsets[begin : end + 1]
@@ -405,7 +403,7 @@ class CudaSegmentIndex:
         triangle: NDArray[np.int32],
         threads: int,
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        """Return t, u, v, distance, x, y and z of each hit, (k, 7); see `query.segments.Hits`."""
         out = np.empty((len(rows), 7))
         for begin in range(0, len(rows), MOST_HITS):
             some = slice(begin, begin + MOST_HITS)
@@ -427,7 +425,10 @@ class CudaSegmentIndex:
 
 
 def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows: each has at most MOST_HITS hits, or is a single row with more hits."""
+    """Yield ranges (begin, end) of rows that have at most MOST_HITS hits together.
+
+    A row with more hits is a range of its own.
+    """
     begin, rows = 0, len(offsets) - 1
     while begin < rows and offsets[begin] < offsets[-1]:
         most = offsets[begin] + MOST_HITS

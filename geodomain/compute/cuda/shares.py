@@ -1,4 +1,4 @@
-"""Compute shares of blocks on a GPU, for lattices and for blocks at any position."""
+"""Compute which share of a block is inside a mesh, on a GPU: for lattices, and for any blocks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _write(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write the shares, some layers of x at a time; a context is current, to free memory."""
+    """Write the shares, some layers along x at a time; a context must be current."""
     layer = out[0].nbytes + 2 * labels[0].nbytes
     layers = max(1, min(len(out), PART_BYTES // layer))
     with (
@@ -69,7 +69,7 @@ def _write(
 
 
 class ShareLattice:
-    """A mesh and a lattice on the device, with memory for ``layers`` layers of x at a time."""
+    """A mesh and a lattice on the device, with memory for ``layers`` layers along x at a time."""
 
     def __init__(
         self, mesh: MeshArrays, weights: NDArray[np.int8], edges: Columns, room: Rooms, layers: int
@@ -88,9 +88,9 @@ class ShareLattice:
         self.labels, self.counts, self.mixed = room(8 * bits), room(8 * self.triangles), room(8)
 
     def answer(self, begin: int, end: int, labels: NDArray[np.uint64]) -> int:
-        """Compute the shares of layers ``begin`` to ``end`` - 1; return how many blocks are mixed.
+        """Compute the shares of layers ``begin`` to ``end`` - 1.
 
-        A block is mixed if it is partly inside.
+        Return how many blocks are partly inside.
         """
         part = SharePart(self, begin, end)
         part.clear()
@@ -105,7 +105,7 @@ class ShareLattice:
 
 
 class SharePart:
-    """The kernel launches for a range of layers of x."""
+    """The kernel launches for a range of layers along x."""
 
     def __init__(self, lattice: ShareLattice, begin: int, end: int) -> None:
         self._lattice = lattice
@@ -118,15 +118,15 @@ class SharePart:
         )  # fmt: skip
 
     def clear(self) -> None:
-        """Set all sums and the count of mixed blocks to 0."""
+        """Set all sums, and the count of blocks that are partly inside, to 0."""
         cuda, lattice = device.driver(), self._lattice
         cuda.memset_d32_async(lattice.shares, 0, 2 * self._words, lattice.stream)
         cuda.memset_d32_async(lattice.mixed, 0, 2, lattice.stream)
 
     def count(self) -> int:
-        """Count the pairs of a triangle and a column of blocks that it may meet.
+        """Count the pairs of a triangle and a column of blocks that the triangle may meet.
 
-        Also store the number of the first pair of each triangle.
+        The number of the first pair of each triangle is stored on the device.
         """
         lattice = self._lattice
         if lattice.triangles == 0:
@@ -140,7 +140,7 @@ class SharePart:
         return int(ends[-1])
 
     def launch_count(self) -> None:
-        """Launch the kernel that counts, for each triangle, the columns that it may meet."""
+        """Launch the kernel that counts the columns of blocks that each triangle may meet."""
         lattice = self._lattice
         device.launch(
             LATTICE_FILE, "geodomain_shares_count", lattice.triangles,
@@ -148,9 +148,9 @@ class SharePart:
         )  # fmt: skip
 
     def shed(self, pairs: int) -> None:
-        """Launch the kernel that adds up the volume below each triangle in each column.
+        """Launch the kernel that adds up, in each column of blocks, the volumes below triangles.
 
-        It has one thread for each pair of a triangle and a column.
+        The kernel has one thread for each pair of a triangle and a column.
         """
         lattice = self._lattice
         device.launch(
@@ -176,9 +176,9 @@ TOGETHER = 1 << 21  # blocks on the device at a time: 69 bytes each
 
 
 class CudaBlockIndex:
-    """An index of one mesh and its rim on the device, for the shares of blocks at any position.
+    """An index of one mesh and its open edges on the device; see `BlockIndex`.
 
-    The trees of boxes are built on the host, which also uses them.
+    The trees of boxes are built on the host, and copied to the device.
     """
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
@@ -265,7 +265,7 @@ class CudaBlockIndex:
         out: Floats,
         answers: NDArray[np.uint8],
     ) -> None:
-        """Write the shares of blocks, except those that must be cut along lines.
+        """Write the shares of blocks, except those that must be sampled along vertical lines.
 
         Such blocks are marked BY_LINES in `answers`.
         """
@@ -297,7 +297,7 @@ class CudaBlockIndex:
                 out[answered] = computed[answered]
 
     def _weights_there(self, weights: NDArray[np.int8]) -> int:
-        """Return the address of a copy of the weights on the device; the latest copy is kept."""
+        """Return the address of the weights on the device; the copy is kept for the next call."""
         if self._weights is None or self._weights[0] is not weights:
             if self._weights is not None:
                 self._weights[1].free()
