@@ -1,4 +1,4 @@
-"""Find which points lie inside a mesh, or which of several contains them first."""
+"""Find which points lie inside a mesh, and which of several meshes contains a point first."""
 
 from __future__ import annotations
 
@@ -62,31 +62,32 @@ def contains(
 ) -> NDArray[np.bool_]:
     """Return which points lie inside a closed mesh, exactly.
 
-    Each point is treated as if it were displaced by an infinitesimal, up first, then
-    east, then north: a point on a roof is outside, a point on a floor inside, and a point on
-    a vertical wall belongs to the solid to the east (to the north where the wall runs
-    east). So every point on a wall between two solids is in exactly one of them.
+    Each point is treated as if it were moved up by an infinitely small distance, east by a far
+    smaller one, and north by one that is smaller still. So a point on a roof is outside, and a
+    point on a floor is inside. A point on a vertical wall is in the solid east of the wall, or
+    north of it if the wall runs east. Every point on a wall between two solids is in exactly one of
+    them.
 
     Parameters
     ----------
     mesh : mesh-like
         The solid: a `Mesh`, a ``pyvista.PolyData``, the path of a file, and so on; see `as_mesh`.
     points : array_like of shape (n, 3), or points-like
-        Coordinates x, y, z in the mesh's unit, used unchanged; or float64 on a GPU, through
-        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used in place. A
-        ``pyvista.PolyData`` stands for its points, a PyVista grid for the centres of its cells in
+        Coordinates x, y, z in the mesh's unit, used unchanged. An array on a GPU (CuPy, PyTorch,
+        Numba) must be float64 and is used in place, through ``__cuda_array_interface__`` or DLPack.
+        A ``pyvista.PolyData`` stands for its points, a PyVista grid for the centres of its cells in
         their order. In a table of pandas, polars or Arrow, the centroid columns are recognised
         by the names that mining packages use.
     rule : {"parity", "winding"}
         By "parity" a point is inside if the ray up from it crosses the mesh an odd number of
-        times. By "winding" it is inside if its winding number is not zero (overlapping shells
-        count once; orientation matters). For an open mesh, with ``allow_open``, the winding
-        number is a rounded fraction, and a magnitude of 1/2 or more is inside: see
-        `generalised_winding`.
+        times. By "winding" a point is inside if its winding number is not zero: overlapping shells
+        count once, and the orientation of triangles matters. For an open mesh, accepted with
+        ``allow_open``, the winding number is a rounded fraction, and a point is inside if the
+        number's magnitude is 1/2 or more: see `generalised_winding`.
     direction : array_like of shape (3,), optional
-        Count crossings along rays in this direction instead of vertical rays. This is slower,
-        but an independent check, because it uses the code for segments: for a closed mesh the
-        result is the same.
+        Count crossings along rays in this direction instead of vertical rays. For a closed mesh
+        the result is the same. This is slower, but serves as an independent check, because it uses
+        the code for segments.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
@@ -105,7 +106,7 @@ def contains(
     Raises
     ------
     ValueError
-        If ``out`` does not fit or shares memory with the points, or an array is on a GPU and
+        If ``out`` does not fit or shares memory with the points. If an array is on a GPU although
         ``backend`` is "cpu".
     DeviceError
         If ``backend`` is "cuda" and no GPU can be used; the message says why.
@@ -114,20 +115,22 @@ def contains(
     TableError
         If the centroid columns of a table are not recognised.
     MeshError
-        If the mesh is not closed, or its edges do not balance for "winding".
+        If the mesh is not closed. For the rule "winding", if the edges of the mesh are not used
+        equally often in both directions.
     PointError
-        If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
+        If a point cannot be decided because a coordinate that is not 0 is below 2^-306 in
+        magnitude, which is rare.
     ValueError
-        For a direction of zero length, or one with the rule "winding".
+        For a direction of zero length. If a direction is given with the rule "winding".
 
     Warns
     -----
     GeodomainWarning
-        Once for a closed mesh with a duplicate shell (nothing is inside it), with shells that
-        overlap, touch or lie inside each other, or with triangles that face opposite ways. A mesh
-        that passes a quick test is not examined. A single shell without a handle passes this test.
-        Two shells that touch in two vertices and no edge pass it too, wrongly. `geodomain.check`
-        examines every mesh.
+        Once for a closed mesh with one of three faults: a duplicate shell (nothing is inside it),
+        shells that overlap, touch or lie inside each other, or triangles that face opposite ways.
+        A mesh that passes a quick test is not examined further. A single shell without a handle
+        passes this test, and rightly; two shells that touch in two vertices and no edge also pass,
+        and get no warning. `geodomain.check` examines every mesh.
 
     Examples
     --------
@@ -269,18 +272,18 @@ def contains_lattice(
     mesh : mesh-like
         The solid.
     x, y, z : array_like of shape (nx,), (ny,), (nz,)
-        The centroids' coordinates along each axis, in the mesh's unit, in any order;
-        duplicates are allowed, and the spacing may vary. Instead of them, x can be a grid:
-        ``contains_lattice(mesh, grid)``, with a pyvista.ImageData or RectilinearGrid that is not
+        The centroids' coordinates along each axis, in the mesh's unit, in any order. Duplicates are
+        allowed, and the spacing may vary. A grid can be given instead of the three arrays, as in
+        ``contains_lattice(mesh, grid)``: a pyvista.ImageData or RectilinearGrid that is not
         rotated, or an xarray.DataArray or Dataset, as for `label_lattice`.
     rule, backend, threads, allow_open
         As in `contains`.
     packed : bool
         Return bits instead of bools.
     out : array, optional
-        Contiguous array, of the type and shape given under Returns, in memory or on the GPU. It
-        receives the results and is returned. On the GPU (`geodomain.DeviceArray`, CuPy,
-        PyTorch) the axes must be strictly increasing and the rule "parity".
+        Contiguous array of the type and shape given under Returns, in memory or on the GPU. It
+        receives the results and is returned. If it is on the GPU (`geodomain.DeviceArray`, CuPy,
+        PyTorch), the axes must be strictly increasing, and ``rule`` must be "parity".
 
     Returns
     -------
@@ -297,8 +300,8 @@ def contains_lattice(
     TableError
         For a grid of xarray whose coordinates are not recognised.
     ValueError
-        If ``out`` does not fit, or is on a GPU although the axes, the rule or ``backend`` do not
-        allow that; if ``packed`` or ``out`` is given with a grid of xarray.
+        If ``out`` does not fit. If ``out`` is on a GPU although the axes, the rule or ``backend``
+        do not allow that. If ``packed`` or ``out`` is given with a grid of xarray.
     MeshError, PointError, DeviceError
         As in `contains`.
 
@@ -334,9 +337,9 @@ def contains_fit(
     threads: int | None,
     out: object = None,
 ) -> NDArray[np.bool_]:
-    """Return which points are inside a mesh by parity; the mesh has passed `require_fit`.
+    """Return which points are inside a mesh by parity; the mesh must have passed `require_fit`.
 
-    The points are in memory. ``columns`` holds their coordinates, if these have been read already.
+    The points are in memory. If their coordinates have been read already, ``columns`` holds them.
     """
     chosen, count, cells = choose(backend), thread_count(threads), lattice_of(points)
     if cells is not None:
@@ -367,8 +370,9 @@ def count_crossings(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        Number of crossings; odd means inside. The points are displaced as in `contains`. 0 if
-        a coordinate is not finite. ``out`` must have this type.
+        Number of crossings; an odd number means inside, and a point with a coordinate that is not
+        finite has 0. Points are treated as if they were moved, as in `contains`. ``out`` must have
+        this type.
 
     Examples
     --------
@@ -421,10 +425,10 @@ def generalised_winding(
 ) -> Winding:
     """Return the generalised winding number of an open mesh about each point.
 
-    This is the solid angle of the mesh over 4 pi: about 1 inside a solid with a small hole,
-    1/2 in the middle of a large hole, 0 far away. It is the exact count of crossings of a
-    vertical ray plus a rounded sum over the rim's edges, so the time grows with the number of
-    points times the number of those edges. The bits are the same on every machine.
+    This number is the solid angle of the mesh divided by 4 pi: about 1 inside a solid with a small
+    hole, 1/2 in the middle of a large hole, 0 far away. It is computed as the exact number of
+    crossings of a vertical ray, plus a rounded sum over the open edges. So the time grows with the
+    number of points times the number of open edges. The bits are the same on every machine.
 
     Parameters
     ----------
@@ -439,15 +443,15 @@ def generalised_winding(
     Returns
     -------
     Winding
-        ``number`` and a ``bound`` on the error of the number, (n,) float64. ``inside`` is true
-        where the number is 1/2 or more in magnitude, and ``uncertain`` where rounding may have
-        decided ``inside``, (n,) bool. The number is 0 for a point that is not finite. The bound
-        is infinite on the rim.
+        ``number`` and ``bound``, (n,) float64: the winding number, and a bound on its error.
+        ``inside`` and ``uncertain``, (n,) bool: whether the number is 1/2 or more in magnitude, and
+        whether rounding may have decided ``inside``. For a point that is not finite, the number is
+        0. For a point on an open edge, the bound is infinite.
 
     Raises
     ------
     PointError
-        For a point with a coordinate that is not zero and below 2^-306.
+        For a point with a coordinate that is not 0, but below 2^-306 in magnitude.
 
     Notes
     -----
@@ -502,7 +506,7 @@ def on_surface(
 
 
 def _locate_any(mesh: MeshLike, backend: BackendName, threads: int | None) -> PointLocator:
-    """Return an index of a mesh that may be open; warn about the mesh's faults once."""
+    """Return an index of a mesh, which may be open; warn once about the faults of the mesh."""
     surface = as_mesh(mesh)
     warn_once(surface)
     return locate(surface, backend=backend, threads=threads, allow_open=True)
@@ -518,9 +522,8 @@ def _contains_along(
 ) -> NDArray[np.bool_]:
     """Return which points are inside, by counting crossings along a direction.
 
-    A point is inside if a segment from it to a point outside the mesh's box crosses the mesh
-    an odd number of times. Where the segment ends does not matter, so the direction may be
-    rounded.
+    A point is inside if a segment from the point to anywhere outside the mesh's box crosses the
+    mesh an odd number of times. Any end outside the box will do, so the direction may be rounded.
     """
     step = _as_direction(direction)
     columns = as_columns(points)
@@ -547,7 +550,7 @@ def _contains_along(
 
 
 def _as_direction(direction: ArrayLike) -> NDArray[np.float64]:
-    """Return the direction, scaled so that its component of largest magnitude is 1 or -1."""
+    """Return the direction, scaled so that the component of largest magnitude is 1 or -1."""
     try:
         vector = np.asarray(direction, dtype=np.float64)
     except (TypeError, ValueError):
@@ -578,12 +581,12 @@ def label_codes(
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `contains`.
     meshes : sequence of mesh-like or PointLocator, or mapping of str to one of them
-        The solids in order of precedence, as for `as_mesh`. A `PointLocator` brings its own
-        index; for a mesh an index is built. In a mapping, the order of its items counts.
+        The solids in order of precedence, as for `as_mesh`. In a mapping of names to solids, the
+        order of its items counts. A `PointLocator` has an index already; for a mesh, one is built.
     backend, threads, allow_open
         As in `geodomain.contains`.
     out : array of int32, shape (n,), optional
-        As in `geodomain.contains`, for points on a GPU too.
+        As in `geodomain.contains`. Points and ``out`` may be on a GPU.
 
     Returns
     -------
@@ -593,7 +596,7 @@ def label_codes(
     Raises
     ------
     MeshError
-        As in `geodomain.contains`, if there is no mesh, or if a name has several meshes.
+        As in `geodomain.contains`. Also if there is no mesh, or if a name has several meshes.
     PointError
         As in `geodomain.contains`.
 
@@ -620,7 +623,7 @@ def label_codes(
 
 
 def _single(solid: MeshLike | PointLocator, name: str) -> Mesh | PointLocator:
-    """Return the only solid of a name; raise MeshError if the name has several."""
+    """Return the only solid of a name; raise MeshError if the name has several solids."""
     solids = as_solids(solid, name)
     if len(solids) != 1:
         message = (
@@ -674,9 +677,9 @@ def first_codes(
 def as_solids(
     meshes: MeshesLike | Iterable[MeshLike | PointLocator] | PointLocator, name: str | None = None
 ) -> list[Mesh | PointLocator]:
-    """Return one solid or several as a list of meshes and locators; see `as_meshes`.
+    """Return a list of meshes and locators, from one solid or several; see `as_meshes`.
 
-    A `PointLocator` is returned as it is.
+    A `PointLocator` is returned unchanged.
     """
     if isinstance(meshes, PointLocator):
         return [meshes]
@@ -696,10 +699,10 @@ def _on_lattice(
     threads: int | None,
     out: object,
 ) -> NDArray[np.int32] | None:
-    """Return the codes of points that form a lattice, as `first_codes` does.
+    """Return the first solid of each point as `first_codes` does, if the points form a lattice.
 
-    Returns None for other points, if a solid is not a closed mesh, if ``out`` is on a GPU, or if a
-    point is undecided.
+    Returns None if the points form no lattice, if a solid is not a closed mesh, if ``out`` is on a
+    GPU, or if a point cannot be decided.
     """
     cells = lattice_of(points)
     meshes = [solid for solid in solids if isinstance(solid, Mesh) and solid.is_closed]

@@ -1,4 +1,4 @@
-"""Label the blocks of a lattice, as bits or bools; the axes may be in any order."""
+"""Label the blocks of a lattice, as bits or bools; coordinates may be in any order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TOO_SMALL = (
 
 
 def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
-    """Return the distinct finite coordinates in order, and the index of each coordinate among them.
+    """Return a tuple: the distinct finite coordinates, sorted, and each coordinate's index in them.
 
-    The index is None if the coordinates are finite and increasing already.
+    If the coordinates are finite and strictly increasing already, the second item is None.
     """
     if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
         return np.ascontiguousarray(axis), None
@@ -53,7 +53,7 @@ class Axes:
 
     @property
     def packed_shape(self) -> tuple[int, int, int]:
-        """Return the shape of labels that are packed along z, eight to a byte."""
+        """Return the shape of labels that are packed along z, eight labels to a byte."""
         nx, ny, nz = self.shape
         return nx, ny, (nz + 7) // 8
 
@@ -67,9 +67,9 @@ class Axes:
         packed: bool,
         index: PointIndex | None = None,
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
-        """Write labels to ``out``, in memory or on a GPU, or to a new array if ``out`` is None.
+        """Write labels to ``out``, in memory or on a GPU; if ``out`` is None, return a new array.
 
-        If ``index``, an index of the mesh, is given, no other index is built. It may be on a GPU.
+        If an ``index`` of the mesh is given, no other index is built. It may be on a GPU.
         """
         if is_on_device(out):
             form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
@@ -128,7 +128,7 @@ class Axes:
         return out
 
     def expand_into(self, out: NDArray[np.bool_], bits: NDArray[np.uint64], threads: int) -> None:
-        """Write labels, from bits along z, to ``out`` of shape (nx, ny, nz) and any strides."""
+        """Write labels that are given as bits along z to ``out``, (nx, ny, nz), of any strides."""
         if min(len(axis) for axis in self.distinct) == 0:
             out[...] = False
             return
@@ -161,7 +161,10 @@ def refuse_undecided(decided: bool) -> None:
 def by_layers(
     axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
 ) -> NDArray[np.bool_]:
-    """Return where ``answer(points)`` is not zero; a few layers of x are computed at a time."""
+    """Return a mask of the blocks for whose centroids ``answer(points)`` is not zero.
+
+    ``answer`` gets the centroids of a few layers along x at a time.
+    """
     out = np.empty(axes.shape, dtype=np.bool_)
     x, y, z = axes.callers
     step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))
@@ -175,7 +178,10 @@ def by_layers(
 def label_cells(
     mesh: Mesh, axes: Axes, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return the labels of all lattice points, (n,), x fastest; None if a point is undecided."""
+    """Return the labels of all lattice points as an array (n,) in which x changes fastest.
+
+    Returns None if a point cannot be decided.
+    """
     try:
         bits = label_bits(mesh, axes, backend, threads)
     except PointError:  # the caller falls back to the index, which decides or names the row
@@ -189,10 +195,11 @@ def label_cells(
 def first_of(
     meshes: Sequence[Mesh], axes: Axes, backend: Backend, threads: int
 ) -> NDArray[np.int32] | None:
-    """Return the index of the first mesh that contains each lattice point, (n,), x fastest.
+    """Return the index of the first mesh that contains each lattice point, (n,).
 
-    The index is -1 if no mesh contains the point, -2 if the point is not finite. Returns None if a
-    point is undecided. Each mesh labels only the part of the lattice within its box.
+    In the result, x changes fastest. The index is -1 if no mesh contains the point, -2 if the point
+    is not finite. Returns None if a point cannot be decided. For each mesh, only the part of the
+    lattice within the mesh's box is computed.
     """
     nx, ny, nz = axes.shape
     codes = np.full((nz, ny, nx), -1, np.int32)
@@ -220,8 +227,9 @@ def label_ordered(
 ) -> NDArray[np.bool_] | None:
     """Return the labels of points whose rows run through a lattice; None for other points.
 
-    Every coordinate is compared. None is also returned for fewer than 4096 points, and for a
-    lattice with fewer than four blocks in each vertical column, because the index is faster there.
+    Every coordinate is compared. Returns None if there are fewer than 4096 points, or fewer than
+    four blocks in a vertical column of the lattice, because the index is faster in these cases.
+    Returns None if a point cannot be decided.
     """
     rows = len(columns[0])
     if rows < 4096 or len(mesh.triangles) == 0:

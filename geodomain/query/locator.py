@@ -1,4 +1,4 @@
-"""Index one mesh, and query which points are inside, on the surface, above or below."""
+"""Index one mesh, and find which points are inside, on the surface, above or below the mesh."""
 
 from __future__ import annotations
 
@@ -58,26 +58,26 @@ class Winding(NamedTuple):
     bound: NDArray[np.float64]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row for each point, with the columns `inside` and `uncertain` too."""
+        """Return a row for each point: columns `number`, `bound`, `inside` and `uncertain`."""
         return data_frame(
             {name: getattr(self, name) for name in ("number", "bound", "inside", "uncertain")}
         )
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Which points are inside: where the number is at least 1/2 or at most -1/2."""
+        """Which points are inside: those whose number is at least 1/2 or at most -1/2."""
         return np.abs(self.number) >= 0.5
 
     @property
     def uncertain(self) -> NDArray[np.bool_]:
-        """For which points the number is so close to 1/2 or -1/2 that rounding may have decided."""
+        """Which points have a number so close to 1/2 or -1/2 that rounding may have decided."""
         return np.abs(np.abs(self.number) - 0.5) <= self.bound
 
 
 class PointLocator:
     """Index of a mesh for point queries; any thread may use it.
 
-    It can be pickled for another process, which gets the mesh and builds the index again.
+    A locator can be pickled. The process that unpickles it builds the index again.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ class PointLocator:
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     allow_open : bool
-        Accept a mesh that is not closed. Parity still counts the crossings above each
-        point, but it means nothing near and below the holes.
+        Accept a mesh that is not closed. The rule "parity" still counts the crossings above each
+        point, but its results are meaningless near and below holes.
 
     Raises
     ------
     MeshError
-        If the mesh is not closed and ``allow_open`` is false, or if it encloses nothing by any
-        rule: its faces cancel, or lie in a plane.
+        If the mesh is not closed and ``allow_open`` is false. If the mesh encloses nothing by any
+        rule, because all triangles lie in a plane or cancel each other.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class PointLocator:
         return contains_by(self, rule, points, out)
 
     def count_crossings(self, points: PointsLike, *, out: object = None) -> NDArray[np.int32]:
-        """Return the crossings above each point; see `geodomain.count_crossings`."""
+        """Return how many crossings are above each point; see `geodomain.count_crossings`."""
         fitness.require_inside(self.mesh, "parity")
         return self._crossings(points, out, signed=False)
 
@@ -176,14 +176,17 @@ class PointLocator:
         return query.out
 
     def count_sides(self, points: PointsLike) -> NDArray[np.int32]:
-        """Count the crossings above and below each point, (n, 2) int32; 0 for non-finite points."""
+        """Return the number of crossings above and below each point, (n, 2) int32.
+
+        A point that is not finite has 0 crossings.
+        """
         columns = as_columns(point_rows(points))
         out = np.empty((len(columns[0]), 2), dtype=np.int32)
         refuse_row(columns, self.index.sides(columns, out, self._threads))
         return out
 
     def generalised_winding(self, points: PointsLike) -> Winding:
-        """Return winding numbers about each point; see `geodomain.generalised_winding`."""
+        """Return the winding number about each point; see `geodomain.generalised_winding`."""
         columns = as_columns(point_rows(points))
         out = np.empty((len(columns[0]), 2))
         refuse_row(columns, self.index.winding(columns, out, self._threads, rim=self._rim))
@@ -310,7 +313,7 @@ def locate(
 def contains_by(
     locator: PointLocator, rule: Rule, points: PointsLike, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside by a rule, after checking that the rule suits the mesh."""
+    """Check that a rule suits the mesh, and return which points are inside by this rule."""
     mesh = locator.mesh
     if rule == "winding" and not mesh.is_closed and not mesh.is_balanced:
         inside = locator.generalised_winding(points).inside
@@ -326,7 +329,7 @@ def contains_by(
 def contains_read(
     locator: PointLocator, rule: Rule, points: Points, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside by a rule; the rule and the points have been checked."""
+    """Return which points are inside by a rule, without checking the rule or the points."""
     query = ask_read(points, np.bool_, out, locator.backend)
     answer = locator.index.winds if rule == "winding" else locator.index.contains
     refuse_row(query.points, answer(query.points, query.room, locator._threads))
@@ -360,10 +363,10 @@ _NOT_ON_LATTICE = layout.constant("kNotOnLattice")
 class CellAnswers:
     """Labels of the lattice cells in a mesh's box, to look up by the coordinates of a point.
 
-    A point takes the label of the cell that has exactly its three coordinates. A point that is no
-    cell's centre is computed by itself. For winding numbers, a point on a vertical line that
-    crosses the mesh more than twice is computed by itself, too. (Along a line with two crossings
-    the number is 0, then 1 or -1, then 0.)
+    A point gets the label of the cell whose centre has exactly the point's coordinates. If there is
+    no such cell, the point is computed separately. For the rule "winding", a point is also computed
+    separately if its vertical line crosses the mesh more than twice. (Along a line with two
+    crossings the winding number is 0, then 1 or -1, then 0.)
 
     Parameters
     ----------
@@ -377,7 +380,7 @@ class CellAnswers:
     Raises
     ------
     PointError
-        If a cell cannot be decided. The methods raise this error, too. The message names no row.
+        If a cell cannot be decided; the message names no row. The methods may raise this error.
     """
 
     def __init__(self, locator: PointLocator, axes: Columns, threads: int) -> None:
@@ -387,7 +390,7 @@ class CellAnswers:
         self._crossings: _Bytes | None = None
 
     def contains(self, rule: Rule, points: Floats) -> Bools:
-        """Return which of (n, 3) points are inside; rule "winding" needs a closed mesh."""
+        """Return which points (n, 3) are inside; the rule "winding" needs a closed mesh."""
         closed = self._locator.mesh.is_closed
         codes = self._look_up(points, lines=rule == "winding" or not closed)
         inside = (codes & 1).astype(np.bool_)
@@ -399,10 +402,11 @@ class CellAnswers:
         return inside
 
     def sides(self, points: Floats) -> NDArray[np.int32]:
-        """Return substitutes for the numbers of crossings above and below each point, (n, 2).
+        """Return two numbers for each point, (n, 2), in place of the crossings above and below it.
 
-        The number above has the true parity. If the sum of the true numbers is 0 or 1, the sum of
-        the substitutes is the same; otherwise it is any number greater than 1.
+        The first number is odd exactly if the number of crossings above is odd. If the vertical
+        line has 0 or 1 crossings in all, the two numbers have this sum; otherwise their sum is
+        above 1.
         """
         codes = self._look_up(points, lines=True)
         counts = np.empty((len(points), 2), np.int32)
@@ -414,10 +418,10 @@ class CellAnswers:
         return counts
 
     def _look_up(self, points: Floats, *, lines: bool) -> _Bytes:
-        """Return, for each point, the label of the cell at its coordinates.
+        """Return, for each point, a code for the cell that has the point's coordinates.
 
-        The labels are codes, which `look_up` explains. With ``lines``, a code includes the number
-        of crossings of the vertical line.
+        `look_up` explains the codes. If ``lines``, a code includes the number of crossings of the
+        vertical line through the point.
         """
         if lines and self._crossings is None:
             self._crossings = self._count_crossings()
@@ -426,9 +430,9 @@ class CellAnswers:
         return look_up((x, y, z), self._axes, self._bits, crossings, self._box, self._threads)
 
     def _count_crossings(self) -> _Bytes:
-        """Count how often each vertical line of cells crosses the mesh, (nx, ny).
+        """Return how often the vertical line of each cell column crosses the mesh, (nx, ny).
 
-        A number above 2 is replaced by 3 if it is odd and by 4 if it is even.
+        A number above 2 is replaced: by 3 if it is odd, by 4 if it is even.
         """
         x, y, z = self._axes
         places = np.empty((len(x), len(y), 3))

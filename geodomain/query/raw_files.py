@@ -37,8 +37,8 @@ def byte_count(path: Path) -> int:
 def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0) -> str:
     """Return the type of the coordinates in a file of x, y, z rows.
 
-    The user's choice decides. Without a choice, the ending of the name, `_f32` or `_f64`, decides.
-    Without such an ending, the size of the file decides, if only one type fits.
+    The type that the user named has priority. Otherwise the ending of the file's name decides:
+    `_f32` or `_f64`. Without such an ending, the size of the file decides, if only one type fits.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     named : {"float32", "float64"}, optional
         The type that the user named.
     keyword : str
-        The keyword with which the user names the type, for messages: ``"ray_type="``.
+        The keyword with which the user names the type, such as ``"ray_type="``, for messages.
     at_least : int
-        The smallest number of rows. If neither type gives so many rows, the result is float32,
-        which gives more rows than float64.
+        The smallest number of rows that the file must have. If it has fewer with either type, the
+        result is float32, which gives more rows.
 
     Raises
     ------
     TableError
-        If the size is not a whole number of rows, or fits both types.
+        If the size is not a whole number of rows. If the size fits both types.
     """
     size = byte_count(path)
     named = named or next(
@@ -104,8 +104,8 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     triangles : Path
         Three vertex numbers for each triangle, int32, counted from 0, little-endian.
     vertex_type : {"float32", "float64"}, optional
-        By default the ending of the name decides (`_f32`, `_f64`), or the size, if only one type
-        has enough rows for the highest index.
+        By default the ending of the file's name decides: `_f32` or `_f64`. Without such an ending,
+        the size decides, if only one type gives enough rows for the highest index.
 
     Returns
     -------
@@ -114,9 +114,9 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     Raises
     ------
     TableError
-        If a size is not a whole number of rows, or the type is ambiguous.
+        If a file's size is not a whole number of rows. If the type is ambiguous.
     MeshError
-        For an index for which there is no vertex, and for the reasons listed at `Mesh`.
+        For an index without a vertex, and for the reasons listed at `Mesh`.
     OSError
         If a file cannot be read.
     """
@@ -125,7 +125,7 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
 
 
 def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
-    """Read both files, and check that the indices have vertices."""
+    """Read both files, and check that there is a vertex for every index."""
     size = byte_count(triangles)
     if size % _TRIANGLE:
         message = (
@@ -162,10 +162,10 @@ class RawSegments:
         return self.starts.stat().st_size // (3 * np.dtype(FLOATS[self.kind]).itemsize)
 
     def chunks(self, size: int = CHUNK) -> Generator[tuple[Coordinates, Coordinates], None, None]:
-        """Yield arrays of starts and of ends, (at most `size`, 3), in the files' type and order.
+        """Yield pairs of arrays (starts, ends) of at most `size` rows, in the type of the files.
 
-        The arrays are valid until the next ones are yielded, because two buffers are used in turn
-        and a thread reads ahead.
+        A pair is valid only until the next pair is yielded: a thread reads ahead, and two buffers
+        are used in turn.
 
         Raises
         ------
@@ -204,12 +204,13 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
     starts, ends : Path
         x, y, z of each segment's start and end, float32 or float64, little-endian.
     ray_type : {"float32", "float64"}, optional
-        Number type of both files. By default the endings of the names decide, or the sizes.
+        Number type of both files. By default the endings of the files' names decide; without such
+        endings, the sizes decide.
 
     Raises
     ------
     TableError
-        If the files differ in the number or the type of their rows, or the type is ambiguous.
+        If the files differ in the number or the type of their rows. If the type is ambiguous.
     OSError
         If a file cannot be read.
     """
@@ -253,27 +254,27 @@ class ArrayWriter:
 def written_together(
     folder: Path, codes: Mapping[str, str], *, overwrite: bool = False
 ) -> Iterator[dict[str, ArrayWriter]]:
-    """Write several files, which all appear when the block ends, or not at all.
+    """Write several files, which all appear at the end of the `with` block, or not at all.
 
     Parameters
     ----------
     folder : Path
         Folder of the files; created if it is missing.
     codes : mapping of str to str
-        File names, and NumPy's name of the type in each.
+        For each file name, NumPy's name of the number type in that file.
     overwrite : bool
         Whether existing files may be replaced.
 
     Yields
     ------
     dict of str to ArrayWriter
-        A writer for each file name. After an exception in the block, existing files are
-        unchanged and there is no new folder.
+        A writer for each file name. If the `with` block raises an exception, existing files stay
+        unchanged, and no new folder remains.
 
     Raises
     ------
     FileExistsError
-        If one of the files exists and may not be replaced.
+        If one of the files exists and ``overwrite`` is false.
     OSError
         If a file cannot be written.
     """
@@ -295,7 +296,7 @@ def written_together(
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove empty folders in the order of the list, and stop at the first that is not empty."""
+    """Remove folders in the order of the list; stop at the first folder that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()

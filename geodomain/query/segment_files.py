@@ -1,4 +1,4 @@
-"""Find where the segments of a file cross a surface, for tables and for raw files."""
+"""Find where the segments of a table, or of raw files, cross a surface."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
 @dataclass
 class HitTally:
-    """Counts for a stream of segments: how many there are so far, and how many cross a surface.
+    """Running counts for a stream of segments: how many were read, and how many cross a surface.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class HitTally:
     crossing : int
         Segments that cross the surface.
     crossings : int
-        Crossings: at most one for each segment, except in modes that count all crossings.
+        Crossings. Modes that find only the first crossing count at most one for each segment.
     missing : int
-        Segments with a missing coordinate; they cross nothing.
+        Segments with a missing coordinate. Such segments cross nothing.
     """
 
     segments: int = 0
@@ -79,7 +79,9 @@ class HitTally:
         *,
         out: Floats | None = None,
     ) -> Answer:
-        """Intersect the next segments in one of `MODES`, and count; ``out`` is as for `Segments`.
+        """Intersect the next segments in a mode of `MODES`, and add to the counts.
+
+        ``out`` is as for `Segments`.
 
         Raises
         ------
@@ -119,18 +121,17 @@ class IntersectionSummary:
     Attributes
     ----------
     mode : str
-        The mode, under the name that files use: "barycentric" stands for "nearest", and
-        "intercept_count" for "count".
+        The mode, by the name that output files use: "barycentric" instead of "nearest", and
+        "intercept_count" instead of "count".
     triangles : int
         Triangles of the surface.
     outputs : tuple of str
         The files that were written; none for stdout.
     segments, crossing, crossings, missing : int
-        The numbers of segments, of segments that cross the surface, of crossings (at most one for
-        each segment except in modes that count all), and of segments with a missing coordinate,
-        which cross nothing.
+        The counts of `HitTally`: segments, segments that cross the surface, crossings, and
+        segments with a missing coordinate.
     backend, backend_reason : str
-        Where the crossings were computed, and the reason.
+        Where the crossings were computed ("cpu" or "cuda"), and the reason.
     seconds : float
         Time taken, including reading and writing.
     """
@@ -246,8 +247,8 @@ def read_segment_layout(
     options : TableOptions
         Delimiter, decimal mark, missing values and encoding.
     start, end : tuple of 3 str, optional
-        Names of the columns of starts and of ends: give both or neither. By default known names
-        are recognised.
+        Names of the three columns of starts, and of the three columns of ends. Give both or
+        neither. By default known names are recognised.
     name : str
         Name of the file in error messages.
     whole : bool
@@ -256,7 +257,7 @@ def read_segment_layout(
     Returns
     -------
     TableLayout
-        Its ``xyz`` are the columns of starts, its ``sizes`` those of ends.
+        ``xyz`` holds the columns of starts, and ``sizes`` the columns of ends.
 
     Raises
     ------
@@ -310,7 +311,7 @@ def read_segments(
     Raises
     ------
     TableError
-        For the first row that cannot be read, with its line and a remedy.
+        For the first row that cannot be read; the message gives the line and a remedy.
     """
 
     def label(starts: Floats, ends: Floats | None, _: object) -> tuple[()]:
@@ -325,7 +326,10 @@ def read_segments(
 def _find(
     head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
 ) -> tuple[Names, Names]:
-    """Return the names of the six columns, from the first row with a whole set of known names."""
+    """Return the names of the columns of starts and of ends.
+
+    They come from the first row that contains a complete set of known names.
+    """
     header: tuple[str, ...] = ()
     for names in _rows_of_names(head, delimiter, encoding, whole=whole):
         plain = {plain_name(name) for name in names}
@@ -360,7 +364,7 @@ def _rows_of_names(
 
 
 def _require_six(names: Sequence[str], table: str) -> None:
-    """Refuse a column that is named twice, even for vertical segments."""
+    """Raise TableError if a column is named twice, although vertical segments share x and y."""
     plain = [plain_name(name) for name in names]
     for name in names:
         if plain.count(plain_name(name)) > 1:
@@ -399,14 +403,14 @@ def intersect_table(
     intersector : SegmentIntersector
         The surface.
     source, target : binary file
-        The table from its first byte, and the output, which has the same delimiter and decimal
+        The table from its first byte, and the output. The output has the same delimiter and decimal
         mark. Numbers are written with the fewest digits that read back to the same value.
     layout : TableLayout
         Result of `read_segment_layout`.
     mode : {"barycentric", "all", "boolean", "intercept_count"}
-        "barycentric" writes a row for the first crossing of each segment that crosses the
-        surface, "all" a row for every crossing. "boolean" and "intercept_count" write a row for
-        each segment. Rows and triangles are counted from 0.
+        "barycentric" writes a row for each segment that crosses the surface, with its first
+        crossing. "all" writes a row for every crossing. "boolean" and "intercept_count" write a row
+        for each segment. Rows and triangles are counted from 0.
     name : str
         Name of the table in error messages.
     threads : int, optional
@@ -423,7 +427,7 @@ def intersect_table(
     TableError
         For the first row that cannot be read.
     PointError
-        For a segment that ends at infinity or out of range.
+        For a segment with an infinite coordinate, or with one out of range (see `Segments`).
     """
     tally = HitTally()
 
@@ -439,7 +443,10 @@ def intersect_table(
 
 
 def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
-    """Return the output columns, in the order of `COLUMNS`; `first` is the first row's number."""
+    """Return the output columns, in the order of `COLUMNS`.
+
+    `first` is the row number of the first segment of `answer`.
+    """
     if not isinstance(answer, Hits):
         return np.arange(first, first + len(answer)), answer.astype(np.int64)
     return (
@@ -480,7 +487,7 @@ def intersect_files(
     chunk: int = CHUNK,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> HitTally:
-    """Intersect the segments of raw files, and write a result for each to raw files.
+    """Intersect the segments of raw files, and write a result for each segment to raw files.
 
     Parameters
     ----------
@@ -489,12 +496,12 @@ def intersect_files(
     segments : RawSegments
         Any number of segments: only a chunk is in memory at a time.
     folder : Path
-        Folder of the `OUTPUTS`, which appear together or not at all.
+        Folder of the files in `OUTPUTS`. They appear together, or not at all.
     mode : {"boolean", "barycentric", "intercept_count"}
         For each segment, "boolean" writes 1 if it crosses the surface and 0 if not, and
         "intercept_count" writes the number of crossings. "barycentric" writes the triangle of the
-        first crossing, and t, u and v as float32. Without a crossing these are -1, `MISS_T`, 0 and
-        0.
+        first crossing, and t, u and v as float32. For a segment without a crossing, it writes the
+        triangle -1, t = `MISS_T`, u = 0 and v = 0.
     overwrite : bool
         Whether existing files may be replaced.
     chunk : int
@@ -509,9 +516,9 @@ def intersect_files(
     Raises
     ------
     FileExistsError
-        If an output exists and may not be replaced.
+        If an output file exists and ``overwrite`` is false.
     PointError
-        For a segment that ends at infinity or out of range.
+        For a segment with an infinite coordinate, or with one out of range (see `Segments`).
     """
     tally, name = HitTally(), f"{segments.starts} and {segments.ends}"
     room = np.empty((min(chunk, len(segments)), 6))  # new memory for each chunk takes time
@@ -572,8 +579,8 @@ def intersect_file(
 ) -> IntersectionSummary:
     r"""Find where the segments of a file cross a surface, and write the crossings to a file.
 
-    A table of segments gives a table of hits. A pair of raw files, of starts and of ends, gives
-    raw files. If an error occurs, no output is written.
+    A table of segments gives a table of crossings. A pair of raw files (starts and ends) gives raw
+    files. If an error occurs, no output is written.
 
     Parameters
     ----------
@@ -581,12 +588,14 @@ def intersect_file(
         Open or closed, as for `as_mesh`, which also takes a path. A pair of paths means raw
         little-endian files of vertices (float32 or float64) and triangles (int32, counted from 0).
     segments : path or pair of paths
-        A text table with six columns for the ends ("-" is stdin), or raw files of starts and ends.
+        A text table with six columns of coordinates ("-" is stdin), or a pair of raw files: starts
+        and ends.
     output : path
-        The table of hits ("-" is stdout), or for raw files the folder of the results.
+        For a table, the table of crossings to write ("-" is stdout). For raw files, the folder of
+        the results.
     mode : {"boolean", "nearest", "count", "all"}, optional
-        As for `intersect`. "barycentric" and "intercept_count" mean "nearest" and "count". The
-        default is "nearest" for a table and "boolean" for raw files, which have no "all".
+        As for `intersect`. "barycentric" means "nearest", and "intercept_count" means "count". The
+        default is "nearest" for a table, and "boolean" for raw files. Raw files cannot have "all".
     overwrite : bool
         Whether existing outputs may be replaced.
     start, end : tuple of 3 str, optional
@@ -594,7 +603,7 @@ def intersect_file(
     delimiter, decimal, missing, encoding : optional
         Format of a table; as for `label_file`.
     vertex_type, ray_type : {"float32", "float64"}, optional
-        Number types of raw files, if neither their names nor their sizes decide.
+        Number types of raw files, needed if neither names nor sizes of the files decide.
     backend, threads, progress
         As for `label_file`.
 
@@ -607,7 +616,7 @@ def intersect_file(
     FileExistsError
         If an output exists; see ``overwrite``.
     TableError, PointError, MeshError
-        For bad data, with the file, the row and the remedy. Nothing is left behind.
+        For bad data; the message names the file, the row and the remedy. No output remains.
     ValueError
         For an unknown mode.
 
@@ -670,7 +679,7 @@ def intersect_file(
 
 
 def _file_mode(mode: str | None, *, raw: bool) -> str:
-    """Return the name of a mode in the output; refuse a mode that the output cannot have."""
+    """Return the name of a mode in output files; raise an error if they cannot have the mode."""
     modes = OUTPUTS if raw else COLUMNS
     name = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
     if name not in modes:
@@ -687,7 +696,7 @@ def _require_outputs(
     *,
     overwrite: bool,
 ) -> list[Path]:
-    """Return the output paths; refuse outputs that cannot be written."""
+    """Return the output paths; raise an error if one of them cannot be written."""
     inputs = [*_paths_of(surface), *_paths_of(segments)]
     if isinstance(segments, tuple):
         if output == STANDARD:
@@ -710,7 +719,7 @@ def _require_outputs(
 
 
 def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh:
-    """Return the surface as a mesh, reading it if it is given as a file or a pair of files."""
+    """Return the surface as a mesh. If it is given as a file or a pair of files, read it."""
     files = _paths_of(surface)
     if len(files) == 2:
         return read_raw_mesh(*files, vertex_type=vertex_type)

@@ -76,7 +76,7 @@ class Hits:
         return len(self.segment)
 
     def __repr__(self) -> str:
-        """Return the number of crossings and of segments, without the arrays."""
+        """Return a text with the number of crossings and the number of segments."""
         return f"Hits(crossings={len(self)}, segment_count={self.segment_count})"
 
     def _repr_html_(self) -> str:
@@ -136,9 +136,9 @@ Answer = NDArray[np.bool_] | NDArray[np.int32] | Hits
 
 
 def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinates]:
-    """Return starts and ends with the same shape (n, 3) and type, float32 or float64.
+    """Return starts and ends as arrays (n, 3) of the same type, float32 or float64.
 
-    Arrays that have such a shape and type already are not copied.
+    Arrays that already have such a shape and type are not copied.
     """
     pair = []
     for values, name in ((starts, "starts"), (ends, "ends")):
@@ -163,11 +163,11 @@ def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinate
 def sort_rays(
     starts: ArrayLike, ends: ArrayLike, *, threads: int | None = None
 ) -> NDArray[np.int64]:
-    """Return an order in which neighbouring segments are near each other.
+    """Return an order of segments in which successive segments are near each other in space.
 
-    Segments are sorted by the Morton codes of their midpoints. Segments near the same part of a
-    surface then follow each other, which is faster on a GPU. The order depends on the segments
-    alone, so it can be used for any number of surfaces.
+    Segments are sorted by the Morton codes of their midpoints. Queries of sorted segments are
+    faster on a GPU. The order depends on the segments alone, so it can be used for any number of
+    surfaces.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ class Segments:
     threads : int, optional
         Number of threads for the preparation. [default: all cores that the process may use]
     first_row : int
-        Row number of the first segment, for error messages, if the segments are part of a longer
-        list.
+        If the segments are part of a longer list, the row number of the first segment in this
+        list, for error messages.
     out : numpy.ndarray of float64, shape (n, 6), optional
         Memory for the copy of the segments. Using the same memory for each part of a long list
         saves time, but makes the `Segments` of the previous part invalid.
@@ -216,7 +216,7 @@ class Segments:
     Attributes
     ----------
     order : numpy.ndarray of int64, shape (n,), or None
-        The caller's row of each stored segment, if they were sorted.
+        If the segments were sorted, the caller's row of each stored segment; otherwise None.
     missing : int
         Number of segments with a NaN coordinate. They cross nothing.
 
@@ -231,9 +231,9 @@ class Segments:
     -----
     Exact arithmetic needs coordinates that are 0 or have a magnitude from 2^-306 to 2^339. A
     segment out of this range is accepted if its box does not meet the surface's box. Otherwise
-    the query raises PointError, which names the row.
+    the query raises PointError; the message names the row.
 
-    Segments are a context manager, which frees the copy on the GPU at its end.
+    Segments are a context manager. At the end of a `with`, the copy on the GPU is freed.
 
     Examples
     --------
@@ -291,11 +291,15 @@ class Segments:
         self.close()
 
     def close(self) -> None:
-        """Free the copy on the GPU once no thread uses it; a later query makes a new copy."""
+        """Free the copy on the GPU as soon as no thread uses it; a later query makes a new copy."""
         self.device.clear()
 
     def refuse_extreme(self, bounds: Floats) -> None:
-        """Refuse the first segment with out-of-range ends whose box meets `bounds`, (2, 3)."""
+        """Raise PointError for the first segment that is out of range and near the surface.
+
+        A coordinate of such a segment is out of range, and its box meets the surface's box,
+        `bounds` (2, 3).
+        """
         rows, starts, ends = self._extreme
         low, high = np.minimum(starts, ends), np.maximum(starts, ends)
         meeting = np.flatnonzero(((low <= bounds[1]) & (bounds[0] <= high)).all(axis=1))
@@ -329,16 +333,16 @@ class SegmentIntersector:
     mesh : mesh-like
         The surface, open or closed, as for `as_mesh`. A `Mesh` is not copied.
     backend : {"auto", "cpu", "cuda"}
-        Where to compute; results are the same everywhere, bit for bit. "auto" takes a GPU
-        when there is enough work to repay its start.
+        Where to compute; results are the same everywhere, bit for bit. "auto" uses a GPU if there
+        is enough work for the GPU to save time in spite of its start.
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     strategy : {"bvh", "brute"}
-        How to search; results are the same. "bvh" traverses a hierarchy of boxes; "brute" tests
-        the box of every triangle, for comparison.
+        How to search; results are the same. "bvh" traverses a bounding-volume hierarchy. "brute"
+        tests the box of every triangle; it exists for comparison.
     grid : int, optional
-        Number of thread blocks on a GPU; Leung's paper (see Notes) uses 1 and 16. The default is
-        as many as the segments need. The CPU ignores it.
+        Number of thread blocks on a GPU; Leung's paper (see Notes) uses 1 and 16. By default there
+        is a thread for each segment. The CPU ignores this number.
 
     Attributes
     ----------
@@ -357,8 +361,8 @@ class SegmentIntersector:
     R. Leung, "GPU implementation of a ray-surface intersection algorithm in CUDA", arXiv
     2209.02878.
 
-    An intersector is a context manager, which frees the hierarchy at its end. It can be pickled
-    for another process, which gets the mesh and builds the hierarchy again.
+    An intersector is a context manager. At the end of a `with`, the hierarchy is freed. An
+    intersector can be pickled. The process that unpickles it builds the hierarchy again.
 
     Examples
     --------
@@ -418,7 +422,7 @@ class SegmentIntersector:
 
     @property
     def machine(self) -> tuple[str, str]:
-        """The backend that computed most segments so far, "cpu" or "cuda", and the reason."""
+        """The backend that computed most segments so far ("cpu" or "cuda"), and the reason."""
         return machine_used(self.backend, [self.surface])
 
     @overload
@@ -432,7 +436,7 @@ class SegmentIntersector:
     @overload
     def intersect(self, segments: Segments | Pair, *, mode: HitMode) -> Hits: ...
     def intersect(self, segments: Segments | Pair, *, mode: Mode = "boolean") -> Answer:
-        """Return where segments cross the surface; a pair of arrays means (starts, ends).
+        """Return where segments cross the surface; segments can be a pair of arrays (starts, ends).
 
         Modes, results and errors are those of `geodomain.intersect`.
         """
@@ -455,7 +459,7 @@ class SegmentIntersector:
         self.close()
 
     def close(self) -> None:
-        """Free the hierarchy, also on the GPU; later queries raise ValueError."""
+        """Free the hierarchy, in memory and on the GPU; later queries raise ValueError."""
         if self._surface is not None:
             self._surface.close()
             self._surface = None
@@ -466,7 +470,8 @@ class SegmentIntersector:
         Parameters
         ----------
         level : int
-            0 for the boxes in the root node; each level holds the children of the level above.
+            0 means the boxes in the root node. The boxes of level n + 1 are the children of those
+            of level n.
 
         Returns
         -------
@@ -476,7 +481,7 @@ class SegmentIntersector:
         Raises
         ------
         ValueError
-            If there is no such level; the message says how many there are.
+            If there is no such level; the message says how many levels there are.
         """
         levels = self.surface.levels()
         if not (_is_whole(level) and 0 <= level < len(levels)):
@@ -552,13 +557,14 @@ def intersect(
 ) -> Answer:
     """Return where line segments cross a surface, exactly.
 
-    Each segment is treated as displaced by an infinitesimal, up first, then east, then north,
-    like the points of `contains`. So it meets no edge and no vertex, and does not end on the
-    surface. Where it meets an edge of two triangles, it crosses one of them; where it touches a
-    ridge, it crosses none or both. A drillhole collared on the ground crosses it going down and
-    not going up. A segment of zero length crosses nothing, and a segment in the plane of a
-    triangle does not cross that triangle. The count for a closed mesh is odd where `contains`
-    puts one end inside and the other outside.
+    Each segment is treated as if it were moved by an infinitely small distance: up, and far less
+    east and north, like the points of `contains`. The moved segment meets no edge and no vertex,
+    and does not end on the surface. So a segment through an edge between two triangles crosses
+    exactly one of them. A segment that touches a ridge crosses none of its triangles, or both. A
+    drillhole collared on the ground crosses the ground if it goes down, but not if it goes up. A
+    segment of zero length crosses nothing. A segment in the plane of a triangle does not cross
+    that triangle. For a closed mesh, the number of crossings is odd exactly if, by `contains`, one
+    end of the segment is inside and the other end is outside.
 
     Parameters
     ----------
@@ -567,8 +573,8 @@ def intersect(
     starts, ends : array_like of shape (n, 3)
         The coordinates of each segment's ends, in the mesh's unit, used unchanged.
     mode : {"boolean", "nearest", "count", "all"}
-        What to return. The modes agree: a segment crosses if its count is not 0, and then it
-        has a nearest crossing.
+        What to return. The modes agree: a segment crosses the surface by "boolean" exactly if its
+        "count" is not 0 and it has a "nearest" crossing.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; results are the same everywhere, bit for bit.
     threads : int, optional
@@ -579,16 +585,16 @@ def intersect(
     numpy.ndarray of bool, shape (n,)
         For "boolean": whether the segment crosses the surface.
     numpy.ndarray of int32, shape (n,)
-        For "count": how many triangles it crosses.
+        For "count": how many triangles the segment crosses.
     Hits
-        For "nearest": the first crossing, by t and then by triangle, of each segment that
-        crosses the surface. For "all": every crossing.
+        For "nearest": the first crossing of each segment that crosses the surface, which is the one
+        of smallest t, then of lowest triangle number. For "all": every crossing.
 
     Raises
     ------
     PointError
-        For an end at infinity, or one so large or small (see `Segments`) that the result would
-        not be exact; the message gives the row. A segment with a NaN crosses nothing.
+        For a coordinate that is infinite, or so large or small (see `Segments`) that the result
+        would not be exact; the message gives the row. A segment with a NaN crosses nothing.
     ValueError
         If there are not as many starts as ends, and for an unknown mode.
 
@@ -654,9 +660,9 @@ def _hits(
     triangle: NDArray[np.int32],
     threads: int,
 ) -> Hits:
-    """Return hits in the caller's order, with their t, u, v, distance and point.
+    """Return crossings in the order of the caller's segments, with t, u, v, distance and point.
 
-    `rows` holds the stored row of each hit, in increasing order.
+    `rows` holds, in increasing order, the row of each crossing's segment as stored in `segments`.
     """
     if segments.order is not None:
         places = _places(rows, segments.order, threads)
@@ -675,7 +681,10 @@ def _hits(
 
 
 def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return the place of each hit in the caller's order; the hits come in stored order."""
+    """Return the place of each crossing in the order of the caller's segments.
+
+    `rows` holds the segments of the crossings in the order in which segments are stored.
+    """
     counts = np.bincount(rows, minlength=len(order))
     callers = scatter(counts, order, threads)
     firsts, stored = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts

@@ -36,36 +36,38 @@ def sides(
     """Return which points are above an open surface and which below, exactly.
 
     A point is below the surface if the vertical ray up from it crosses the surface an odd number
-    of times. As in `contains`, points are treated as moved up by an infinitely small step, so
-    a point on the surface is above it.
+    of times. As in `contains`, each point is treated as if it were moved up by an infinitely small
+    distance, so a point on the surface counts as above.
 
     Parameters
     ----------
     surface : mesh-like, or several of them
-        Topography, a contact or a fault, as for `as_mesh`. Several meshes are tiles of one
-        surface.
+        Topography, a contact or a fault, as for `as_mesh`. If several meshes are given, they are
+        tiles of a single surface.
     points : array_like of shape (n, 3), or points-like
         As in `contains`; z points up.
     extend : {"unassigned", "nearest"}
-        What to do outside the footprint, where the vertical line through the point
-        misses the surface. "nearest" takes the point of the rim that is nearest in plan: points
-        at the height of that rim point or higher are above. Its distance and height are
-        rounded to float64; all else is exact.
+        What to do outside the footprint, where the vertical line through the point misses the
+        surface. "nearest" compares the point's height with that of the point of the surface's rim
+        that is nearest in plan: a point at that height or higher is above. Distance and height of
+        the rim point are rounded to float64; all else is exact.
     backend, threads
         As in `contains`.
 
     Returns
     -------
     numpy.ndarray of int8, shape (n,)
-        1 above, -1 below, 0 outside the footprint or not finite. Where a surface folds over
-        itself, a vertical line crosses it more than once: see `PointLocator.count_sides`.
+        1 above, -1 below, 0 for a point that is outside the footprint or not finite. Where a
+        surface folds over itself, a vertical line crosses it more than once: see
+        `PointLocator.count_sides`.
 
     Raises
     ------
     MeshError
         For "nearest" with a closed mesh, which has no rim.
     PointError
-        If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
+        If a point cannot be decided because a coordinate that is not 0 is below 2^-306 in
+        magnitude, which is rare.
 
     Examples
     --------
@@ -97,7 +99,10 @@ def sides(
 
 
 def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return each point's side, given the numbers of crossings above and below it, (n, 2)."""
+    """Return 1 for points above the surface, -1 for points below, and 0 outside the footprint.
+
+    `counts` (n, 2) holds the numbers of crossings above and below each point.
+    """
     above, below = counts[:, 0], counts[:, 1]
     side = np.where(above & 1, BELOW, ABOVE).astype(np.int8)
     side[(above | below) == 0] = OFF
@@ -105,7 +110,9 @@ def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
 
 
 class Extension:
-    """A surface extended beyond its footprint, at the height of the nearest point of the rim.
+    """A surface extended beyond its footprint: everywhere outside, it has the height of its rim.
+
+    The rim are the surface's open edges. The height is that of the rim's nearest point in plan.
 
     Parameters
     ----------
@@ -130,19 +137,19 @@ class Extension:
         self._square = np.where(square > 0, square, 1.0)
 
     def sides(self, points: Floats) -> NDArray[np.int8]:
-        """Return 1 where a point is above the nearest rim point in plan, and -1 where below.
+        """Return 1 for points above the extended surface, and -1 for points below.
 
-        The points, (n, 3), are finite and outside the footprint of the surface. A point at the
-        height of the rim point is above.
+        All points (n, 3) must be finite and outside the footprint of the surface. A point exactly
+        at the height of the extended surface counts as above.
         """
         places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
         height = self._heights(places)[which.reshape(-1)]
         return np.where(points[:, 2] >= height, ABOVE, BELOW).astype(np.int8)
 
     def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds on the heights within a distance `reach` of plan positions.
+        """Return a tuple: lower and upper bounds on the heights near plan positions (n, 2).
 
-        The positions are (n, 2). The bounds may be wider than needed.
+        "Near" means within a distance, `reach`, of each position. Bounds may be wider than needed.
         """
         ends = np.stack([self._start[:, 2], self._end[:, 2]])
         low, high = np.empty((2, len(places)))
@@ -165,9 +172,9 @@ class Extension:
         return heights
 
     def _may_be_nearest(self, places: Floats, reach: Floats) -> NDArray[np.bool_]:
-        """Return a mask (n, m) of rim edges that can be nearest to a point within reach.
+        """Return a mask (n, m): which rim edges may be nearest to a point around each position.
 
-        `places` are the plan positions (n, 2), `reach` a distance for each.
+        `places` are the plan positions (n, 2). The points are within a distance, `reach`, of them.
         """
         distance, _ = self._distances(places, slice(None))
         far = np.sqrt(distance)
@@ -175,9 +182,9 @@ class Extension:
         return np.asarray(far <= most[:, None])
 
     def _heights(self, places: Floats, edges: Edges = slice(None)) -> Floats:
-        """Return the height of the rim at its nearest point to each plan position, (n, 2).
+        """Return the height of the rim point that is nearest to each plan position (n, 2).
 
-        If several points of the rim are nearest, the highest counts.
+        If several points of the rim are equally near, the height of the highest point is returned.
         """
         best = np.empty(len(places))
         for rows in _steps(len(places), len(self._square[edges])):
@@ -187,7 +194,10 @@ class Extension:
         return best
 
     def _distances(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
-        """Return squared plan distances from positions to edges, (n, m), and the heights there."""
+        """Return two arrays (n, m), with a value for each position and each edge.
+
+        The first has squared distances in plan; the second, the edge's height at its nearest point.
+        """
         start, end, along = self._start[edges], self._end[edges], self._along[edges]
         x, y = (places[:, None, axis] - start[:, axis] for axis in range(2))
         part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square[edges], 0.0, 1.0)
@@ -202,7 +212,7 @@ class Extension:
 
 
 def _steps(count: int, edges: int) -> Iterator[slice]:
-    """Yield ranges of positions, few enough to compare each range with all edges at a time."""
+    """Yield ranges of positions, each small enough to be compared with all edges at a time."""
     step = max(1, _MOST_DISTANCES // edges)
     for begin in range(0, count, step):
         yield slice(begin, begin + step)
