@@ -236,7 +236,10 @@ class Backend(Protocol):
         ...
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh and its open edges, ``rim`` (m, 2, 3), for the shares of blocks inside."""
+        """Index a mesh, to compute which share of a block is inside the mesh.
+
+        ``rim`` (m, 2, 3) are the open edges of the mesh.
+        """
         ...
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
@@ -301,8 +304,8 @@ class Backend(Protocol):
         """Write which share of each block of a lattice is inside the mesh, (nx, ny, nz).
 
         Returns how many blocks are partly inside. ``edges`` are the coordinates of the blocks'
-        faces along each axis. A block that no triangle enters gets the share 0 or 1, from its bit
-        in ``labels``, (nx, ny, words), which has bits along z.
+        faces along each axis. ``labels`` (nx, ny, words) has a bit for each block, along z, which
+        is the share (0 or 1) of a block that no triangle enters.
         """
         ...
 

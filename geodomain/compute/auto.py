@@ -446,7 +446,10 @@ class AutoBackend:
         return AutoNearestIndex(self.choice, lambda on: on.nearest_index(mesh, threads=threads))
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> AutoBlockIndex:
-        """Return an index of a mesh for the shares of blocks; the first query builds it."""
+        """Return an index to compute which share of a block is inside a mesh.
+
+        The first query builds the index.
+        """
         return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:

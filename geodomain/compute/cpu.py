@@ -573,7 +573,7 @@ class CpuBackend:
         return CpuNearestIndex(mesh, threads=threads)
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> CpuBlockIndex:
-        """Index a mesh for the shares of blocks."""
+        """Index a mesh, to compute which share of a block is inside the mesh."""
         return CpuBlockIndex(mesh, rim)
 
     def lattice_there(

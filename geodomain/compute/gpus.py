@@ -75,7 +75,7 @@ class WorkQueue(Generic[Part, Answer]):
         self.fatal: BaseException | None = None
 
     def work(self, number: int) -> None:
-        """Compute parts on a device until no part is left for it, or the device fails."""
+        """Compute parts on a device, until the device fails or no part is left for the device."""
         with device.using(number):
             while self.fatal is None and (item := self._take(number)) is not None:
                 place, part = item
@@ -107,8 +107,8 @@ class WorkQueue(Generic[Part, Answer]):
 def _drop_frames(error: BaseException | None) -> None:
     """Drop the local variables of failed calls, so that this thread frees its PyCUDA streams.
 
-    An error keeps them alive for longer than the thread lives, and PyCUDA can free streams only in
-    the thread that made them.
+    The error, which holds these variables, lives longer than the thread. PyCUDA can free streams
+    only in the thread that made them.
     """
     while error is not None:
         traceback.clear_frames(error.__traceback__)
@@ -388,7 +388,7 @@ class SegmentPart:
 
     @property
     def home(self) -> int | None:
-        """The number of the GPU that has a copy of the range; None if none has one."""
+        """The number of the GPU that has a copy of the range; None if there is no copy."""
         copy = self.device.get("cuda")
         return copy.home if isinstance(copy, Resident) else None
 
@@ -652,7 +652,7 @@ class GpusBackend:
         return SharedNearestIndex(mesh, threads=threads, pool=self._pool)
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh for the shares of blocks, on one GPU."""
+        """Index a mesh on one GPU, to compute which share of a block is inside the mesh."""
         return CudaBlockIndex(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:

@@ -291,9 +291,9 @@ class Components:
     def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
         """Return the pairs of components whose boxes overlap or touch, (p, 2), ascending.
 
-        If there are more than ``most`` pairs, only ``most`` + 1 pairs are returned. If ``cluster``
-        is given, only pairs within a cluster are returned: it holds the number of each component's
-        cluster, or -1 for a component in no cluster.
+        If there are more than ``most`` pairs, only ``most`` + 1 pairs are returned. ``cluster``
+        holds the number of each component's cluster, or -1 for a component in no cluster. If it is
+        given, only pairs of components in the same cluster are returned.
         """
         if cluster is None:
             cluster = np.zeros(self.count, np.int32)

@@ -1,1 +1,1 @@
-"""Distances to meshes, shares of blocks, and tonnes."""
+"""Distances to meshes, shares of blocks inside meshes, and tonnes."""

@@ -1,4 +1,4 @@
-"""Measure the distances from a mesh: of points, and of the blocks of a file as new columns."""
+"""Measure distances from meshes: of points, and of a file's blocks, written as new columns."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Nearest(NamedTuple):
     point : (n, 3) float64
         The nearest point on the mesh; NaN if the query point is not finite.
     triangle : (n,) int32
-        The index of a triangle that contains the nearest point, the lowest index of several; -1 if
-        the query point is not finite.
+        The index of the triangle that contains the nearest point; of several such triangles, the
+        lowest index; -1 if the query point is not finite.
     distance : (n,) float64
         The distance in the mesh's unit; NaN if the query point is not finite.
     """
@@ -88,8 +88,8 @@ def nearest(
     Parameters
     ----------
     mesh : mesh-like
-        Open or closed; any type that `as_mesh` accepts. Triangles without area count as segments or
-        points.
+        Open or closed; any type that `as_mesh` accepts. A triangle without area counts as the
+        segment or the point to which it has collapsed.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     backend : {"auto", "cpu", "cuda"}
@@ -100,10 +100,10 @@ def nearest(
     Returns
     -------
     Nearest
-        ``point``, ``triangle`` and ``distance``. The error of the distance is at most 4 units in
-        the last place of the largest coordinate difference between the point and the triangle's
-        corners; at a vertex it is 0.0. If several triangles have the same float64 distance, the
-        lowest index is returned.
+        ``point``, ``triangle`` and ``distance``. The error of a distance is at most 4 units in the
+        last place of the largest coordinate difference between the point and the triangle's
+        corners. The distance of a point at a vertex is exactly 0.0. If several triangles have the
+        same float64 distance, the triangle of the lowest index is returned.
 
     Raises
     ------
@@ -151,12 +151,12 @@ def distances(
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
     signed : bool
-        Whether distances inside the solid are negative. Inside is decided by parity, as by
-        `contains`.
+        Whether distances of points inside the solid are negative. Which points are inside is
+        decided by parity, as in `contains`.
     backend, threads
         As in `nearest`.
     out : numpy.ndarray of float64, shape (n,), optional
-        Array for the distances. It is returned.
+        Array that receives the distances and is returned.
 
     Returns
     -------
@@ -166,9 +166,9 @@ def distances(
     Raises
     ------
     MeshError
-        If the mesh has no triangle, or is not closed and ``signed`` is true.
+        If the mesh has no triangle. If the mesh is not closed although ``signed`` is true.
     PointError
-        As in `nearest`; with ``signed`` also as in `contains`.
+        As in `nearest`. If ``signed`` is true, as in `contains` too.
     ValueError
         If ``out`` has a wrong shape or type, or shares memory with the points.
 
@@ -194,12 +194,12 @@ def distances(
 
 
 class MeshDistance:
-    """A mesh with the index for computing distances of points from it, chunk by chunk.
+    """A mesh and its distance index, to compute distances of points from the mesh chunk by chunk.
 
     Parameters
     ----------
     mesh : Mesh
-        A mesh with at least one triangle; it must be closed if `signed`.
+        A mesh with at least one triangle. If `signed` is true, it must be closed.
     signed : bool
         Whether distances inside the mesh are negative.
     backend, threads
@@ -221,7 +221,7 @@ class MeshDistance:
             self._inside = locate(mesh, backend=backend, threads=threads, allow_open=False)
 
     def of(self, points: Floats) -> Floats:
-        """Return the distance of each point, (n, 3), from the mesh; see `distances`."""
+        """Return the distances of points (n, 3) from the mesh; see `distances`."""
         columns, room = as_columns(points), np.empty(len(points))
         _refuse_far(columns, self._index.nearest(columns, room, self._threads))
         if self._inside is not None:
@@ -231,7 +231,7 @@ class MeshDistance:
 
 
 def _index(mesh: Mesh, backend: BackendName, threads: int | None) -> tuple[NearestIndex, int]:
-    """Return the distance index of a mesh, and the number of threads.
+    """Return a tuple: the distance index of a mesh, and the number of threads.
 
     Raise MeshError if the mesh has no triangle.
     """
@@ -243,7 +243,7 @@ def _index(mesh: Mesh, backend: BackendName, threads: int | None) -> tuple[Neare
 
 
 def _refuse_far(columns: tuple[Floats, Floats, Floats], row: int) -> None:
-    """Raise PointError for a row with a coordinate beyond 2^339; do nothing if `row` is -1."""
+    """Raise PointError for a row with a coordinate beyond 2^339; if `row` is -1, do nothing."""
     if row < 0:
         return
     place = tuple(float(column[row]) for column in columns)
@@ -270,9 +270,9 @@ class DistanceColumn:
     column : str
         Name of the column of distances.
     nearest, farthest : float, optional
-        The smallest and the largest distance, with their signs; None without blocks.
+        The smallest and the largest distance, with their signs; None if there are no blocks.
     inside : int, optional
-        Number of blocks with a negative distance; None if distances have no sign.
+        Number of blocks with a negative distance; None if distances are unsigned.
     """
 
     name: str
@@ -282,7 +282,7 @@ class DistanceColumn:
     inside: int | None = None
 
     def add(self, distances: NDArray[np.float64]) -> None:
-        """Take in the distances of further blocks; NaN stands for missing coordinates."""
+        """Update the values with distances of more blocks; NaN means a lack of coordinates."""
         valid = distances[~np.isnan(distances)]
         if valid.size:
             least, most = float(valid.min()), float(valid.max())
@@ -292,19 +292,19 @@ class DistanceColumn:
             self.inside += int((valid < 0).sum())
 
     def cells(self) -> tuple[str, ...]:
-        """Return this column's row of the printed table, as texts."""
+        """Return the texts of a row in the printed table: the row that describes this column."""
         ends = ("-" if end is None else f"{end:,.6g}" for end in (self.nearest, self.farthest))
         return self.name, self.column, *ends, "" if self.inside is None else f"{self.inside:,}"
 
 
 @dataclass(frozen=True, repr=False)
 class DistanceSummary:
-    """The distances of a block model; `str` gives a table, and a notebook shows the table.
+    """Summary of a model's distances; `str` gives a table, and a notebook shows the table.
 
     Attributes
     ----------
     rows, missing : int
-        Number of blocks, and of blocks without coordinates, which have no distance.
+        Number of all blocks, and number of blocks without coordinates, which have no distance.
     columns : tuple of DistanceColumn
         A column for each mesh, in the order of the meshes.
     output : str
@@ -339,7 +339,7 @@ class DistanceSummary:
         return html_table("Distances", rows, headings=headings, notes=[self._counted()])
 
     def _table(self) -> list[tuple[str, ...]]:
-        """Return headings and rows, without the column "inside" if distances have no sign."""
+        """Return headings and rows. If distances are unsigned, there is no column "inside"."""
         signed = any(column.inside is not None for column in self.columns)
         rows = [_HEADINGS, *(column.cells() for column in self.columns)]
         return [row if signed else row[:-1] for row in rows]
@@ -365,9 +365,9 @@ def distance_file(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> DistanceSummary:
-    r"""Write a block model file with the distance of each block's centroid from meshes.
+    r"""Write a block model file with the distances of each block's centroid from meshes.
 
-    The output has the model's format and one more column for each mesh. In a text table all other
+    The output has the model's format, and one more column for each mesh. In a text table all other
     bytes stay the same. For a table, memory does not grow with the number of blocks.
 
     Parameters
@@ -375,12 +375,12 @@ def distance_file(
     model : path
         As for `label_file`; "-" is text on stdin.
     meshes : mapping of str to mesh-like
-        Name and mesh, or path of a mesh, open or closed. The column for ``ORE`` is called
-        ``dist_ore``.
+        For each name, a mesh or the path of a mesh, open or closed. The column for the name ``ORE``
+        is called ``dist_ore``.
     output : path
         The file to write; "-" is stdout.
     signed : bool
-        Whether distances inside a mesh are negative; every mesh must then be closed.
+        Whether distances inside a mesh are negative. If true, every mesh must be closed.
     overwrite : bool
         Whether an existing output may be replaced.
     backend, threads, progress, **table
@@ -396,7 +396,7 @@ def distance_file(
     FileExistsError
         If the output exists; see ``overwrite``.
     MeshError, TableError, PointError, OSError
-        As `distances` and `label_file`. After an error there is no partial file.
+        As for `distances` and `label_file`. After an error no partial file remains.
     ValueError
         If there is no mesh.
 
@@ -447,7 +447,7 @@ def distance_file(
 
 
 class _Measured:
-    """Measures the distances of blocks chunk by chunk, and counts blocks."""
+    """Measures the distances of blocks chunk by chunk, and counts the blocks."""
 
     def __init__(
         self, model: BlockFile, indexes: list[MeshDistance], columns: list[DistanceColumn]
@@ -476,7 +476,7 @@ class _Measured:
 def _require_place(
     source: str, target: str, meshes: Mapping[str, MeshLike], *, overwrite: bool
 ) -> None:
-    """Raise an error for an output that has another format, is also an input, or exists."""
+    """Raise an error if the output has another format than the model, is an input, or exists."""
     require_same_kind(source, target)
     if target == STANDARD:
         return

@@ -1,4 +1,4 @@
-"""Compute the share of each block, or cell of a lattice, inside a solid or beside a surface."""
+"""Compute which share of each block is inside a solid, or above or below a surface."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ from geodomain.settings import BackendName
 
 
 class TriangleWeights(NamedTuple):
-    """For each triangle, how the volume below it counts in the volume inside the mesh.
+    """For each triangle, a factor for the volume below the triangle.
+
+    The sum over all triangles of factor times volume below is the volume inside the mesh.
 
     Attributes
     ----------
     values : (t,) int8
-        The factor of the volume below each triangle, with the sign of the triangle's projection.
+        The factors. The volume below a triangle has the sign of the triangle's projection in plan.
     doubtful : (t,) bool
         Triangles near which the factors may be wrong. A block that such a triangle enters is
-        sampled along vertical lines; the shares of other blocks are computed with the factors.
+        sampled along vertical lines. The shares of other blocks are computed with the factors.
     """
 
     values: NDArray[np.int8]
@@ -58,13 +60,13 @@ def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
 
     By the rule, a point has the value 1 inside the mesh and 0 outside. The weight of a shell is the
     value just within the shell minus the value just outside it. By parity, a shell inside another
-    is therefore a void. If triangles cross, or shells overlap or face opposite ways, the weight is
-    not the same everywhere in a shell.
+    shell is therefore a void. A shell may have different weights in different places if its
+    triangles cross or face opposite ways, or if it overlaps another shell.
 
     Raises
     ------
     MeshError
-        If the mesh is not closed, or has no winding number and the rule is "winding".
+        If the mesh is not closed. If the rule is "winding" and the mesh has no winding number.
     """
     fitness.require_fit(mesh, allow_open=False, instead="", rule=rule)
     if rule == "winding":
@@ -101,7 +103,7 @@ def _crossed(
     mixed: Bools,
     related: Relations | None,
 ) -> Bools:
-    """Return the mask of triangles that cross one of their own shell or of an overlapping shell."""
+    """Return a mask of triangles that cross others of the same shell or of an overlapping shell."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
         groups = component
@@ -125,7 +127,7 @@ def _crossed(
 def _of_shells(
     outward: NDArray[np.int8], related: Relations | None, rule: Rule
 ) -> NDArray[np.int8]:
-    """Return the weight of each shell, from its direction and the shells around it."""
+    """Return the weight of each shell, from its orientation and the shells that enclose it."""
     if related is None:
         return outward
     winding = related.winding
@@ -142,7 +144,7 @@ _TRIES = 4  # number of triangles to try in a patch
 
 
 class _Sample(NamedTuple):
-    """A point inside a triangle of a patch, with the triangles above this point."""
+    """A point inside a triangle, with the triangles above this point."""
 
     shell: int  # the triangle's shell
     sign: int  # the sign of its projection
@@ -152,16 +154,17 @@ class _Sample(NamedTuple):
 def weigh_patches(
     mesh: Mesh, component: NDArray[np.int32], crossed: Bools, rule: Rule
 ) -> tuple[NDArray[np.int8], Bools]:
-    """Return weights, (t,) int8, and the triangles near which they may be wrong, (t,) bool.
+    """Return weights (t,) int8, and a mask (t,) of the triangles near which they may be wrong.
 
     Parameters
     ----------
     mesh : Mesh
-        A balanced mesh.
+        A mesh that uses every edge equally often in both directions.
     component : (t,) int32
-        The shell of each triangle, or -1; each shell is balanced by itself.
+        The shell of each triangle, or -1. Each shell uses its edges equally often in both
+        directions.
     crossed : (t,) bool
-        Triangles that cross others, or may cross others.
+        Triangles that cross other triangles, or may cross them.
     rule : {"parity", "winding"}
         The rule for inside.
     """
@@ -180,10 +183,10 @@ def weigh_patches(
 
 
 def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
-    """Return the patch of each triangle, and the triangles of the largest patches.
+    """Return a tuple: the patch of each triangle, and the largest patches with their triangles.
 
     A patch is a set of triangles connected by edges of exactly two triangles. Triangles in the mask
-    `apart` are in no patch, which is written as -1.
+    `apart` are in no patch; their number is -1.
     """
     corners = edge_table(mesh).triangles
     count = len(corners)
@@ -216,7 +219,7 @@ class _Places:
         self._lows, self._highs = plan.min(axis=1), plan.max(axis=1)
 
     def sample(self, rows: Ints) -> _Sample | None:
-        """Return a sample in one of the triangles `rows`, those largest in plan first.
+        """Return a sample in one of the triangles `rows`; try those largest in plan first.
 
         Return None if the samples of the first few triangles are all ambiguous.
         """
@@ -254,10 +257,10 @@ class _Places:
 
 
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
-    """Return the height at which a vertical line crosses a triangle, and a sign.
+    """Return a tuple: the height at which a vertical line crosses a triangle, and a sign.
 
-    The sign is that of the triangle's projection, or 0 if the line misses the triangle. Return None
-    if the line meets the outline.
+    The sign is that of the triangle's projection in plan. If the line misses the triangle, it is 0.
+    Return None if the line meets the triangle's outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
     sides = []
@@ -277,18 +280,19 @@ def _inside(signs: list[int], rule: Rule) -> int:
 
 
 def _weight(sample: _Sample, rule: Rule) -> int:
-    """Return the weight of a sample's triangle: the value just below it minus that just above it.
+    """Return the weight of a sample's triangle: the value just below minus the value just above it.
 
-    By the rule, the value is 1 inside the mesh and 0 outside.
+    By the rule, a point has the value 1 inside the mesh and 0 outside. The difference is multiplied
+    by the sign of the triangle's projection in plan.
     """
     signs = [sign for _, sign in sample.above]
     return sample.sign * (_inside([*signs, sample.sign], rule) - _inside(signs, rule))
 
 
 def _holds(sample: _Sample, weights: dict[int, int], rule: Rule) -> bool:
-    """Return whether the weights give the true value just above and just below a sample.
+    """Return whether the weights give the true values just above and just below a sample.
 
-    By the rule, the value is 1 inside the mesh and 0 outside.
+    By the rule, a point has the value 1 inside the mesh and 0 outside.
     """
     signs = [sign for _, sign in sample.above]
     above = sum(weights.get(shell, 0) * sign for shell, sign in sample.above)
@@ -330,28 +334,28 @@ def proportions(
     centres : array_like of shape (n, 3), or points-like
         The blocks' centroids x, y, z, in the mesh's unit. Sub-blocks may have any size.
     sizes : array_like of shape (3,) or (n, 3)
-        The blocks' full lengths along x, y and z. A block extends from ``centre - size / 2`` to
-        ``centre + size / 2``, rounded to float64.
+        The full lengths of the blocks along x, y and z. A block extends from ``centre - size / 2``
+        to ``centre + size / 2``, rounded to float64.
     kind : {"solid", "above", "below"}
-        Which part of the block is measured.
+        Which share of the block is measured: that inside a solid, or above or below a surface.
     rule : {"parity", "winding"}
         The rule for inside a solid, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Blocks that are sampled along vertical lines (see
-        Warns) are always computed on the CPU.
+        Where to compute; results have the same bits everywhere. Blocks that are sampled along
+        vertical lines (see Warns) are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (n,), optional
-        Array for the shares, which must not share memory with `centres`. It is returned.
+        Array that receives the shares and is returned. It must not share memory with `centres`.
 
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
-        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a centroid is
-        not finite, or a block's plan is not entirely within the footprint of a surface. If k
-        triangles lie above or below a block, and none is larger than r times the block, the error
-        is less than ``k * (1 + r) * 2**-47`` of the block's volume. If a surface overlaps itself on
-        less than 1e-9 of the plan, this can add an error of up to 1e-9.
+        From 0.0 to 1.0. A share is exactly 0.0 or 1.0 if no triangle enters the block. It is NaN if
+        the centroid is not finite, or if the block's plan is not entirely within the footprint of a
+        surface. If k triangles lie above or below a block, and none of them is larger than r times
+        the block, the error is less than ``k * (1 + r) * 2**-47`` of the block's volume. A surface
+        that overlaps itself on less than 1e-9 of the block's plan can add an error of up to 1e-9.
 
     Warns
     -----
@@ -359,16 +363,17 @@ def proportions(
         If some blocks were sampled along 16 x 16 vertical lines; the warning gives their number.
         The length inside is exact along each line. A block is sampled if one of these triangles
         enters it: a triangle that crosses others; a triangle at which shells overlap; a triangle of
-        a solid whose triangles face opposite ways. A block is also sampled if a surface folds over
-        itself in it, or tiles of a surface overlap in it.
+        a solid whose triangles face opposite ways. For a surface, a block is sampled if the surface
+        folds over itself in the block, or if tiles of the surface overlap there.
 
     Raises
     ------
     MeshError
-        If a solid is not closed, or has no winding number and the rule is "winding".
+        If a solid is not closed. If the rule is "winding" and a solid has no winding number.
     ValueError
-        If a size is not between 2^-306 and 2^339, or too small for float64 at the centroid. If
-        ``out`` has a wrong shape or type, or shares memory with the centres.
+        If a size is not between 2^-306 and 2^339, or so small that float64 cannot tell the block's
+        faces from its centroid. If ``out`` has a wrong shape or type, or shares memory with the
+        centres.
 
     Examples
     --------
@@ -395,7 +400,7 @@ def check_kind(kind: str) -> None:
 
 
 def by_lines(name: str, blocks: int, lines: int) -> str:
-    """Return the warning about blocks sampled along lines because triangles may cross there."""
+    """Return a warning that some blocks were sampled, because triangles may cross in them."""
     return (
         f"{name}: triangles may cross or fold in {counted(blocks, 'block')}, whose shares were "
         f"sampled along {lines} x {lines} vertical lines and are not exact"
@@ -410,7 +415,8 @@ class Shares:
     mesh, kind, rule, backend, threads
         As for `proportions`.
     lines : int
-        Number of lines along each side of a block in which triangles cross.
+        Number of vertical lines along each side of a block's plan, for blocks in which triangles
+        cross.
     """
 
     def __init__(
@@ -444,10 +450,10 @@ class Shares:
         self._index = choose(backend).block_index(mesh, edges)
 
     def _footprint(self, rims: Floats, folded: Floats) -> Floats:
-        """Return those edges of the rim and of folds that must not meet a block's plan.
+        """Return the edges of rims and folds that must not meet the plan of a block.
 
-        If other edges may lie at the end of the footprint, store a `FootprintEnd`, which tests
-        blocks for it.
+        If one of these edges does not bound the footprint along its whole length, a `FootprintEnd`
+        is stored, which tests whether the footprint ends within a block's plan.
         """
         edges = np.concatenate([rims, folded])
         end = FootprintEnd(self._mesh, edges, self._threads)
@@ -460,7 +466,7 @@ class Shares:
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
         """Write the shares of blocks into `out`; warn if some were sampled along lines.
 
-        `lows`, `highs` and `centres`, (n, 3), are the corners and centroids of the blocks.
+        `lows` and `highs` (n, 3) are the corners of the blocks, `centres` (n, 3) the centroids.
         """
         parts = (slice(begin, begin + _TOGETHER) for begin in range(0, len(out), _TOGETHER))
         self.write_many((lows[rows], highs[rows], centres[rows], out[rows]) for rows in parts)
@@ -485,10 +491,10 @@ class Shares:
         return int((answers == BlockAnswer.BY_LINES).sum())
 
     def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
-        """Write the shares of blocks that a triangle or rim enters; leave other entries of `out`.
+        """Write the shares of blocks that a triangle or open edge enters; keep the rest of `out`.
 
-        Shares are inside a solid, or below a surface. For each block, return how its share was
-        computed, as a `BlockAnswer`.
+        The share is that inside a solid or below a surface. Return a `BlockAnswer` for each block,
+        which tells how the share was computed.
         """
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         answers = self._ask(self._index, self._weights, lows, highs, out)
@@ -511,7 +517,7 @@ class Shares:
         return answers
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
-        """Return the mask, (n,), of blocks to sample along lines if a triangle enters them."""
+        """Return a mask (n,) of the blocks to sample along lines if a triangle enters them."""
         if self._doubtful is None:
             return np.full(len(lows), self._weights is None)
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
@@ -543,7 +549,7 @@ class Shares:
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
         """Return the crossings of the mesh with ``lines * lines`` vertical lines in each block.
 
-        See `geodomain.compute.api.BlockIndex`.
+        See `geodomain.compute.api.BlockIndex.cuts`.
         """
         return self._index.cuts(
             np.ascontiguousarray(lows),
@@ -554,12 +560,12 @@ class Shares:
         )
 
     def common(self, others: Sequence[Shares], lows: Floats, highs: Floats) -> Floats:
-        """Return the share of each block in the intersection of bodies, for all sets of bodies.
+        """Return, for each block and each set of bodies, the share in the intersection of the set.
 
-        The result is (n, 2**k) for k bodies: this one and `others`. The bits of a column's number
-        are the bodies in the set, with this body as the lowest bit. Sets of fewer than two bodies
-        get 0. No triangle whose weight may be wrong may enter a block, and surfaces must cover each
-        block's plan once.
+        The k bodies are this one and `others`. The result (n, 2**k) has a column for each set of
+        bodies. Each bit of a column's number tells whether a body is in the set; the lowest bit
+        stands for this body. Sets of fewer than two bodies get 0. No triangle whose weight may be
+        wrong may enter a block, and surfaces must cover each block's plan exactly once.
         """
         bodies = []
         for body in (self, *others):
@@ -568,9 +574,9 @@ class Shares:
         return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
-        """Return 1 for centroids inside a solid or below a surface, and 0 for others.
+        """Return 1 for centroids inside a solid or below a surface, and 0 for other centroids.
 
-        NaN stands for centroids outside the footprint of a surface.
+        For a centroid outside the footprint of a surface, return NaN.
         """
         if self._kind == "solid":
             return self._locator.contains(centres, rule=self._rule).astype(np.float64)
@@ -592,12 +598,15 @@ SIZES = "between 2^-306 and 2^339"
 
 
 def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
-    """Return the mask of sizes that are within the allowed range, in the shape of `sizes`."""
+    """Return a mask of the sizes that are within the allowed range; it has the shape of `sizes`."""
     return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
 
 
 def _corners(centres: Floats, sizes: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the lowest and highest corners of blocks, (n, 3); raise ValueError for wrong sizes."""
+    """Return the lowest and the highest corner of each block, as two arrays (n, 3).
+
+    Raise ValueError for wrong sizes.
+    """
     lengths = as_doubles(sizes, "sizes")
     if lengths.shape not in ((3,), centres.shape):
         message = f"sizes must have shape (3,) or {centres.shape}, not {lengths.shape}"
@@ -642,39 +651,40 @@ def proportions_lattice(
         A closed mesh for "solid"; for "above" and "below" usually an open one. Any type that
         `as_mesh` accepts.
     x_edges, y_edges, z_edges : array_like of shape (nx + 1,), (ny + 1,), (nz + 1,)
-        Faces of the blocks along each axis, strictly increasing, in the mesh's unit. Blocks
-        may differ in size.
+        Coordinates of the block faces along each axis, strictly increasing, in the mesh's unit.
+        Blocks may differ in size.
     kind : {"solid", "above", "below"}
-        Which part of the block is measured.
+        Which share of the block is measured: that inside a solid, or above or below a surface.
     rule : {"parity", "winding"}
         The rule for inside, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
-        Where to compute; the bits are the same. Blocks that are sampled along vertical lines (see
-        Warns) are always computed on the CPU.
+        Where to compute; results have the same bits everywhere. Blocks that are sampled along
+        vertical lines (see Warns) are always computed on the CPU.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (nx, ny, nz), optional
-        Array for the shares. It is returned.
+        Array that receives the shares and is returned.
 
     Returns
     -------
     numpy.ndarray of float64, shape (nx, ny, nz)
-        From 0.0 to 1.0, and exactly 0.0 or 1.0 if no triangle enters a block. NaN if a block's plan
-        is not entirely within the footprint of a surface. If n triangles lie above or below a
-        block, and none is larger than r times the block, the error is less than
-        ``n * (1 + r) * 2**-47`` of the block's volume: below 1e-9 if n * r is at most 1e5.
+        From 0.0 to 1.0. A share is exactly 0.0 or 1.0 if no triangle enters the block. It is NaN if
+        the block's plan is not entirely within the footprint of a surface. If n triangles lie above
+        or below a block, and none of them is larger than r times the block, the error is less than
+        ``n * (1 + r) * 2**-47`` of the block's volume. That is below 1e-9 if n * r is at most 1e5.
 
     Warns
     -----
     GeodomainWarning
-        As `proportions`, if some blocks were sampled along vertical lines.
+        As for `proportions`, if some blocks were sampled along vertical lines.
 
     Raises
     ------
     MeshError
-        As `proportions`.
+        As for `proportions`.
     ValueError
-        If edges are not strictly increasing, or so close that float64 has no number between them.
+        If edges are not strictly increasing. If two edges are so close that float64 has no number
+        between them.
 
     Examples
     --------
@@ -710,7 +720,7 @@ def proportions_lattice(
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
-    """Write the shares into `room`, layer by layer of x, as for blocks that form no lattice."""
+    """Write the shares into `room`, layer by layer along x, as for blocks that form no lattice."""
     cells = tuple(slice(0, len(axis) - 1) for axis in edges)
     layers = _layers(edges, cells)
     shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
@@ -721,7 +731,7 @@ def _write_doubtful(
 ) -> None:
     """Recompute the shares of blocks for which the weights of triangles may be wrong.
 
-    Only blocks in the ranges `cells` are tested. These blocks are sampled along vertical lines.
+    Only blocks in the ranges `cells` are tested. The shares are sampled along vertical lines.
     """
 
     def doubtful() -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
@@ -748,9 +758,9 @@ def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice,
 def _layers(
     edges: tuple[Floats, ...], cells: tuple[slice, ...]
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield, for each layer of blocks along x, their lowest corners, highest corners and middles.
+    """Yield three arrays (n, 3) for each layer along x.
 
-    Each of the three arrays is (n, 3).
+    They are the lowest corners, the highest corners and the middles of the layer's blocks.
     """
     cuts = [
         (axis[:-1][span], axis[1:][span], _middles(axis)[span])
@@ -767,7 +777,7 @@ def _layers(
 
 
 def _edges(values: ArrayLike, name: str) -> Floats:
-    """Return edges as float64; raise ValueError unless they are increasing and far enough apart."""
+    """Return edges as float64. Raise ValueError unless they are increasing and far enough apart."""
     edges = np.ascontiguousarray(as_doubles(values, name)) + 0.0
     if edges.ndim != 1 or len(edges) < 2:
         message = (
@@ -800,7 +810,7 @@ def _middles(edges: Floats) -> Floats:
 def _labels(
     mesh: Mesh, edges: tuple[Floats, ...], rule: Rule, backend: BackendName, threads: int
 ) -> NDArray[np.uint64]:
-    """Return, as bits along z, whether the middle of each block is inside, (nx, ny, words)."""
+    """Return which blocks have their middle inside the mesh, as bits along z (nx, ny, words)."""
     x, y, z = (_middles(axis) for axis in edges)
     if rule == "parity":
         return label_bits(mesh, Axes(x, y, z), choose(backend), threads)

@@ -24,15 +24,16 @@ _MOST = 10_000
 def split_by_bench(
     z: Floats, dz: Floats, height: float, first_row: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield two arrays at a time: a bench of each block, and the share of the block in it.
+    """Yield pairs of arrays: a bench for each block, and the share of the block in this bench.
 
-    The first two are about the lowest bench of each block, the next about the bench above it.
+    The first pair is for the lowest bench of each block, the second pair for the bench above that,
+    and so on.
 
     Parameters
     ----------
     z, dz : (n,) float64
-        Centres and heights of the blocks. If one of them is unknown, the bench is NaN and contains
-        the whole block.
+        Centres and heights of the blocks. If the centre or the height of a block is unknown, the
+        bench is NaN, and its share is 1.
     height : float
         Height of a bench; a bench includes its base and excludes its top.
     first_row : int
@@ -70,7 +71,7 @@ def split_by_bench(
 
 
 def _snapped(heights: Floats) -> Floats:
-    """Round those values that are very close to a whole number."""
+    """Round the values that are very close to a whole number; keep other values."""
     nearest = np.round(heights)
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
@@ -87,7 +88,7 @@ _HALF, _PART = 26, 1 << 20
 
 
 def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int) -> list[int]:
-    """Return the exact sum of finite values, (n,), for each group.
+    """Return the exact sum of finite values for each group.
 
     Parameters
     ----------
@@ -101,7 +102,8 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
     Returns
     -------
     list of int
-        The sums in units of 2^-1126. They can be added up; see `nearest_float`.
+        The sums in units of 2^-1126. Sums of several calls can be added; `nearest_float` converts
+        the total.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
 
 
 def nearest_float(total: int, weight: int = ONE) -> float:
-    """Return the float64 nearest to total / weight; infinity if that overflows.
+    """Return the float64 nearest to total / weight; infinity if the quotient overflows.
 
     By default, `weight` is the unit of `exact_sums`.
     """
@@ -128,14 +130,14 @@ def nearest_float(total: int, weight: int = ONE) -> float:
 
 
 def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct keys in ascending order, and the index of each key among them.
+    """Return a tuple: the distinct keys in ascending order, and each key's index in this list.
 
     Parameters
     ----------
     keys : (n,) intp
         Keys from 0 to `size` - 1.
     size : int
-        The size of the range; keys are sorted only if it is much larger than n.
+        The size of the range of keys. Keys are sorted only if this range is much larger than n.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
 
 
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add values to the totals of their groups; fractions with equal exponents are summed first."""
+    """Add values to the totals of their groups; sum fractions with equal exponents first."""
     fractions, exponents = np.frexp(values)
     lowest, highest = int(exponents.min()), int(exponents.max())
     keys = (exponents - lowest) * np.intp(len(totals)) + groups
@@ -196,7 +198,7 @@ _UNITS = {
 
 
 def metal_unit(grade: str, unit: str) -> MetalUnit:
-    """Return the unit of metal for a grade in this unit.
+    """Return the unit of metal for a unit of grade.
 
     Raises
     ------
@@ -245,7 +247,7 @@ class Wanted:
     Attributes
     ----------
     domain : str
-        The column of labels; with shares it is not read.
+        The column of labels. If there are shares, it is not read.
     density : str or float
         The column of densities, or one density for all blocks.
     grades : tuple of str
@@ -255,19 +257,19 @@ class Wanted:
     cut : str
         The grade to which cut-offs apply.
     cutoffs : tuple of float
-        Cut-offs in ascending order. The result also has rows to which no cut-off applies.
+        Cut-offs in ascending order. The result has, in addition, rows to which no cut-off applies.
     shares : mapping of str to str
-        By name of a domain: the column with the share of each block in this domain.
+        For each name of a domain, the column with the share of each block in this domain.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        Policy for negative grades; if None, they are used as they are.
+        Policy for negative grades; if None, negative grades are used unchanged.
     units : mapping of str to MetalUnit
         Units of metal, for grades whose unit is specified.
     density_unit : DensityUnit, optional
         The unit of the densities, to convert sums to tonnes.
     rest : str
-        With shares, the domain of the remainder of each block.
+        If there are shares, the domain of the remainder of each block.
     spelled : tuple of str
-        Texts of cut-offs with commas but no point, in which a comma may be a decimal mark.
+        The texts of cut-offs that have commas but no point: a comma may be a decimal mark in them.
     """
 
     domain: str
@@ -285,7 +287,7 @@ class Wanted:
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains with shares, in the order of the table, then the domain of the remainder."""
+        """The domains with shares in the order of the result; then the domain of the remainder."""
         return tuple(dict.fromkeys([*self.shares, self.rest])) if self.shares else ()
 
     @property
@@ -306,8 +308,8 @@ class Group:
         Numbers of all blocks, of blocks without volume, of blocks without density, and of blocks
         without each grade.
     sums : list of int
-        Exact volume and tonnes; then, for each grade, the tonnes of the blocks that have the grade,
-        and the metal.
+        Exact sums: volume and tonnes, then two for each grade. These two are the tonnes of the
+        blocks that have the grade, and the metal.
     """
 
     counts: NDArray[np.int64]
@@ -321,7 +323,7 @@ class Group:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Volumes, densities and grades of a chunk of blocks, NaN where missing.
+    """Volumes, densities and grades of a chunk of blocks; NaN means a missing value.
 
     `step` is the number of the cut-off interval of each block; see `Tonnage`.
     """
@@ -340,20 +342,20 @@ class Tonnage:
     rows : int
         Number of blocks.
     groups : dict
-        Sums by domain, bench and interval. A bench is given by its base; None without benches, or
-        for blocks of unknown height. Interval 0 holds blocks below every cut-off or without the
-        grade, and interval 1 begins at the first cut-off.
+        Sums by domain, bench and cut-off interval. A bench is given by its base. It is None if
+        there are no benches, or for blocks of unknown height. Interval 0 holds blocks below every
+        cut-off or without the grade. Interval 1 begins at the lowest cut-off.
     blocks : dict
-        Counts by domain and interval; a block in several benches counts once.
+        Counts by domain and cut-off interval; a block in several benches counts once.
     all_blocks : (intervals, ..) int64
-        Counts by interval; a block in several domains counts once.
+        Counts by cut-off interval; a block in several domains counts once.
     negative : dict
         For each grade, counts of negative values.
     unshared : dict
         For each domain with shares, the number of blocks whose share is missing.
     over : tuple, optional
-        The number of blocks whose shares add up to more than 1, and the number of the first such
-        block, from 1.
+        How many blocks have shares that add up to more than 1, and the number of the first such
+        block, counted from 1. None if there is no such block.
     spelled : LabelSpellings
         The spellings of labels.
     densities : DensityChecks
@@ -386,7 +388,7 @@ class Tonnage:
         points, sizes : (n, 3) float64
             Centroids in world coordinates, and sizes.
         numbers : callable
-            Returns a column of the blocks as numbers, by name.
+            Takes the name of a column, and returns the blocks' values in it as numbers.
         labels : callable
             Returns the labels of the blocks; see `GiveLabels`.
         """
@@ -405,7 +407,7 @@ class Tonnage:
         self.rows += len(points)
 
     def _read(self, sizes: Floats, numbers: GiveNumbers) -> _Chunk:
-        """Return volumes, densities, grades and cut-off intervals of the blocks, checked."""
+        """Check volumes, densities and grades of the blocks; return them with cut-off intervals."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
@@ -428,7 +430,7 @@ class Tonnage:
         return _Chunk(volume, density, grades, step)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
-        """Raise TableError for the first block in the mask `wrong`, if the mask has one."""
+        """Raise TableError for the first block in the mask `wrong`; accept an empty mask."""
         if wrong.any():
             row = int(wrong.argmax())
             text = repr(float(numbers[row])).removesuffix(".0")
@@ -466,10 +468,10 @@ class Tonnage:
                 raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
-        """Yield two arrays at a time: the domain of each block, and the share of the block in it.
+        """Yield pairs of arrays: a domain for each block, and the block's share in this domain.
 
-        A domain is an index of labels. With shares, two arrays are yielded for each domain, and two
-        for the remainder of the blocks. Without shares, two arrays are yielded in all.
+        A domain is an index into the labels. If there are shares, a pair is yielded for each
+        domain, and a last pair for the remainder of the blocks. Otherwise one pair is yielded.
         """
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
@@ -500,9 +502,10 @@ class Tonnage:
             self.over = count + int(above.sum()), first
 
     def _benches(self, points: Floats, sizes: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield two arrays at a time: a bench of each block, and the share of the block in it.
+        """Yield pairs of arrays: a bench for each block, and the share of the block in this bench.
 
-        The first two are about the lowest bench of each block, the next about the bench above it.
+        The first pair is for the lowest bench of each block, the second pair for the bench above
+        that, and so on.
         """
         if self.wanted.bench is None:
             yield np.full(len(points), np.nan), np.ones(len(points))
@@ -549,22 +552,22 @@ class Tonnage:
 
 
 def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
-    """Return masks, (.., n), of blocks without volume, without density and without each grade."""
+    """Return masks (.., n) of blocks without volume, without density, and without each grade."""
     return np.isnan([chunk.volume, chunk.density, *chunk.grades])
 
 
 def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
-    """Return, for each key, counts of all blocks, and of the blocks in each mask of `flags`."""
+    """Return counts for each key: of all its blocks, and of its blocks in each mask of `flags`."""
     counts = [np.bincount(keys, minlength=size)]
     counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
     return np.array(counts, np.int64).T
 
 
 def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
-    """Yield the terms of the sums, array by array: the volume and the tonnes of each block.
+    """Yield arrays of the blocks' terms in the sums: volumes, then tonnes, then two for each grade.
 
-    Two arrays for each grade follow: the tonnes of the blocks that have the grade, and the metal.
-    An unknown term is 0.
+    The two arrays for a grade are the tonnes of the blocks that have the grade, and the metal. An
+    unknown term is 0.
     """
     volume = chunk.volume[rows] * share[rows]
     yield _or_zero(volume)

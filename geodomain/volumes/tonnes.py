@@ -82,28 +82,29 @@ def tonnes(
     grade : str or sequence of str
         Columns of grades. Means are weighted by tonnes; metal is grade times tonnes.
     column : str
-        The column of labels, texts or codes. It is not read with ``proportion``.
+        The column of labels, which may be texts or codes. If ``proportion`` is given, it is not
+        read.
     bench : float, optional
-        The height of benches, whose bases are at multiples of this height. A block that spans
-        several benches is split by its overlap in z, and counted in each.
+        The height of benches; their bases are at multiples of this height. A block that spans
+        several benches is divided between them by its overlap in z, and counted in each bench.
     cutoff : float, sequence or mapping of str to them, optional
-        Cut-offs of the only grade, or of a named grade. For each cut-off, rows are added for the
-        blocks at or above it. A text such as "0.5,1" is split at its commas. A text such as "0,5"
-        is refused for a table with decimal commas.
+        Cut-offs of the only grade, or of a named grade. For each cut-off, the result has rows for
+        the blocks at or above the cut-off. A text such as "0.5,1" is split at its commas. A text
+        such as "0,5" is refused for a table with decimal commas.
     proportion : mapping of str to str, optional
-        By name of a domain, the column with the share of each block in the domain, 0 to 1. The
-        remainder of a block belongs to the background, so that the table adds up to the model. A
-        remainder below a millionth of a block is ignored as rounding.
+        For each name of a domain, the column with the share of each block in the domain, 0 to 1.
+        The remainder of a block belongs to the background, so that the table adds up to the model.
+        A remainder below a millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
         The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"`` or a mass per
-        tonne such as ``"g/t"``. The metal is then in t (for %), g (for ppm) or mg (for
-        ppb); for a mass per tonne, in that unit of mass (for g/t: g).
+        tonne such as ``"g/t"``. The metal is then in t for ``"%"``, in g for ``"ppm"`` and in mg
+        for ``"ppb"``. For a mass per tonne, the metal is in that unit of mass: in g for ``"g/t"``.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
-        The unit of the densities, which implies the unit of the coordinates. Tonnes are then of
-        1,000 kg, and impossible densities (outside 0.5 to 8 t/m3) give a warning. By default tonnes
-        are volume times density without a factor.
+        The unit of the densities, which implies the unit of the coordinates. If it is given, tonnes
+        are metric (1,000 kg), and impossible densities (outside 0.5 to 8 t/m3) give a warning. By
+        default tonnes are volume times density without a factor.
     background : str, optional
-        With ``proportion``: the domain of the remainder of each block. [default: "rest"]
+        If ``proportion`` is given, the domain of the remainder of each block. [default: "rest"]
     **table
         Options for the columns and the geometry, such as ``x``, ``dz``, ``missing``, ``position``
         and ``rotation``; as for `label_file`.
@@ -111,12 +112,12 @@ def tonnes(
     Returns
     -------
     Tonnes
-        ``print`` it; `Tonnes.to_csv` writes it. A block without a density has a volume but no
-        tonnes. A block without a grade is left out of the mean and the metal of this grade. Such
-        blocks are counted. Products are rounded to float64; sums are exact and rounded once, so the
-        order of the blocks does not matter. If nothing is negative, the error is at most 4 units in
-        the last place for a volume, 5 for tonnes and 6 for metal. Benches add the rounding of
-        their faces.
+        ``print`` shows a table, and `Tonnes.to_csv` gives CSV. A block without a density has a
+        volume but no tonnes. A block without a grade is left out of the mean and the metal of this
+        grade. Blocks with such gaps are counted. Products are rounded to float64. Sums are exact
+        and rounded once, so the order of the blocks does not matter. If no value is negative, the
+        error is at most 4 units in the last place for a volume, 5 for tonnes and 6 for metal. With
+        benches, the rounding of the benches' faces is added.
 
     Raises
     ------
@@ -196,7 +197,8 @@ def tonnes_file(
     model : path
         A block model in any format; "-" is text on stdin. It is read once, chunk by chunk.
     output : path, optional
-        File for `Tonnes.to_csv`; "-" is stdout. After an error there is no partial file.
+        File for the result of `Tonnes.to_csv`; "-" is stdout. After an error no partial file
+        remains.
     density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background
         As for `tonnes`.
     overwrite : bool
@@ -207,14 +209,14 @@ def tonnes_file(
     Returns
     -------
     Tonnes
-        As from `tonnes`.
+        As for `tonnes`.
 
     Raises
     ------
     TableError, ValueError
-        As `tonnes`, and for a file that cannot be read.
+        As for `tonnes`. Also for a file whose content cannot be read.
     OSError
-        If a file cannot be opened, or exists already; see ``overwrite``.
+        If a file cannot be opened. If the output exists already; see ``overwrite``.
 
     Examples
     --------
@@ -259,7 +261,7 @@ def require_amounts(
     cutoff: Cutoffs | None = None,
     **table: Unpack[TableKeywords],
 ) -> None:
-    """Raise an error if a model lacks columns of densities or grades, or cut-offs are invalid."""
+    """Raise an error if a model lacks a density or grade column, or if cut-offs are invalid."""
     named = [density, *grade] if isinstance(density, str) else grade
     cut, _, spelled = _cutoffs(cutoff, tuple(grade))
     if not named:
@@ -306,7 +308,10 @@ def _add_up(
 
 
 def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
-    """Return the block sizes; raise TableError without sizes, and for benches of a tilted model."""
+    """Return the block sizes.
+
+    Raise TableError if there are no sizes, or if benches are wanted for a tilted model.
+    """
     if sizes is None:
         message = (
             f"{table} has no block sizes, so volumes are unknown: give dx=, dy= and dz=, as names "
@@ -405,9 +410,9 @@ def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None
 def _cutoffs(
     cutoff: Cutoffs | None, grades: tuple[str, ...]
 ) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
-    """Return the grade of the cut-offs, the cut-offs in ascending order, and doubtful texts.
+    """Return a tuple: the grade of the cut-offs, the cut-offs in ascending order, ambiguous texts.
 
-    Doubtful texts have commas but no point, so their commas may be decimal marks.
+    Ambiguous texts have commas but no point, so their commas may be decimal marks.
     """
     if cutoff is None:
         return "", (), ()
@@ -453,10 +458,11 @@ class GradeTotal:
     name : str
         Name of the column.
     mean : float, optional
-        Mean weighted by tonnes, over the blocks that have the grade; None if these have no tonnes.
+        Mean, weighted by tonnes, over the blocks that have the grade; None if these blocks have no
+        tonnes.
     metal : float
-        Grade times tonnes, in `unit`; if `unit` is empty, in the unit of the grade times the unit
-        of tonnes.
+        Grade times tonnes, in the unit `unit`. If `unit` is empty, the unit is that of the grade
+        times that of tonnes.
     tonnes : float
         Tonnes of the blocks that have the grade.
     missing : int
@@ -475,16 +481,16 @@ class GradeTotal:
 
 @dataclass(frozen=True)
 class TonnesRow:
-    """A row of the table: sums over the blocks of a domain, in a bench, at or above a cut-off.
+    """Sums over the blocks in a domain and a bench that have a grade at or above a cut-off.
 
     Attributes
     ----------
     domain : str
         The label; empty for blocks without a label.
     bench : float, optional
-        The base of the bench; None without benches, or for blocks of unknown height.
+        The base of the bench. None if there are no benches, or for blocks of unknown height.
     cutoff : float, optional
-        Lowest grade of the blocks; None for all blocks.
+        The lowest grade of the blocks that are summed; None if all blocks are summed.
     blocks : int
         Number of blocks with any part in the domain and the bench.
     volume : float
@@ -494,7 +500,8 @@ class TonnesRow:
     grades : tuple of GradeTotal
         The grades in the caller's order.
     without_volume, without_density : int
-        Numbers of blocks that are counted but have no volume, or no tonnes.
+        Number of blocks without a volume, and number of blocks without a density. These are counted
+        in `blocks`.
     """
 
     domain: str
@@ -515,13 +522,15 @@ class Tonnes:
     Attributes
     ----------
     rows : tuple of TonnesRow
-        Rows by domain, bench and cut-off; the first row of each domain and bench has no cut-off.
-    domains, totals : tuple of TonnesRow
-        Rows by domain and cut-off, over all benches, and rows by cut-off, over all blocks.
+        Rows by domain, bench and cut-off. The first row of each domain and bench has no cut-off.
+    domains : tuple of TonnesRow
+        Rows by domain and cut-off, summed over all benches.
+    totals : tuple of TonnesRow
+        Rows by cut-off, summed over all blocks.
     blocks : int
         Number of blocks read.
     cutoff_grade : str
-        The grade to which cut-offs apply; empty without cut-offs.
+        The grade to which cut-offs apply; empty if there are no cut-offs.
     bench : float, optional
         The height of a bench.
     warnings : tuple of str
@@ -552,11 +561,11 @@ class Tonnes:
         return records_frame(TonnesRow, self.rows, self._grade_columns())
 
     def to_csv(self) -> str:
-        r"""Return the rows as CSV: numbers in full, and empty cells for missing values.
+        r"""Return the rows as CSV, with unrounded numbers, and empty cells for missing values.
 
-        The columns are domain, bench, cutoff, blocks, volume and tonnes. Two columns for each grade
-        follow, the mean and the metal: ``mean_AU`` and ``metal_AU``, or ``metal_AU_g`` if the unit
-        of the metal is known. Lines end in "\n".
+        The columns are domain, bench, cutoff, blocks, volume and tonnes. For each grade follow two
+        columns: the mean, such as ``mean_AU``, and the metal, such as ``metal_AU``. If the unit of
+        the metal is known, its column is named ``metal_AU_g``. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -598,7 +607,7 @@ class Tonnes:
         return html_table("Tonnes and grade", rows, headings=headings, notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the headings of the printed table, and the cells of its rows, totals last."""
+        """Return a tuple: the printed table's headings, and the cells of its rows, totals last."""
         benched, cut = self.bench is not None, bool(self.cutoff_grade)
         headings = ["domain", *["bench"] * benched]
         headings += [f"{self.cutoff_grade} from"] if cut else []
@@ -635,14 +644,14 @@ def _cells(
 
 
 def _csv_cells(row: TonnesRow) -> list[str | int | float]:
-    """Return the cells of a row of the CSV, with numbers in full."""
+    """Return the cells of a CSV row, with unrounded numbers."""
     grades = [value for grade in row.grades for value in (grade.mean, grade.metal)]
     cells = [row.domain, row.bench, row.cutoff, row.blocks, row.volume, row.tonnes, *grades]
     return ["" if cell is None else cell for cell in cells]
 
 
 def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
-    """Yield notes on blocks with missing values, which the sums in the table leave out."""
+    """Yield notes on blocks that sums in the table leave out, because they lack a value."""
     whole = tonnes.totals[0]
     if whole.without_volume:
         yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
@@ -688,9 +697,9 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 def _gather(
     tonnage: Tonnage,
 ) -> tuple[dict[_Key, list[Group]], dict[_Key, list[Group]], list[Group]]:
-    """Return the groups combined by domain and bench, by domain, and for the whole model.
+    """Return a tuple: the groups by domain and bench, by domain, and for the whole model.
 
-    Each combination is a list with one group for each cut-off interval.
+    Groups that belong together are combined into a list with a group for each cut-off interval.
     """
     by_bench: dict[_Key, list[Group]] = {}
     by_domain: dict[_Key, list[Group]] = {}
@@ -712,7 +721,7 @@ def _empty(tonnage: Tonnage) -> list[Group]:
 def _in_order(
     tonnage: Tonnage, groups: dict[_Key, list[Group]], order: dict[str, int]
 ) -> tuple[TonnesRow, ...]:
-    """Return the rows sorted by domain and bench; rows without a domain or bench come last."""
+    """Return the rows, sorted by domain and bench; rows without a domain or a bench come last."""
 
     def place(key: _Key) -> tuple[int, bool, str, float]:
         name, bench = key
@@ -723,9 +732,9 @@ def _in_order(
 
 
 def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow]:
-    """Yield the row of all blocks of a domain and bench, then a row for each cut-off.
+    """Yield a row for all blocks of a domain and bench, then a row for each cut-off.
 
-    The row of a cut-off sums the blocks at or above it.
+    The row of a cut-off sums the blocks whose grade is at or above the cut-off.
     """
     above = _empty(tonnage)[:1]
     for group in reversed(steps):
@@ -737,7 +746,7 @@ def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow
 
 
 def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
-    """Return a row of the report. Each exact sum is rounded once."""
+    """Return a row of the report, rounding each exact sum once."""
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
@@ -771,7 +780,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
 
 
 def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
-    """Raise TableError if a sum overflows float64, although no single block does."""
+    """Raise TableError if a sum overflows float64; single blocks have been checked before."""
     density = wanted.density if isinstance(wanted.density, str) else "the density"
     sums = [("volume", "the block sizes", row.volume), ("tonnes", density, row.tonnes)]
     sums += [(f"metal of {grade.name}", grade.name, grade.metal) for grade in row.grades]
@@ -795,7 +804,7 @@ def _notes(tonnage: Tonnage) -> Iterator[str]:
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:
     """Yield warnings about missing, negative and inconsistent values in the sums.
 
-    `negative` is false if warnings about negative grades were issued during reading.
+    `negative` is False if warnings about negative grades have already been issued during reading.
     """
     wanted = tonnage.wanted
     _, no_volume, no_density, *no_grade = _all_counts(tonnage)
@@ -834,11 +843,11 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
-    """Return the number of all blocks, and of those without volume, density, and each grade."""
+    """Return counts of all blocks, and of blocks without volume, density, and each grade."""
     counts: NDArray[np.int64] = tonnage.all_blocks.sum(axis=0)
     return [int(count) for count in counts]
 
 
 def _blocks(count: int) -> str:
-    """Return the beginning of a sentence about a number of blocks."""
+    """Return the beginning of a sentence about `count` blocks."""
     return "1 block has" if count == 1 else f"{count:,} blocks have"

@@ -59,7 +59,7 @@ class Workplace:
 
 @dataclass(frozen=True)
 class DeviceMesh:
-    """A mesh, and the grid over its triangles on the device; None if it has not been built."""
+    """A mesh, and the grid over its triangles on the device; `grid` is None if it is not built."""
 
     arrays: MeshArrays
     grid: GridOnDevice | None

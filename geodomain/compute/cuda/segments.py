@@ -304,7 +304,7 @@ class CudaSegmentIndex:
     def ask(self, query: str, segments: Resident, *fields: Argument) -> None:
         """Run a query over all rows in quick arithmetic.
 
-        Then run it in full arithmetic over the rows whose result is uncertain.
+        Then run the query in full precision over the rows whose result is uncertain.
         """
         unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.block_threads()
