@@ -112,7 +112,8 @@ def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
 class Extension:
     """A surface extended beyond its footprint: everywhere outside, it has the height of its rim.
 
-    The rim are the surface's open edges. The height is that of the rim's nearest point in plan.
+    The rim is the set of the surface's open edges. The height is that of the rim point nearest in
+    plan.
 
     Parameters
     ----------
@@ -196,7 +197,8 @@ class Extension:
     def _distances(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
         """Return two arrays (n, m), with a value for each position and each edge.
 
-        The first has squared distances in plan; the second, the edge's height at its nearest point.
+        The first array has the squared distance in plan. The second array has the height of the
+        edge at the point nearest to the position.
         """
         start, end, along = self._start[edges], self._end[edges], self._along[edges]
         x, y = (places[:, None, axis] - start[:, axis] for axis in range(2))
