@@ -105,8 +105,8 @@ TOPICS = {
     ),
     "exact": (
         "Labels are those of exact arithmetic. A point on a wall is treated as moved up by an "
-        "infinitely small step. If this step does not decide, such a step east is added, and if "
-        "that does not decide either, a step north.",
+        "infinitely small step. If that does not decide, it is also moved east, and if that does "
+        "not decide either, north.",
         "explanation/exactness",
     ),
     "exit-codes": (
