@@ -105,7 +105,8 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: 
 
     A segment that touches the surface is treated as moved up by an infinitely small step. If that
     does not decide, it is also moved east, and if that does not decide either, north. So a hole
-    collared on the ground crosses the ground if it goes down, but not if it goes up. A segment in the plane of a triangle does not cross the triangle.
+    collared on the ground crosses the ground if it goes down, but not if it goes up. A segment in
+    the plane of a triangle does not cross the triangle.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
