@@ -179,9 +179,10 @@ def amounts_options(*, required: bool = False) -> Decorator:
             multiple=True,
             callback=_units,
             metavar="[GRADE=]UNIT",
-            help="Unit of a grade: %, ppm, ppb or a mass per tonne, such as AU=g/t. Metal is "
-            "then reported in t (for %), g (for ppm) or mg (for ppb); for a mass per tonne, in "
-            "that unit of mass (for g/t: g). May be repeated.",
+            help="Unit of a grade: %, ppm, ppb, gpt (g/t), opt (troy ounces per short ton) or a "
+            "mass per tonne, such as AU=g/t. Metal is then reported in t (for %), g (for ppm), mg "
+            "(for ppb) or troy ounces (for opt); for a mass per tonne, in that unit of mass (for "
+            "g/t: g). May be repeated.",
         ),
     )
 

@@ -37,8 +37,8 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
     "Position of a section, such as z=310, or a series of sections from START to STOP, such as "
-    "y=7480200,7480300,50; a PDF has a page for each. May be repeated.  [default: across x, y and "
-    "z through the middle of the labelled domains]"
+    "y=7480200,7480300,50; a PDF has a page for each. E, N and RL mean x, y and z. May be "
+    "repeated.  [default: across x, y and z through the middle of the labelled domains]"
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
@@ -166,7 +166,8 @@ Example:
     "blocks.",
 )
 @section_option(
-    "Position of sections; may be repeated.  [default: 30 sections through the domains]"
+    "Position of a section or of a series, as in 'geodomain plot'. May be repeated.  [default: 30 "
+    "sections through the domains]"
 )
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(

@@ -639,10 +639,10 @@ def plot_sections(
         The picture: .png, .svg or .pdf. After an error there is no partial file.
     sections : str, tuple, Section, or several of them
         Where to cut: "z=310", ("z", 310), or a series "y=7480200,7480300,50" of start, stop and
-        step. A series becomes pages of a PDF, or panels of a .png or .svg. [default: across x, y
-        and z, through the middle of the labelled domains] A horizontal section on block faces
-        shows the blocks above the section. A vertical section on block faces shows the blocks to
-        the north or east.
+        step. E, N and RL mean x, y and z. A series becomes pages of a PDF, or panels of a .png or
+        .svg. [default: across x, y and z, through the middle of the labelled domains] A horizontal
+        section on block faces shows the blocks above the section. A vertical section on block faces
+        shows the blocks to the north or east.
     domains : optional
         As for `label_file`. The wireframes of the domains are drawn, closed or open, in the
         colours of the domains. Labels that they give to background are drawn as background.

@@ -138,8 +138,8 @@ def report_file(
         An earlier labelling of the same blocks in the same order. The page shows the number and
         volume of blocks whose domain changed. Both files are read for this comparison.
     sections : str, tuple, Section, or several of them
-        Where to cut, such as "z=310" or ("z", 310); at most 30 sections. [default: at even
-        distances through the labelled domains, across x, y and z]
+        Where to cut, such as "z=310", "RL=310" or ("z", 310); at most 30 sections. [default: at
+        even distances through the labelled domains, across x, y and z]
     column : str
         Label column.
     background : str or several

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
@@ -31,6 +31,8 @@ from geodomain.tables.rotation import refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
+# East, north and reduced level, as miners call the axes.
+_FIELD_NAMES: Mapping[str, Axis] = {"e": "x", "n": "y", "rl": "z"}
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 # The edges of a block: pairs of corners that differ in one coordinate.
 _EDGES = np.array(
@@ -137,13 +139,17 @@ def parse_section(text: str) -> Section:
     ValueError
         If the text is not of the form AXIS=COORDINATE.
     """
-    axis, _, at = text.partition("=")
-    axis = axis.strip().lower()
-    value = float(at)
-    for name in AXES:
-        if axis == name and np.isfinite(value):
-            return Section(name, value)
-    raise ValueError(text)
+    name, _, at = text.partition("=")
+    axis, value = axis_of(name), float(at)
+    if axis is None or not np.isfinite(value):
+        raise ValueError(text)
+    return Section(axis, value)
+
+
+def axis_of(name: str) -> Axis | None:
+    """Return the axis called x, y or z, or E, N or RL, in either case, or None."""
+    name = name.strip().lower()
+    return next((axis for axis in AXES if axis == name), _FIELD_NAMES.get(name))
 
 
 def box_of(polygons: Sequence[Floats]) -> Floats:
@@ -171,17 +177,18 @@ def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section
         return [sections]
     if isinstance(sections, str):
         return parse_sections(sections)
-    if len(sections) == 2 and isinstance(sections[0], str) and sections[0] in AXES:
+    if len(sections) == 2 and isinstance(sections[0], str) and axis_of(sections[0]):
         axis, at = sections
         return parse_sections(f"{axis}={at}")
     return [section for each in sections for section in as_sections(_single(each))]
 
 
 def parse_sections(text: str) -> list[Section]:
-    """Return the sections of a text such as z=310 or y=7480200,7480300,50.
+    """Return the sections of a text such as z=310, RL=310 or y=7480200,7480300,50.
 
-    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. A series includes START. It includes STOP
-    if the steps reach it. Steps are added as decimal numbers.
+    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. An axis is x, y or z, or E, N or RL. A
+    series includes START. It includes STOP if the steps reach it. Steps are added as decimal
+    numbers.
 
     Raises
     ------
@@ -203,8 +210,8 @@ def parse_sections(text: str) -> list[Section]:
         count = math.floor(min(max(steps, Decimal(-1)), Decimal(10**9))) + 1
     except (ValueError, ArithmeticError):
         message = (
-            f"{text!r} is neither AXIS=COORDINATE nor AXIS=START,STOP,STEP, such as z=310 or "
-            "y=7480200,7480300,50"
+            f"{text!r} is neither AXIS=COORDINATE nor AXIS=START,STOP,STEP, such as z=310, RL=310 "
+            "or y=7480200,7480300,50"
         )
         raise ValueError(message) from None
     if not 1 <= count <= MOST_SECTIONS:

@@ -183,14 +183,19 @@ class MetalUnit:
         Name of the unit.
     parts : int
         Number by which grade times tonnes is divided, such as 100 for a grade in percent.
+    times : int
+        Number by which grade times tonnes is multiplied.
     """
 
     name: str
     parts: int = 1
+    times: int = 1
 
 
 _UNITS = {
     "gpt": MetalUnit("g"),
+    # Troy ounces per short ton of 0.90718474 tonnes.
+    "opt": MetalUnit("oz", 90_718_474, 100_000_000),
     "%": MetalUnit("t", 100),
     "ppm": MetalUnit("g"),
     "ppb": MetalUnit("mg"),
@@ -215,7 +220,8 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
         return listed
     if mass is None:
         message = (
-            f"the unit of {grade} is {unit!r}; use %, ppm, ppb, or a mass per tonne such as g/t"
+            f"the unit of {grade} is {unit!r}; use %, ppm, ppb, gpt, opt (troy ounces per short "
+            "ton), or a mass per tonne such as g/t"
         )
         raise ValueError(message)
     return MetalUnit(mass[1])

@@ -96,9 +96,11 @@ def tonnes(
         The remainder of a block belongs to the background, so that the table adds up to the model.
         A remainder below a millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
-        The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"`` or a mass per
-        tonne such as ``"g/t"``. The metal is then in t for ``"%"``, in g for ``"ppm"`` and in mg
-        for ``"ppb"``. For a mass per tonne, the metal is in that unit of mass: in g for ``"g/t"``.
+        The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"``, ``"gpt"``
+        (the same as ``"g/t"``), ``"opt"`` (troy ounces per short ton) or a mass per tonne such as
+        ``"g/t"``. The metal is then in t for ``"%"``, in g for ``"ppm"``, in mg for ``"ppb"`` and
+        in troy ounces (``oz``) for ``"opt"``, if the tonnes are metric. For a mass per tonne, the
+        metal is in that unit of mass: in g for ``"g/t"``.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         The unit of the densities, which implies the unit of the coordinates. If it is given, tonnes
         are metric (1,000 kg), and impossible densities (outside 0.5 to 8 t/m3) give a warning. By
@@ -763,7 +765,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
             GradeTotal(
                 name=name,
                 mean=nearest_float(metal, graded) if graded else None,
-                metal=nearest_float(metal * parts, unit.parts * whole * ONE),
+                metal=nearest_float(metal * parts * unit.times, unit.parts * whole * ONE),
                 tonnes=nearest_float(graded * parts, whole * ONE),
                 missing=missing,
                 unit=unit.name,

@@ -30,6 +30,14 @@ def test_sections_that_are_asked_for(asked: object, at: list[float]) -> None:
     assert [section.at for section in as_sections(asked)] == at  # type: ignore[arg-type]
 
 
+def test_axes_as_miners_call_them() -> None:
+    asked = ["E=1", "n=2", "RL=3,4,1", ("rl", 5), ("N", 6)]
+    assert as_sections(asked) == [  # type: ignore[arg-type]
+        Section("x", 1), Section("y", 2), Section("z", 3), Section("z", 4), Section("z", 5),
+        Section("y", 6),
+    ]  # fmt: skip
+
+
 @settings(max_examples=30)
 @given(
     st.decimals(-(10**7), 10**7, places=3),

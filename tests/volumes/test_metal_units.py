@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ MODEL = """X,Y,Z,DX,DY,DZ,domain,AU,CU
 0,0,0,10,5,2,ORE,2,1.5
 10,0,0,10,5,2,ORE,4,0.5
 """
+# Tonnes in a short ton: 2,000 pounds of 0.45359237 kg.
+SHORT = Fraction("0.90718474")
 BOTH = ("--density", "2.5", "--grade", "AU", "--grade", "CU")
 
 
@@ -59,6 +62,15 @@ def test_units_of_one_grade(unit: str, name: str, metal: float) -> None:
     )
 
 
+def test_ounces_per_short_ton() -> None:
+    frame = pandas.read_csv("model.csv")
+    (whole,) = geodomain.tonnes(frame, density=2.5, grade="AU", grade_unit="opt").totals
+    # 500 t are 551.155655... short tons, of 3 ounces each.
+    assert (whole.grades[0].unit, whole.grades[0].metal) == ("oz", float(Fraction(1500) / SHORT))
+    (grams,) = geodomain.tonnes(frame, density=2.5, grade="AU", grade_unit="gpt").totals
+    assert (grams.grades[0].unit, grams.grades[0].metal) == ("g", 1500)
+
+
 def test_label_takes_units() -> None:
     geodomain.write_mesh(box((-5, -5, -5), (20, 5, 5)), "ore.ply")
     options = ("--replace-column", "domain", "--density", "2.5", "--grade", "CU")
@@ -72,7 +84,7 @@ MISUSED = {
     ("--grade-unit", "g/t"): "must name a grade unless there is exactly one --grade",
     ("--grade-unit", "AG=g/t"): "names AG, but there is no --grade",
     ("--grade-unit", "AU=g/t", "--grade-unit", "AU=%"): "give each grade one unit",
-    ("--grade-unit", "AU=g"): "the unit of AU is 'g'; use %, ppm, ppb, or a mass per tonne",
+    ("--grade-unit", "AU=g"): "the unit of AU is 'g'; use %, ppm, ppb, gpt, opt (troy ounces",
 }
 
 
