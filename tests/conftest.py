@@ -25,6 +25,11 @@ COLLECTED = pytest.StashKey[dict[str, str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = "run every test, also those marked full, with more examples by Hypothesis"
     parser.addoption("--full", action="store_true", help=help_text)
+    help_text = (
+        "file of the tests that passed: the quick run writes it; --full reads it and leaves these "
+        "tests out, except those by Hypothesis, which have more examples in the full run"
+    )
+    parser.addoption("--passed", type=Path, metavar="FILE", help=help_text)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,7 +46,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("full" if config.getoption("--full") else "quick")
+    full, file = config.getoption("--full"), config.getoption("--passed")
+    settings.load_profile("full" if full else "quick")
+    if file and not full and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Passed(file))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,12 +66,38 @@ def pytest_make_collect_report(
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests marked full, unless --full or a test's own name asks for them."""
-    if config.getoption("--full") or any("::" in argument for argument in config.args):
+    if any("::" in argument for argument in config.args):
         return
-    left_out = [item for item in items if item.get_closest_marker("full")]
-    items[:] = [item for item in items if not item.get_closest_marker("full")]
-    config.hook.pytest_deselected(items=left_out)
-    config.stash[LEFT_OUT] = len(left_out)
+    if config.getoption("--full"):
+        file = config.getoption("--passed")
+        passed = set(file.read_text().splitlines()) if file else set()
+        left_out = [item for item in items if item.nodeid in passed and not _by_hypothesis(item)]
+    else:
+        left_out = [item for item in items if item.get_closest_marker("full")]
+        config.stash[LEFT_OUT] = len(left_out)
+    if left_out:
+        without = set(left_out)
+        items[:] = [item for item in items if item not in without]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _by_hypothesis(item: pytest.Item) -> bool:
+    """Return whether Hypothesis makes the examples of a test."""
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+class _Passed:
+    """Write the names of the tests that pass into a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._names = file, list[str]()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._names.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._file.write_text("\n".join(self._names))
 
 
 def pytest_collection_finish() -> None:
