@@ -87,9 +87,9 @@ def _with_integers(
     """
     if not np.isfinite(numbers).all():
         message = (
-            f"the old integers of {column.name!r} are beyond 2^53, and cannot be kept in a column "
-            "in which other blocks have no code: give background and unassigned blocks a code, or "
-            "use no domain that keeps old values"
+            f"the column {column.name!r} has old integers beyond 2^53, which cannot be kept: "
+            "blocks without a code turn it into float64. Give background and unassigned blocks a "
+            "code, or use no domain that keeps old values"
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:

@@ -82,7 +82,8 @@ def write_blocks(blocks: Blocks, target: Target, path: str) -> None:
     """
     form = writer_of_blocks(Path(path).suffix.lower())
     if form is None:
-        message = f"{path}: give the output one of the extensions {', '.join(block_outputs())}"
+        endings = ", ".join(block_outputs())
+        message = f"{path} has no extension of a block format that can be written: use {endings}"
         raise TableError(message)
     for part in loaded(form.write_blocks)(blocks, path):
         target.write(memoryview(part))
@@ -103,7 +104,10 @@ def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> 
     """
     path = task.destination.path
     if blocks.sizes is None or not (blocks.sizes > 0).all():
-        message = f"{name} has cells that are not boxes along its axes, and only boxes can be split"
+        message = (
+            f"{name} has cells that are not boxes along the axes of the model, and only boxes can "
+            "be split"
+        )
         raise TableError(message)
     parts = _CellRewriting(blocks, name, task)
     with open_rewritten(task, source) as target:
@@ -354,7 +358,6 @@ def refuse_columns(path: str, options: TableOptions) -> None:
     wrong = [name for name in _NOT_OF_CELLS if name in said_of]
     if wrong:
         message = (
-            f"{path} stores the geometry of its cells, so --{wrong[0]} does not apply: leave this "
-            "option out"
+            f"{path} stores the geometry of its cells, so {wrong[0]}= does not apply: leave it out"
         )
         raise TableError(message)

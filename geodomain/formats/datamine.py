@@ -233,7 +233,10 @@ class Table(NamedTuple):
         """Return a column of numbers; raise an error if a number is missing."""
         values = self.columns[name]
         if values.dtype.kind != "f" or np.isnan(values.astype(np.float64)).any():
-            message = f"{self.file}: the field {name} has missing values or text: export it again"
+            message = (
+                f"{self.file}: the field {name} has missing values or holds text: export the "
+                "wireframe again"
+            )
             raise MeshError(message)
         return values.astype(np.float64)
 
@@ -351,7 +354,7 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
     order = np.argsort(ids, kind="stable")
     known = ids[order]
     if len(known) and (known[1:] == known[:-1]).any():
-        message = f"{file}: a PID occurs twice in its points; export the wireframe again"
+        message = f"{file}: two of its points have the same PID; export the wireframe again"
         raise MeshError(message)
     place = np.searchsorted(known, corners).clip(max=max(len(known) - 1, 0))
     strange = known[place] != corners if len(known) else np.ones(corners.shape, dtype=bool)
@@ -359,9 +362,8 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
         row = int(strange.any(axis=1).argmax())
         message = (
             f"triangle {row + 1} of {file} refers to point {corners[row][strange[row]][0]:g}, "
-            "which "
-            "is not in the table of points: the two files do not belong together; export both "
-            "again"
+            "which is not in the table of points: the two files do not belong together; export "
+            "both again"
         )
         raise MeshError(message)
     rows: NDArray[np.int64] = order[place]
@@ -471,7 +473,10 @@ class NewFields:
             texts = [cell.encode("latin-1") for cell in column.cells]
             column.name.encode("latin-1")
         except UnicodeEncodeError as error:
-            message = f"{self._file}: Datamine's Latin-1 text cannot hold {error.object!r}"
+            message = (
+                f"{self._file}: Datamine's Latin-1 text cannot hold {error.object!r}: choose a "
+                "name in Latin letters"
+            )
             raise TableError(message) from None
         length = -(-max(4, least, *map(len, texts)) // 4) * 4
         letters = b"".join(text.ljust(length) for text in texts)
@@ -686,7 +691,7 @@ class DatamineModel(TableModel[Words]):
         if column >= len(self._fields):
             return self._implied(chunk, _CENTROID.index(name))
         if self._is_text(name):
-            message = f"{self.name}: the field {name!r} holds texts, not numbers"
+            message = f"{self.name}: the field {name!r} holds text, not numbers"
             raise TableError(message)
         return numbers_of(self._found, name, chunk)
 

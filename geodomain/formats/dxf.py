@@ -225,8 +225,7 @@ def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
     if fault == _CUT:
         message = (
             f"{file} is cut short: the end of its section ENTITIES is missing; copy or export the "
-            "drawing"
-            " again"
+            "drawing again"
         )
         return MeshError(message)
     line = data.count(b"\n", 0, place) + 1
@@ -461,8 +460,7 @@ class _Model:
         if not np.isfinite(numbers).all():
             message = (
                 f"{self.file} places the block {block!r} with numbers that are not finite: export "
-                "the"
-                " drawing again"
+                "the drawing again"
             )
             raise MeshError(message)
         there = (seen[:, None] >> np.arange(12) & 1).astype(bool)
@@ -541,7 +539,10 @@ class _Model:
         """Return descriptions of the parts of the drawing that may be surfaces but are not read."""
         said = []
         if self.bodies:
-            said.append(f"has {_counts(self.bodies)}, which are not read: export them as 3DFACE")
+            said.append(
+                f"has surfaces or solids that are not read ({_counts(self.bodies)}): export them "
+                "as 3DFACE"
+            )
         if self.references:
             said.append(
                 f"places other drawings (xref {listed(list(self.references))}), which are not"
@@ -808,8 +809,8 @@ def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces
     count = rows.stop - rows.start
     if m < 2 or n < 2 or m * n != count:
         message = (
-            f"{file} has a polygon mesh of {m} x {n} vertices, but stores {count:,}: export the"
-            " drawing again"
+            f"{file} has a polygon mesh of {m} x {n} vertices, of which it stores {count:,}; it "
+            "needs all of them, and at least 2 x 2: export the drawing again"
         )
         raise MeshError(message)
     grid = np.arange(count).reshape(m, n)

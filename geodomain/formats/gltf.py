@@ -77,11 +77,12 @@ def _chunks(data: bytes, file: str) -> tuple[dict[str, Any], bytes]:
     start = _HEADER + _CHUNK_HEADER
     if len(data) < max(length, start + json_length) or len(data) < start:
         raise truncated(
-            file, f"{max(length, start + json_length):,} bytes", f"it has {len(data):,}"
+            file, f"{max(length, start + json_length):,} bytes", f"the file has {len(data):,}"
         )
     if version != 2 or data[16:20] != b"JSON":
         message = (
-            f"{file} is glTF version {version}, but only version 2 is read: export it as glTF 2.0"
+            f"{file} is not glTF 2.0 with a JSON description (it declares version {version}): "
+            "export it as glTF 2.0"
         )
         raise MeshError(message)
     memory.require_json(json_length, f"{file}: its description", MeshError)
@@ -251,7 +252,8 @@ class _Scene:
         """
         count, kind = int(accessor["count"]), np.dtype(_TYPES[accessor["componentType"]])
         if _WIDTHS.get(accessor["type"]) != width or count < 0:
-            raise damaged(self.file, f"an accessor declares {count} {accessor['type']}")
+            found = f"an accessor declares {count} values of the type {accessor['type']}"
+            raise damaged(self.file, f"{found}, which does not fit its use")
         rows = np.zeros((count, width), dtype=kind)
         if "bufferView" in accessor:
             rows[:] = self._view(accessor, kind, count, width)
@@ -260,7 +262,7 @@ class _Scene:
             number = np.dtype(_TYPES[changed["componentType"]])
             places = self._view(changed, number, sparse["count"], 1)[:, 0]
             if len(places) and (number.kind == "f" or places.min() < 0 or places.max() >= count):
-                raise damaged(self.file, "a sparse accessor changes a row that is not there")
+                raise damaged(self.file, "a sparse accessor changes a row that does not exist")
             rows[places] = self._view(values, kind, sparse["count"], width)
         found = rows.astype(np.float64)
         if width == 3 and kind.kind != "f" and accessor.get("normalized"):

@@ -96,7 +96,7 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
         key = words[0].upper()
         if key == b"GOCAD" and not braces:
             if now is not None:
-                raise _cut(file, f"the object before line {number} does not end")
+                raise _cut(file, f"the object before line {number} has no line END")
             now = _Object(words[1].decode("latin-1").lower() if len(words) > 1 else "nothing")
         elif now is None:
             continue
@@ -145,9 +145,8 @@ def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
         units = [word.casefold() for word in words[:3]]
         if len(units) == 3 and len(set(units)) > 1 and "none" not in units:
             message = (
-                f"{file}, line {number}: its axes have the units {', '.join(words[:3])}: export "
-                "the surface"
-                " with one unit for all axes"
+                f"{file}, line {number}: the axes have the units {', '.join(words[:3])}: export "
+                "the surface with one unit for all axes"
             )
             raise MeshError(message)
         return
@@ -156,7 +155,7 @@ def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
     wrong = any(axis and axis != expected for axis, expected in zip(order, "xyz", strict=False))
     if wrong and not now.swapped:
         message = (
-            f"{file}, line {number}: its axes are {', '.join(words[:3])}: export the surface with"
+            f"{file}, line {number}: the axes are {', '.join(words[:3])}: export the surface with"
             " the axes X, Y, Z"
         )
         raise MeshError(message)
@@ -187,8 +186,8 @@ def _require_words(words: list[bytes], count: int, number: int, file: str) -> No
     if len(words) < count:
         key = words[0].decode("latin-1")
         message = (
-            f"{file}, line {number}: {key} needs {count - 1} numbers, but there are"
-            f" {len(words) - 1}; export the surface again"
+            f"{file}, line {number}: {key} needs {count - 1} numbers, but has {len(words) - 1}; "
+            "export the surface again"
         )
         raise MeshError(message)
 
@@ -426,7 +425,8 @@ class VoxetStore:
         unit = axes / lengths[:, None]
         if (np.abs(unit @ unit.T - np.eye(3)) > _SKEW).any():
             message = (
-                f"{self.name} has axes that are not at right angles, so its cells are not blocks"
+                f"{self.name} has axes that are not at right angles, so its cells are not blocks: "
+                "export it with perpendicular axes"
             )
             raise TableError(message)
 
@@ -465,7 +465,7 @@ class VoxetStore:
         if not file.is_file():
             message = (
                 f"{self.name}: the file {file.name} with the property "
-                f"{self.columns[column]!r} is not in the same folder"
+                f"{self.columns[column]!r} is not in the same folder: copy it there"
             )
             raise TableError(message)
         start, kind = self._whole(number, "PROP_OFFSET", 0), self._type(number)
@@ -513,7 +513,7 @@ class VoxetStore:
         if (kind, size) not in _WHOLE:
             message = (
                 f"{self.name}: properties stored as {kind} of {size} bytes are not supported: "
-                "export IEEE"
+                "export IEEE numbers of 4 or 8 bytes"
             )
             raise TableError(message)
         return np.dtype(_WHOLE[kind, size])

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 from geodomain.files.streams import Target
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Destination, NewArrays, Values
@@ -306,8 +306,8 @@ class GslibStore:
         lost = int(np.isnan(values).sum())
         if lost:
             warn(
-                f"{self.name} can store only numbers: {lost:,} rows without a value of "
-                f"{column.name} get {_LOST}"
+                f"{self.name} can store only numbers: {counted(lost, 'row')} without a value of "
+                f"{column.name} {'gets' if lost == 1 else 'get'} {_LOST}"
             )
         return [
             (_LOST if value != value else shortest(value)).encode() for value in values.tolist()
@@ -352,7 +352,10 @@ class GslibStore:
         try:
             added = [column.name.encode("latin-1") + end for column in columns]
         except UnicodeEncodeError as error:
-            message = f"{self.name}: GSLIB's Latin-1 text cannot hold {error.object!r}"
+            message = (
+                f"{self.name}: GSLIB's Latin-1 text cannot hold {error.object!r}: choose a name in "
+                "Latin letters"
+            )
             raise TableError(message) from None
         return [title, re.sub(rb"\d+", count, second, count=1), *names, *added]
 

@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, warn
 from geodomain.formats.mesh_text import floats
 from geodomain.formats.solids import NamedFaces, warn_of_repeats
 from geodomain.mesh.polygons import Faces
@@ -46,8 +46,8 @@ class _Parser:
         self._inside.append(tag)
         if len(self._inside) > _DEEPEST:
             message = (
-                f"{self.file} nests more than {_DEEPEST:,} elements, which valid LandXML never "
-                "does: export it again"
+                f"{self.file} nests elements more than {_DEEPEST:,} deep, which valid LandXML "
+                "never does: export it again"
             )
             raise MeshError(message)
         if tag in {"Metric", "Imperial"} and parent == "Units":
@@ -105,10 +105,10 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     parts = [(one.name, _faces(one, path.name)) for one in found.surfaces if one.faces]
     if not parts:
         kinds = {one.kind for one in found.surfaces if one.kind}
-        what = " of " + ", ".join(map(repr, sorted(kinds))) if kinds else ""
+        what = " of the type " + " or ".join(map(repr, sorted(kinds))) if kinds else ""
         message = (
-            f"{path.name} has {len(found.surfaces)} LandXML surfaces{what} without faces: export"
-            " triangulated surfaces (TIN)"
+            f"{path.name} has {counted(len(found.surfaces), 'LandXML surface')}{what} without "
+            "faces: export triangulated surfaces (TIN)"
         )
         raise MeshError(message)
     if found.clipped is not None:

@@ -64,7 +64,7 @@ def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]
     for (name, kind, width, count), size in zip(index, sizes, strict=True):
         if name in {"Location", "Tri"}:
             if width != 3:
-                raise damaged(file, f"{name} has {width} numbers a row, not three")
+                raise damaged(file, f"the array {name!r} has {width} numbers per row, not three")
             values = np.frombuffer(data, dtype=_TYPES[kind], count=3 * count, offset=at)
             found_arrays[name] = values.reshape(-1, 3)
         at += size

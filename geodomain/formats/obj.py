@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted
 from geodomain.formats.mesh_text import (
     line_of,
     not_a_number,
@@ -47,14 +47,14 @@ def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshE
         return not_a_number(place, word, whole=fault == _WHOLE)
     messages = {
         _FINITE: "a vertex is not finite; repair or remove it and export the wireframe again",
-        _VERTEX: f"a vertex needs x, y and z, but there are {count} numbers; correct it or export"
-        " the wireframe again",
-        _FACE: f"a face has {count} corners, but needs at least three; remove it and export the"
-        " wireframe again",
+        _VERTEX: f"a vertex needs x, y and z, but has {counted(count, 'number')}; correct it or "
+        "export the wireframe again",
+        _FACE: f"a face has {counted(count, 'corner')}, but needs at least three; remove it and "
+        "export the wireframe again",
         _INDEX: f"a face refers to vertex {word}, but the vertices are 1 to {vertex_count:,}; "
         "the file is damaged, export it again",
-        _WEIGHT: f"a vertex has the fourth number {word}, by which some programs divide x, y and z"
-        " and others do not; export the wireframe with three numbers a vertex",
+        _WEIGHT: f"a vertex has the fourth number {word}. Some programs divide x, y and z by it, "
+        "and others do not; export the wireframe with three numbers per vertex",
     }
     return MeshError(f"{place}: {messages[fault]}")
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted
 from geodomain.formats.mesh_text import (
     WordReader,
     WordType,
@@ -46,7 +46,7 @@ def read(data: bytes, path: Path) -> Faces:
             return found
     if vertex_count + face_count > len(lines) - start:
         promised = f"{vertex_count:,} vertices and {face_count:,} faces"
-        raise truncated(name, promised, f"{len(lines) - start:,} lines follow")
+        raise truncated(name, promised, f"{counted(len(lines) - start, 'line')} follow")
     middle = start + vertex_count
     vertices = _vertices(lines[start:middle], name)
     return Faces(vertices, *_faces(lines[middle : middle + face_count], name))
@@ -135,7 +135,8 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
     start = 1
     if len(words) == 1:
         if len(lines) < 2:
-            raise truncated(name, "counts", "it ends after the first line")
+            promised = "vertices and faces"
+            raise truncated(name, promised, "the file ends after the first line")
         words, start = [words[0], *lines[1][1].split()], 2
     while len(words) < 3 and start < len(lines) and len(more := lines[start][1].split()) < 3:
         words, start = [*words, *more], start + 1
@@ -184,8 +185,8 @@ def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:
             row = line.split()[:3]
             if len(row) < 3:
                 message = (
-                    f"{name}, line {number}: a vertex needs x, y and z, but there are {len(row)}"
-                    " numbers; correct it or export the wireframe again"
+                    f"{name}, line {number}: a vertex needs x, y and z, but has "
+                    f"{counted(len(row), 'number')}; correct it or export the wireframe again"
                 )
                 raise MeshError(message)
             words += row
@@ -217,9 +218,9 @@ def _polygons(lines: list[Line], name: str) -> tuple[list[bytes], NDArray[np.int
         words = line.split()
         if size < 3 or len(words) <= size:
             message = (
-                f"{name}, line {number}: a face declares {size} corners but has {len(words) - 1} "
-                "numbers;"
-                " correct it or export the wireframe again"
+                f"{name}, line {number}: a face declares {counted(size, 'corner')} and has "
+                f"{counted(len(words) - 1, 'number')}, but needs at least 3 corners, and a number "
+                "for each; correct it or export the wireframe again"
             )
             raise MeshError(message)
         corners += words[1 : size + 1]

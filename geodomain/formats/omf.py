@@ -138,7 +138,7 @@ def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> No
         message = "the lattice's origin or axes are not finite numbers"
         raise ValueError(message)
     if not all((np.isfinite(one) & (one > 0)).all() for one in steps):
-        message = "the lattice has a cell whose size is not above 0"
+        message = "the lattice has a cell whose size is not positive"
         raise ValueError(message)
 
 

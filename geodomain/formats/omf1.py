@@ -105,8 +105,8 @@ class Project1:
             memory.require(8 * count, f"{self.file}: an array", self._error)
             raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
         if len(raw) % 8 or (count is not None and len(raw) != 8 * count):
-            wanted = "whole numbers" if count is None else f"{count:,} numbers"
-            self.refuse(f"an array does not contain {wanted}")
+            wrong = f"does not contain {count:,} numbers"
+            self.refuse(f"an array {'ends within a number' if count is None else wrong}")
         return np.frombuffer(raw, dtype=kind)
 
 
@@ -232,8 +232,8 @@ class Omf1Store:
             case "StringData" | "DateTimeData":
                 return self._texts(self._project.objects[told["array"]]["array"])
         message = (
-            f"{self.name}: {self.columns[column]!r} holds {told['__class__']}, which is neither "
-            "numbers nor texts"
+            f"{self.name}: the column {self.columns[column]!r} holds {told['__class__']}, which is "
+            "neither numbers nor text"
         )
         raise TableError(message)
 

@@ -316,7 +316,10 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)
     if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
-        message = f"{path}: some blocks lack a centroid or a size, and OMF cannot store them"
+        message = (
+            f"{path}: there are no blocks, or some of them lack a centroid or a size, and OMF "
+            "cannot store them: remove blocks that lack one"
+        )
         raise TableError(message)
     local = centroids @ axes.T
     division = _divided(local, sizes)
@@ -584,7 +587,9 @@ class Omf2Store:
     def _values(self, told: Any, name: str) -> Values:
         kind = told["type"]
         if kind not in ("Number", "Category", "Text", "Boolean"):
-            message = f"{self.name}: {name!r} holds {kind}, which is neither numbers nor texts"
+            message = (
+                f"{self.name}: the column {name!r} holds {kind}, which is neither numbers nor text"
+            )
             raise TableError(message)
         column = self._project.table(told["values"]).column(0)
         if kind == "Category":

@@ -227,8 +227,8 @@ class ParquetRewriting:
                 schema = with_column(schema, old.with_type(pyarrow.float64()), field)
         if widened:
             warn(
-                f"{self._name}: {', '.join(widened)} are written as float64, so that the "
-                "positions and sizes of sub-blocks are exact"
+                f"{self._name}: columns of numbers are written as float64, so that the positions "
+                f"and sizes of sub-blocks are exact: {', '.join(widened)}"
             )
         for name in SIZE_COLUMNS if self._fixed else ():
             schema = with_column(schema, pyarrow.field(name, pyarrow.float64()))

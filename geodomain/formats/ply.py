@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted
 from geodomain.formats.mesh_text import (
     WordReader,
     WordType,
@@ -205,7 +205,8 @@ def _checked_header(
     order: str | None, elements: list[tuple[str, int, list[Property]]], start: int, name: str
 ) -> PlyHeader:
     if order is None:
-        message = f"{name} does not declare a known format: {', '.join(_ORDERS)}"
+        formats = ", ".join(_ORDERS)
+        message = f"{name} declares none of the formats {formats}: export the file again"
         raise MeshError(message)
     titles = [title for title, *_ in elements]
     if len({*titles}) < len(titles):
@@ -244,7 +245,8 @@ def _no_rows(element: Element) -> Columns:
 
 def _short_of(element: Element, name: str) -> MeshError:
     """Return the error for a file that ends within the rows of an element."""
-    return truncated(name, f"{element.count:,} rows of '{element.name}'", "it ends before them")
+    promised = f"{counted(element.count, 'row')} of '{element.name}'"
+    return truncated(name, promised, "the file ends before the last of them")
 
 
 # --- Binary rows ---

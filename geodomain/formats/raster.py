@@ -130,7 +130,7 @@ def _number(header: dict[str, bytes], key: str, file: str) -> float:
 def _count(header: dict[str, bytes], key: str, file: str) -> int:
     value = _number(header, key, file)
     if not (2 <= value < 2**31 and value == int(value)):
-        raise damaged(file, f"{key} is {value:g}, but a surface needs at least 2")
+        raise damaged(file, f"{key} is {value:g}, but must be a whole number of at least 2")
     return int(value)
 
 
@@ -264,7 +264,10 @@ def _is_error(record: logging.LogRecord) -> bool:
 
 def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Faces:
     if values.ndim != 2 or min(values.shape) < 2:
-        message = f"{file} is an image of shape {values.shape}, not a grid of heights"
+        message = (
+            f"{file} is an image of shape {values.shape}, not a grid of heights: export the "
+            "elevations as one band of at least 2 x 2 pixels"
+        )
         raise MeshError(message)
     matrix = _affine(tags, file)
     raw = values.astype(np.float64)
@@ -343,8 +346,8 @@ def _heights(
         offset = float(tags[_TIES][5]) - scale * float(tags[_TIES][2])
     if scale == 0.0 and offset != 0.0 and own is None:
         message = (
-            f"{file} has a tie point at height {offset:g} but no height scale: its values are "
-            "used as heights"
+            f"{file} has a tie point at height {offset:g} but no height scale: the stored values "
+            "are used as heights, and the height of the tie point is not added"
         )
         warn(message)
     if own is None:

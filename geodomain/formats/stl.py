@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, warn
 from geodomain.formats.mesh_text import (
     line_of,
     merge_equal,
@@ -106,7 +106,8 @@ def _fault(found: list[int], text: bytes, name: str) -> MeshError:
         )
     else:
         message = (
-            f"{name}, line {line}: a facet has {count} vertices instead of 3; export the file again"
+            f"{name}, line {line}: a facet has {counted(count, 'vertex', 'vertices')} instead of 3;"
+            " export the file again"
         )
     return MeshError(message)
 
@@ -121,7 +122,7 @@ def _facets(
         first = int(np.argmax(np.isin(corners, bad)))
         place = ", ".join(map(str, vertices[corners[first]].tolist()))
         message = (
-            f"{name} has a corner that is not finite, ({place}), in facet {first // 3 + 1}:"
+            f"facet {first // 3 + 1} of {name} has the corner ({place}), which is not finite:"
             " remove the facet and export the wireframe again"
         )
         raise MeshError(message)
@@ -164,6 +165,6 @@ def _warn_of_moves(mesh: Mesh, rounded: NDArray[np.float32]) -> None:
         return
     message = (
         f"STL has single precision only: writing {mesh.name} moves vertices by up to {move:.3g};"
-        " write .ply, .obj or .off to keep them"
+        " write .ply, .obj or .off to keep the exact coordinates"
     )
     warn(message)

@@ -84,7 +84,10 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             continue
         place = path.parent / inner
         if Path(inner).is_absolute() or ".." in Path(inner).parts:
-            message = f"{path.name} lists {inner}, which is outside its folder: save it again"
+            message = (
+                f"{path.name} lists {inner}, which is outside the folder of {path.name}: save the "
+                "files again, in one folder"
+            )
             raise MeshError(message)
         if not place.is_file():
             message = (
@@ -102,7 +105,7 @@ def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
             yield names[-1], read(place, place.suffix.lower())
     warn_of_repeats(names, path.name)
     if not names:
-        message = f"{path.name} is an index of other files, but lists no files"
+        message = f"{path.name} is an index of other files, but lists no files: save it again"
         raise MeshError(message)
 
 
@@ -525,7 +528,10 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     """
     centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     if not (np.isfinite(centroids).all() and (sizes > 0).all()):
-        message = f"{path}: some blocks lack a centroid or a size, and VTK cannot store them"
+        message = (
+            f"{path}: some blocks lack a centroid or a size, and VTK cannot store them: remove "
+            "these blocks"
+        )
         raise TableError(message)
     if Path(path).suffix.lower() == ".vti":
         dataset, order = _image(centroids, sizes, axes, path)

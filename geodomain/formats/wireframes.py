@@ -269,7 +269,7 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
             raise MeshError(message)
         made[new] = mesh
         if new != name:
-            changed.append(f"{name!r} is {new!r}")
+            changed.append(f"{name!r} becomes {new!r}")
     if changed:
         message = f"{path.name} cannot store some names unchanged: {', '.join(changed[:12])}"
         warn(message + (f" and {len(changed) - 12} more" if len(changed) > 12 else ""))

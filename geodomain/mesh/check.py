@@ -61,26 +61,27 @@ _WORDS = (
         "undetermined_shells",
         "a pair of shells whose relationship could not be determined",
         "{} pairs of shells whose relationship could not be determined",
-        "they meet in triangles without area, in triangles that face opposite ways, or in too many "
-        "triangles",
+        "the shells meet in triangles without area, in triangles that face opposite ways, or in "
+        "too many triangles",
     ),
     (
         "voids",
         "a shell inside another",
         "{} shells inside others",
-        "the space in such a void is outside, and a shell within the void is inside again",
+        "an inner shell encloses a void, whose space is outside; a shell within the void is solid "
+        "again",
     ),
     (
         "equal_shells",
         "a pair of shells that enclose the same space",
         "{} pairs of shells that enclose the same space",
-        "by parity the two cancel",
+        "by parity the two shells of a pair cancel",
     ),
     (
         "touching_shells",
         "a pair of shells that touch",
         "{} pairs of shells that touch",
-        "labels are still well defined: the shells share no block",
+        "labels are still well defined: the shells share no space",
     ),
     (
         "nonmanifold_edges",

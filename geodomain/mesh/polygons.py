@@ -232,8 +232,8 @@ def _require_sizes(faces: Faces, name: str) -> None:
         return
     face = int(np.argmax(faces.sizes < 3))
     message = (
-        f"face {face + 1} of {name} has {faces.sizes[face]} corners, but a face needs three:"
-        " remove the face and export the wireframe again"
+        f"face {face + 1} of {name} has {counted(int(faces.sizes[face]), 'corner')}, but a face "
+        "needs three: remove the face and export the wireframe again"
     )
     raise MeshError(message)
 

@@ -85,7 +85,8 @@ def _without_ghosts(
     if not left_out.any():
         return dataset
     count = int(left_out.sum())
-    warn(f"{name}: {counted(count, 'ghost or hidden cell')} left out, as VTK does")
+    verb = "is" if count == 1 else "are"
+    warn(f"{name}: {counted(count, 'ghost or hidden cell')} {verb} left out, as in VTK")
     visible: pyvista.UnstructuredGrid = dataset.extract_cells(np.flatnonzero(~left_out).tolist())
     return visible
 

@@ -410,11 +410,11 @@ def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
     for begin, end in pairwise([*starts.tolist(), len(order)]):
         own = edges[order[begin:end]]
         if (table.uses[own] != 1).any():
-            yield _fill(table, own, "of which some have three or more triangles")
+            yield _fill(table, own, "some of which have three or more triangles")
             continue
         loops = _loops(table, own)
         if not _meet_as_a_tree(table, loops):
-            yield _fill(table, own, "of loops that meet at several corners")
+            yield _fill(table, own, "in loops that meet at several corners")
             continue
         for loop in loops:
             yield _fill(table, loop, f"more than {most:,}" if len(loop) > most else "")

@@ -341,7 +341,7 @@ def contains_lattice_winding(
 ) -> NDArray[np.bool_] | NDArray[np.uint8]:
     """Return which blocks of a lattice are inside by winding number, in memory."""
     if is_on_device(out):
-        message = "rule 'winding' cannot write to an out= on a GPU: give an array in memory"
+        message = "rule 'winding' cannot write results on a GPU: give an array in memory as out="
         raise ValueError(message)
     # Check `out` before the work.
     room: NDArray[np.bool_] | NDArray[np.uint8]

@@ -164,7 +164,7 @@ class IntersectionSummary:
         if self.mode in ("intercept_count", "all"):
             lines.append(f"crossings: {self.crossings:,}")
         if self.missing:
-            lines.append(f"segments that lack a coordinate and cross nothing: {self.missing:,}")
+            lines.append(f"segments without a coordinate, which cross nothing: {self.missing:,}")
         lines.append(f"{self.seconds:.2f} s, {self.backend} ({self.backend_reason})")
         return "\n".join([*lines, *(f"  {output}" for output in self.outputs)])
 

@@ -129,7 +129,10 @@ class Extension:
     def __init__(self, tiles: Sequence[Mesh]) -> None:
         edges = np.concatenate([rim(mesh) for mesh in tiles])
         if not len(edges):
-            message = f"{tiles[0].name} is closed, so it has no rim from which to extend it"
+            message = (
+                f"{tiles[0].name} is closed, so it has no rim to extend from: use "
+                "extend='unassigned'"
+            )
             raise MeshError(message)
         self._start, end = edges[:, 0], edges[:, 1]
         self._end, self._along = end, end - self._start

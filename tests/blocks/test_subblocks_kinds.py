@@ -109,7 +109,7 @@ def test_models_of_one_size_get_columns_of_sizes(tmp_path: Path, merge: bool) ->
 
 def test_single_precision_is_widened_and_said(tmp_path: Path) -> None:
     blocks, out = table(tmp_path, single=True), tmp_path / "sub.parquet"
-    with pytest.warns(GeodomainWarning, match=r"X \(float\), Y \(float\).* written as float64"):
+    with pytest.warns(GeodomainWarning, match=r"written as float64.*X \(float\), Y \(float\)"):
         geodomain.subblock_file(blocks, {"ORE": solid()}, out, scheme="octree", minimum=4)
     assert pyarrow.parquet.read_schema(out).field("X").type == pyarrow.float64()
     assert pyarrow.parquet.read_schema(out).field("T").type == pyarrow.float64()

@@ -184,7 +184,7 @@ def test_a_ray_without_a_number_misses_and_is_counted(raw, segments, tmp_path: P
     starts[3, 1] = np.nan
     result = done(*raw[:2], save(tmp_path / "from_f32", starts), raw[3], "-o", str(tmp_path))
     assert ints(tmp_path / "results_i32")[3] == 0
-    assert "lack a coordinate and cross nothing: 1" in result.stderr
+    assert "without a coordinate, which cross nothing: 1" in result.stderr
 
 
 def test_an_infinite_end_is_refused_with_its_row(raw, segments, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_table_of_first_hits(table, ground: Mesh, segments, tmp_path: Path) ->
     assert (np.stack([found[axis] for axis in "xyz"], axis=1) == hits.point).all()
     assert result.stdout == ""
     assert f"{len(hits)} of 501 segments cross a surface of" in result.stderr
-    assert "lack a coordinate and cross nothing: 1" in result.stderr
+    assert "without a coordinate, which cross nothing: 1" in result.stderr
 
 
 def test_a_table_of_every_hit(table, ground: Mesh, segments, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_what_an_array_on_the_device_is_not_for(fake) -> None:
         given = [values if k == axis else axes[k] for k in range(3)]
         with pytest.raises(ValueError, match="finite, strictly increasing axes: sort"):
             geodomain.contains_lattice(MESH, *given, out=out)
-    with pytest.raises(ValueError, match="'winding' cannot write to an out= on a GPU"):
+    with pytest.raises(ValueError, match="'winding' cannot write results on a GPU"):
         geodomain.contains_lattice(MESH, *axes, rule="winding", out=out)
     with pytest.raises(ValueError, match="out is on a GPU, which the CPU cannot read"):
         geodomain.contains_lattice(MESH, *axes, backend="cpu", out=out)

@@ -47,9 +47,9 @@ BAD = {
     "stl, nan": (
         "a.stl",
         binary_stl(vertices=np.array([[0, 0, 0], [1, 0, 0], [0, 1, np.nan], [0, 0, 1]])),
-        r"not finite, \(0\.0, 1\.0, nan\), in facet 1: remove",
+        r"facet 1 of a\.stl has the corner \(0\.0, 1\.0, nan\), which is not finite",
     ),
-    "stl, text nan": ("a.stl", ascii_stl().replace("9.5", "nan"), r"not finite, .* in facet 2"),
+    "stl, text nan": ("a.stl", ascii_stl().replace("9.5", "nan"), r"facet 2 of .* is not finite"),
     "stl, word": ("a.stl", ascii_stl().replace("9.5", "9,5"), r"line 13: '9,5' is not a number"),
     "stl, underscore": ("a.stl", ascii_stl().replace("9.5", "9_5"), r"'9_5' is not a number"),
     "stl, cut text": ("a.stl", ascii_stl()[:-60], r"cut short: .*'endsolid' \(add that line"),
@@ -76,7 +76,7 @@ BAD = {
     "ply, no format": (
         "a.ply",
         PLY.replace("format ascii 1.0\n", ""),
-        r"not declare a known format",
+        r"declares none of the formats",
     ),
     "ply, bad format": ("a.ply", PLY.replace("ascii", "utf7"), r"line 2: 'format utf7 1\.0' is no"),
     "ply, bad type": ("a.ply", PLY.replace("double z", "quad z"), r"line 8: 'property quad z' is"),
@@ -142,7 +142,7 @@ BAD = {
         off()[:-8],
         r"cut short: its header declares 4 vertices and 4 faces, but 7",
     ),
-    "off, keyword": ("a.off", "OFF\n", r"cut short: its header declares counts"),
+    "off, keyword": ("a.off", "OFF\n", r"cut short: its header declares vertices"),
     "off, negative": ("a.off", off(counts="\n-4 4 0"), r"line 2: expected the numbers of vertices"),
     "off, one count": ("a.off", off(counts="\n4"), r"line 2: expected the numbers of vertices"),
     "off, word": ("a.off", off().replace("9.5", "x"), r"line 6: 'x' is not a number"),
@@ -150,7 +150,7 @@ BAD = {
     "off, face": (
         "a.off",
         off()[:-2] + "\n",
-        r"line 10: a face declares 3 corners but has 2 numbers",
+        r"line 10: a face declares 3 corners and has 2 numbers",
     ),
     "off, index": (
         "a.off",

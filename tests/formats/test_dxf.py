@@ -342,8 +342,8 @@ def test_entities_that_may_be_surfaces_are_said(tmp_path, form):
     entities = (OWN, *flat, thick, polyline, filled, strange, strange)
     _, message = said(tmp_path, form(drawing(*entities)))
     assert message == (
-        "a.dxf has 1 LWPOLYLINE with a thickness, 1 SOLID, 2 MASSELEM, 1 POLYLINE with a"
-        " thickness, which are not read: export them as 3DFACE"
+        "a.dxf has surfaces or solids that are not read (1 LWPOLYLINE with a thickness, 1 SOLID,"
+        " 2 MASSELEM, 1 POLYLINE with a thickness): export them as 3DFACE"
     )
 
 
@@ -363,7 +363,7 @@ def test_what_is_not_read_is_said(tmp_path):
     placed = [insert("SITE"), insert("B", "B"), insert("GONE")]
     found, message = said(tmp_path, as_text(with_blocks(blocks, body, *placed)))
     assert list(found) == ["B"]
-    assert "a.dxf has 2 3DSOLID, which are not read: export them as 3DFACE" in message
+    assert "a.dxf has surfaces or solids that are not read (2 3DSOLID): export them" in message
     assert "places other drawings (xref 'SITE'), which are not read: bind them" in message
     assert "places blocks that are not in the file: 'GONE'" in message
 
@@ -555,7 +555,7 @@ BAD = {
         as_text(
             drawing(entity("POLYLINE", "0", A, _70=16, _71=30000, _72=30000), entity("SEQEND", "0"))
         ),
-        "30000 x 30000 vertices, but stores 0",
+        "30000 x 30000 vertices, of which it stores 0",
     ),
     "smooth": (
         as_text(

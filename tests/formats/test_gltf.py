@@ -169,7 +169,7 @@ def test_sparse_accessors(tmp_path: Path, without_view: bool) -> None:
     fan = up(expected)[[[1, 2, 0], [2, 3, 0], [3, 4, 0]]]
     assert np.array_equal(mesh.vertices[mesh.triangles], fan)
     beyond = data.replace(rows.tobytes() + b"\0\0", bytes([1, 5, 0, 0]))
-    with pytest.raises(MeshError, match="a sparse accessor changes a row that is not there"):
+    with pytest.raises(MeshError, match="a sparse accessor changes a row that does not exist"):
         read_one(tmp_path, beyond)
 
 
@@ -249,7 +249,7 @@ def test_damaged_descriptions(tmp_path: Path) -> None:
         (beyond, "an accessor extends beyond its buffer"),
         (made([(RING, {"byteOffset": -4})], fan), "an accessor extends beyond its buffer"),
         (made([(RING, {"componentType": 1})], fan), "its JSON description does not follow glTF"),
-        (made([(RING, {"type": "VEC2"})], fan), "an accessor declares 5 VEC2"),
+        (made([(RING, {"type": "VEC2"})], fan), "an accessor declares 5 values of the type VEC2"),
         (made([(RING, {}), outside], {**POSITION, "indices": 1}), "vertex 7"),
         (made([(RING, {})], fan, nodes=[{"children": [1, 1]}, {"mesh": 0}]), "has two parents"),
         (made([(RING, {})], fan, buffers=file), "another file, 'a.bin'"),

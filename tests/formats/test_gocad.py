@@ -90,10 +90,10 @@ BAD = {
     "points": ("GOCAD VSet 1\nVRTX 1 0 0 0\nEND\n", "a GOCAD file with 'vset', but only TSurf"),
     "no triangles": ("GOCAD TSurf 1\nVRTX 1 0 0 0\nEND\n", r"without triangles \(TRGL\)"),
     "cut": (FAULT[:-5], "cut short: its last object has no line END"),
-    "two": (FAULT[:-4] + FAULT, "cut short: the object before line 29 does not end"),
+    "two": (FAULT[:-4] + FAULT, "cut short: the object before line 29 has no line END"),
     "word": (FAULT.replace("310.3", "x"), r"a\.ts, line 24: 'x' is not a number"),
     "nan": (FAULT.replace("310.3", "nan"), r"not finite in 1 vertex, first in vertex 4"),
-    "short": (FAULT.replace(" 310.3", ""), r"line 24: VRTX needs 4 numbers, but there are 3"),
+    "short": (FAULT.replace(" 310.3", ""), r"line 24: VRTX needs 4 numbers, but has 3"),
     "corner": (FAULT.replace("11 12 13", "11 12 99"), r"line 28: a triangle refers to vertex 99"),
     "half": (FAULT.replace("11 12 13", "11 12 1.5"), r"line 28: '1\.5' is not a whole number"),
     "atom": (FAULT.replace("ATOM 10 5", "ATOM 10 6"), r"line 22: an ATOM refers to vertex 6"),
@@ -166,11 +166,11 @@ def test_axes_that_are_north_and_east_are_swapped(tmp_path: Path, axes: str) -> 
     [
         (
             'AXIS_UNIT "m" "m" "ft"',
-            "line 9: its axes have the units m, m, ft: export the surface with one",
+            "line 9: the axes have the units m, m, ft: export the surface with one",
         ),
-        ("AXIS_UNIT m m ms", "its axes have the units m, m, ms"),
-        ("AXIS_NAME X Z Y", "line 9: its axes are X, Z, Y: export"),
-        ("AXIS_NAME Z X Y", "its axes are Z, X, Y"),
+        ("AXIS_UNIT m m ms", "the axes have the units m, m, ms"),
+        ("AXIS_NAME X Z Y", "line 9: the axes are X, Z, Y: export"),
+        ("AXIS_NAME Z X Y", "the axes are Z, X, Y"),
     ],
 )
 def test_axes_that_are_refused(tmp_path: Path, line: str, sentence: str) -> None:

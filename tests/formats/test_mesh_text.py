@@ -180,9 +180,9 @@ PLACES = {
     "obj, weight": (
         "a.obj",
         FAR + "v 1 2 3 2\n",
-        r"line 300001: a vertex has the fourth number 2,",
+        r"line 300001: a vertex has the fourth number 2\.",
     ),
-    "obj, nothing": ("a.obj", FAR + "v 1 2 3 0.0\n", r"a vertex has the fourth number 0\.0,"),
+    "obj, nothing": ("a.obj", FAR + "v 1 2 3 0.0\n", r"a vertex has the fourth number 0\.0\."),
     "obj, index": ("a.obj", FAR + "f 1 2 3\nf 1 2 300001\n", r"line 300002: .*vertex 300001, but"),
     "obj, back": ("a.obj", FAR + "f -1 -2 -300001\n", r"line 300001: .*vertex -300001, but"),
     "obj, word": ("a.obj", FAR + "f 1 2 3.0\n", r"line 300001: '3\.0' is not a whole number"),

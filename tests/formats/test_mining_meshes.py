@@ -182,7 +182,7 @@ BAD_LANDXML = {
     "nan": (LANDXML.replace("3.1e2", "nan"), r"not finite"),
     "two": (LANDXML.replace('id="p2"', 'id="p1"'), "two points with the same id"),
     "line": (files.landxml("p1 p2"), "has 2 corners, but a face needs three"),
-    "none": (LANDXML.replace("Faces", "Fates"), "2 LandXML surfaces of 'TIN' without faces"),
+    "none": (LANDXML.replace("Faces", "Fates"), "2 LandXML surfaces of the type 'TIN' without"),
     "cut": (LANDXML[:-30], "is truncated or not XML"),
 }
 
@@ -598,7 +598,7 @@ def test_every_name_survives_or_is_said(tmp_path, extension):
     path, one = tmp_path / f"a{extension}", cube(1.0)
     changed = {".ts": {"{": "("}}.get(extension, {})
     told = (
-        pytest.warns(GeodomainWarning, match=r"'\{' is '\('")
+        pytest.warns(GeodomainWarning, match=r"'\{' becomes '\('")
         if changed
         else contextlib.nullcontext()
     )
@@ -606,7 +606,7 @@ def test_every_name_survives_or_is_said(tmp_path, extension):
         write_mesh(dict.fromkeys(NAMES, one), path)
     assert list(read_meshes(path)) == [changed.get(name, name) for name in NAMES]
     with pytest.warns(
-        GeodomainWarning, match=r"cannot store some names unchanged: ' x ' is 'x', '' is"
+        GeodomainWarning, match=r"cannot store some names unchanged: ' x ' becomes 'x', '' "
     ):
         write_mesh({" x ": one, "": one, "a\nb\tc": one}, path, overwrite=True)
     assert list(read_meshes(path)) == ["x", "a", "a b c"]

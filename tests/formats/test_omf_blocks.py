@@ -162,7 +162,7 @@ def test_conditions_keep_and_codes(tmp_path, version):
     ]
     assert 0 < sum(wanted) < 24
     assert [value == 7 for value in values["domain"]] == wanted
-    with pytest.raises(TableError, match="so --x does not apply"):
+    with pytest.raises(TableError, match="so x= does not apply"):
         inspect_file(path, x="AU")
     with pytest.raises(TableError, match=r"give .* the extension .omf"):
         label_file(path, tmp_path / "d.toml", tmp_path / "b.csv")

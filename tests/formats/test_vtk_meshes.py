@@ -82,7 +82,7 @@ def test_ghost_cells_are_left_out(tmp_path: Path) -> None:
     flags[12:] = np.resize([1, 32, 33, 8], 12)
     twice.cell_data["vtkGhostType"] = flags
     twice.save(tmp_path / "a.vtp")
-    with pytest.warns(GeodomainWarning, match=r"a\.vtp: 12 ghost or hidden cells left out"):
+    with pytest.warns(GeodomainWarning, match=r"a\.vtp: 12 ghost or hidden cells are left out"):
         mesh = read_mesh(tmp_path / "a.vtp")
     assert len(mesh.triangles) == 12 and mesh.is_closed
     flags[:] = 0
@@ -107,8 +107,8 @@ def test_the_surfaces_of_a_collection_are_solids_by_name(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("parts", "what"),
     [
-        ('<DataSet index="0" file="../a.vtp"/>', "outside its folder"),
-        ('<DataSet index="0" file="/etc/passwd"/>', "outside its folder"),
+        ('<DataSet index="0" file="../a.vtp"/>', "outside the folder of"),
+        ('<DataSet index="0" file="/etc/passwd"/>', "outside the folder of"),
         ('<DataSet index="0" file="b/a.vtp"/>', "its file b/a.vtp is missing"),
         ('<DataSet index="0" file="i.vti"/>', "i.vti, which is not a surface"),
         ("", "lists no files"),
