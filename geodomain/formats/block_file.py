@@ -138,7 +138,7 @@ class NewArrays:
     codes : sequence of (n,) int32 or float64
         For each column, the code of each block. For a `measured` column, the number of each block.
     at : int or None
-        Index of the existing column that the new column replaces, if any.
+        Index of the existing column that the new column replaces; None if it replaces none.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class BlockFile(Protocol):
 
     @property
     def frame(self) -> Frame:
-        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
+        """The conversion from file to world coordinates: offset, rotation, corner or centroid."""
 
     @property
     def axes(self) -> Floats:
@@ -273,7 +273,7 @@ class BlockFile(Protocol):
 
     @property
     def constants(self) -> dict[int, float]:
-        """For each constant column that describes the coordinates: its value, by column index."""
+        """The values of constant columns that describe the coordinates, by column index."""
 
     @property
     def memory(self) -> int:
@@ -299,7 +299,9 @@ Chunk = TypeVar("Chunk")
 
 
 class TableModel(ABC, Generic[Chunk]):
-    """A table whose coordinate columns are known; a *chunk* is a batch of its rows.
+    """A table of blocks whose coordinate columns are known.
+
+    In the methods, a *chunk* is a batch of rows.
 
     Attributes
     ----------
@@ -340,13 +342,13 @@ class TableModel(ABC, Generic[Chunk]):
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of the size columns; if one size is fixed for all blocks, the size as texts."""
+        """The names of the size columns; for a fixed block size, its three numbers as texts."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self.columns[column] for column in self._choice.sizes or ())
 
     @property
     def frame(self) -> Frame:
-        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
+        """The conversion from file to world coordinates: offset, rotation, corner or centroid."""
         return self._choice.frame
 
     @property

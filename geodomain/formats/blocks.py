@@ -122,7 +122,7 @@ def open_model(
 def _of_the_whole(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
-    """Return the error again, with invalid values counted in the whole column, not in one batch."""
+    """Return the error with the number of invalid values in the whole column, not in one batch."""
     some = error.refused
     whole = Refused(some.rule, words=some.words)
     with suppress(TableError), loaded(form.open_blocks)(path, options, None) as model:

@@ -258,7 +258,7 @@ class CellStore(Protocol):
 
 
 class CellModel:
-    """A block model whose cells have their own geometry; see `geodomain.formats.BlockFile`."""
+    """A block model whose cells have their own geometry; see `BlockFile`."""
 
     compressed, writing = False, 6e-7
     centroid: tuple[str, ...] = ()

@@ -276,7 +276,7 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class WithGhosts:
-    """Cells of which some are ghosts, such as copies, refined cells or hidden cells.
+    """Cells that include ghosts, such as copies, refined cells or hidden cells.
 
     Attributes
     ----------

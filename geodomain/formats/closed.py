@@ -1,4 +1,4 @@
-"""Closed formats, which only their vendor's programs read: how to recognise and replace them."""
+"""Formats that geodomain does not read: how to recognise them, and what to export instead."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORKBOOK = b"xl/workbook.xml"
 
 
 def advice(head: bytes, extension: str) -> str | None:
-    """Return a message about what to export instead of a closed format; None for other files.
+    """Return a message about what to export instead of such a format; None for other files.
 
     If the first bytes, `head`, match no format, the extension decides.
     """

@@ -230,7 +230,7 @@ class Table(NamedTuple):
     single: bool
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a column of numbers; raise an error if a number is missing."""
+        """Return a column of numbers; raise MeshError if it holds text or lacks a number."""
         values = self.columns[name]
         if values.dtype.kind != "f" or np.isnan(values.astype(np.float64)).any():
             message = (
@@ -604,7 +604,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class DatamineModel(TableModel[Words]):
-    """A Datamine table of blocks; see `geodomain.formats.BlockFile`."""
+    """A Datamine table of blocks; see `BlockFile`."""
 
     memory, writing = 75_000_000 + 8 * _CHUNK_BYTES, 5e-8
 

@@ -89,7 +89,7 @@ class Drawing:
     mesh_faces: NDArray[np.int32]
 
     def rows(self, kind: int, rows: Ints) -> Ints:
-        """Return those of `rows` whose entity is of the given kind, such as a 3DFACE."""
+        """Return the members of `rows` that are entities of one kind, such as 3DFACE."""
         chosen: Ints = rows[self.kind[rows] == kind]
         return chosen
 

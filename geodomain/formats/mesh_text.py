@@ -244,7 +244,7 @@ class WordReader:
         return self.data[self.place(word) :].split()
 
     def are_lines(self, first: int, rows: int, width: int) -> bool:
-        """Return whether words of the text, split into rows, are lines of the file.
+        """Return whether each row of words is a line of the file.
 
         There are `rows` rows of `width` words each, beginning with word number `first`.
         """

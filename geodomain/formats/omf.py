@@ -80,7 +80,7 @@ class Grid:
 
 
 def grid_faces(grid: Grid) -> Faces:
-    """Return two triangles per cell, split between the nodes of lowest and of highest u and v."""
+    """Return two triangles per cell, cut from its node of lowest u, v to that of highest u, v."""
     u, v = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in (grid.sizes_u, grid.sizes_v))
     place = grid.origin + u[:, None, None] * grid.axis_u + v[None, :, None] * grid.axis_v
     if grid.heights is not None:

@@ -379,7 +379,7 @@ class _Tensor(NamedTuple):
 def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
     """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
 
-    The order of the blocks in the grid is the one in which u varies fastest.
+    In the order of the grid's cells, u varies fastest.
     """
     place, counts, steps = np.zeros(len(local), np.int64), 1, []
     for axis in range(3):

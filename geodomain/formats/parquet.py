@@ -63,7 +63,7 @@ class ParquetRewriting:
     geometry : sequence of int
         Indices of the coordinate and size columns.
     frame : Frame
-        How file coordinates become world coordinates.
+        Conversion from file to world coordinates.
     doubles : callable
         Returns a column of some rows as float64, with NaN where a value is missing.
     column : callable
@@ -335,7 +335,7 @@ class Sink:
 
 
 class ParquetModel(TableModel[Any]):
-    """A Parquet file whose schema has been read; see `geodomain.formats.BlockFile`."""
+    """A Parquet file whose schema has been read; see `BlockFile`."""
 
     writing = 3e-7
 

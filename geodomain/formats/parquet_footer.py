@@ -1,5 +1,6 @@
 """Footers of Parquet files, in Thrift's compact protocol: read, extended and written again.
 
+The protocol is described at
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. All fields,
 including unknown fields, keep their numbers and order. An unchanged footer is therefore written
 with the same bytes.

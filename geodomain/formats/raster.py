@@ -20,7 +20,10 @@ from geodomain.mesh.polygons import Faces
 
 
 def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
-    """Return two triangles for each cell of a grid of nodes (m, n, 3), unless a node is missing."""
+    """Return two triangles for each cell of a grid of nodes (m, n, 3).
+
+    A cell with a missing node gets no triangles.
+    """
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
@@ -145,7 +148,7 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
     """Return the mask of values that are no data.
 
     A value is no data if it equals the no-data value, or the no-data value rounded to float32.
-    Values that are not finite, or whose magnitude is at least 1e30, are no data, too.
+    A value that is not finite, or has a magnitude of at least 1e30, is no data, too.
     """
     missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
@@ -373,7 +376,7 @@ def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
-    """Return the coefficients (a, b, c) of x = a column + b row + c, and those of y and z."""
+    """Return a row (a, b, c) for each of x, y and z, such as x = a * column + b * row + c."""
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
         return full[:3, [0, 1, 3]]

@@ -54,12 +54,12 @@ class Head:
 
     @cached_property
     def lines(self) -> bytes:
-        """The first bytes as text with LF line ends, without a byte-order mark."""
+        """The first bytes, with LF line ends and without a byte-order mark."""
         return unify_lines(self.data[:HEAD])
 
     @cached_property
     def text(self) -> bytes:
-        """The same text as `lines`, without leading blanks."""
+        """The same bytes as `lines`, without leading blanks."""
         return self.lines.lstrip()
 
     @property
@@ -90,7 +90,7 @@ class Format:
     extensions : tuple of str
         Extensions of its files, the usual one first; empty if any extension is allowed.
     sign : callable
-        Takes a `Head`, and returns whether the file has this format. Of all formats that match, the
+        Takes a `Head`, and returns whether the file has this format. If several formats match, the
         first in the list is used.
     sure : callable, optional
         A stricter test than `sign`, for a format whose `sign` may match text tables.
@@ -393,8 +393,8 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 def plugged_in() -> tuple[Format, ...]:
     """Return the formats that other packages add.
 
-    Loading them takes 0.1 s. It is done only if no built-in format matches, or if all formats are
-    listed.
+    They are loaded only if no built-in format matches, or if all formats are listed, because
+    loading takes 0.1 s.
 
     Warns
     -----
@@ -533,7 +533,9 @@ _A_DOMAIN = "domains={'NAME': 'PATH'}"
 
 @contextmanager
 def other_formats_named(head: bytes, name: str) -> Iterator[None]:
-    """In a context that reads a table: if reading fails, say which format the file really has.
+    """Name the real format of a file in the error for a table that cannot be read.
+
+    Use this as a context manager around the code that reads the table.
 
     Raises
     ------
@@ -562,7 +564,7 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
 
 
 def advice(head: Head) -> str | None:
-    """Return a message about what to export instead of a closed format; None for other files."""
+    """Return a message about what to export instead of a format that is not read, or None."""
     known: Callable[[bytes, str], str | None] = loaded(".closed:advice")
     return known(head.data, head.extension)
 

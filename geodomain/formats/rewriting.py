@@ -29,7 +29,7 @@ class Space(Protocol):
 
     @property
     def frame(self) -> Frame:
-        """How file coordinates become world coordinates, as the file and the user state it."""
+        """The conversion from file to world coordinates, as the file and the user state it."""
 
     @property
     def axes(self) -> Floats:
@@ -130,7 +130,8 @@ def _stacked(numbers: Triple) -> Floats:
 def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
     """Return rotated points as numbers of the same type as `before`.
 
-    If the rotation does not change an axis, its coordinates are returned from `before`.
+    For an axis that the rotation keeps, such as z in a rotation about z, the coordinates of
+    `before` are returned.
     """
     x, y, z = (
         numbers

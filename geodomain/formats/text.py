@@ -142,8 +142,9 @@ class NewText:
         sizes: Sequence[Decimals],
         room: Callable[[int], Bytes],
     ) -> Bytes:
-        """Return the text of new rows, at the start of an array that `room` returns.
+        """Return the text of new rows.
 
+        `room` takes a number of bytes and returns an array; the text is written to its start.
         `numbers` has a tuple for each changed field, from left to right: byte positions (n, 2), new
         values, and the number of decimals of each old value. `sizes` are new size columns, written
         at the end of each row, before all other new columns.
@@ -255,8 +256,8 @@ class _TextRewriting:
     def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
         """Return how many rows can be replaced now; give back the text of later rows.
 
-        If the task names a column `together`, the last run of rows with equal numbers in it is
-        given back, because the run may continue in the next part of the text.
+        If the task names a column `together`, the last rows with equal numbers in this column are
+        given back, because such rows may follow in the next part of the text.
         """
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
@@ -392,7 +393,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 
 
 class TextModel:
-    """A text table whose header has been read; see `geodomain.formats.BlockFile`."""
+    """A text table whose header has been read; see `BlockFile`."""
 
     memory, writing = 75_000_000, 0.0
 
@@ -412,13 +413,13 @@ class TextModel:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of the size columns; if one size is fixed for all blocks, the size as texts."""
+        """The names of the size columns; for a fixed block size, its three numbers as texts."""
         fixed = tuple(shortest(size) for size in self.frame.fixed or ())
         return fixed or tuple(self._layout.names[column] for column in self._layout.sizes or ())
 
     @property
     def frame(self) -> Frame:
-        """How file coordinates become world coordinates: offset, rotation, corner or centroid."""
+        """The conversion from file to world coordinates: offset, rotation, corner or centroid."""
         return self._layout.frame
 
     @property

@@ -287,7 +287,7 @@ class NewArray:
 
     @property
     def fits(self) -> bool:
-        """Whether the file's numbers are wide enough to state the length of the array."""
+        """Whether the length of the array fits into the bytes in which the file stores lengths."""
         return self._form.compressed or self._stored.size <= _longest(self._form)
 
     def parts(self) -> Iterator[bytes]:

@@ -206,7 +206,7 @@ def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[s
     Raises
     ------
     GeodomainError
-        Of the type `error`, if VTK cannot read it, would crash on it, or would never finish.
+        Of the type `error`, if VTK cannot read the file, would crash on it, or takes too long.
     OSError
         If the file cannot be read.
     """
