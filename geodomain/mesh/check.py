@@ -197,7 +197,8 @@ class MeshReport:
     t_junctions : int
         Open edges that are covered by other open edges on the same line.
     smallest_gap : float or None
-        The smallest distance between two vertices of open edges; None for a closed mesh.
+        The smallest distance between two vertices of open edges; None for a closed mesh. Edges at
+        T-junctions are left out if there are other open edges.
     closed, balanced : bool
         `closed`: whether every edge has an even number of triangles. `balanced`: whether every edge
         is used equally often in both directions.
@@ -310,7 +311,7 @@ class MeshReport:
         ----------
         kind : {"solid", "surface"}
             A solid must be closed, and its shells must not overlap: by parity the space that
-            they share is outside.
+            they share is outside. A surface must be open.
         """
         if not self.triangles - self.degenerate:
             return [f"{self.name} has no triangle with three different corners."]

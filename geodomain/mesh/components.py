@@ -120,7 +120,7 @@ class ComponentTriangles:
         return first
 
     def folded(self, components: Ints) -> Bools:
-        """Return the mask, for all components of the mesh, of those that are folded flat.
+        """Return the mask (components,) of the components that are folded flat.
 
         Only components in `components` are tested; the others are False. A component is folded flat
         if each of its faces occurs an even number of times.

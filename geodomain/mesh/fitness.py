@@ -34,7 +34,7 @@ def require_fit(
     instead: str | None = None,
     rule: Literal["parity", "winding"] | None = "parity",
 ) -> None:
-    """Refuse a solid that encloses nothing. Unless `allow_open` is true, also refuse an open solid.
+    """Refuse a solid that encloses nothing, or that is open although `allow_open` is false.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def require_fit(
     Raises
     ------
     MeshError
-        As `require_closed` and `require_inside`.
+        For the reasons given at `require_closed` and `require_inside`.
 
     Warns
     -----

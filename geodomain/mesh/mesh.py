@@ -211,8 +211,7 @@ class Mesh:
         Raises
         ------
         MeshError
-            For a mesh that is not closed, or of which some triangles face inwards and others
-            outwards.
+            If the mesh is not closed, or some triangles face inwards and others outwards.
         """
         if not self.is_closed:
             message = (

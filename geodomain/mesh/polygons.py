@@ -16,13 +16,13 @@ from geodomain.errors import MeshError, counted, warn
 def triangulate(
     vertices: Floats, corners: Ints, sizes: Ints, *, flat: bool = True
 ) -> NDArray[np.int32]:
-    """Cut polygons into triangles; first corner and direction of a polygon do not matter.
+    """Cut polygons into triangles that do not depend on a polygon's first corner or direction.
 
     Two solids that share a polygon, seen from opposite sides, get the same triangles. For this, the
     corners of each polygon are first put into a canonical order: from the lexicographically
-    smallest corner towards the smaller of its two neighbours. A polygon is cut from its smallest
-    corner if all of it is visible from that corner. Otherwise these triangles would fold over each
-    other, and the polygon is cut by clipping ears.
+    smallest corner towards the smaller of its two neighbours. A polygon is cut into a fan from its
+    smallest corner if the whole polygon is visible from that corner. Otherwise the triangles of the
+    fan would fold over each other, and the polygon is cut by clipping ears.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ _LEFT_OUT = 1 | 8 | 32  # vtkDataSetAttributes: DUPLICATECELL, REFINEDCELL, HIDD
 
 
 def is_dataset(thing: object, *kinds: str) -> bool:
-    """Return whether an object has one of the named PyVista types, without importing PyVista."""
+    """Return whether an object has one of the PyVista types `kinds`, without importing PyVista."""
     pyvista = sys.modules.get("pyvista")
     types = (getattr(pyvista, kind, None) for kind in kinds)
     return isinstance(thing, tuple(kind for kind in types if isinstance(kind, type)))

@@ -296,8 +296,8 @@ def _nesting_tree(
 
     Triangles of different clusters never meet, so a component contains either all of another
     cluster or none of it. The highest vertex of a cluster decides. The next surface above this
-    vertex belongs to some cluster X. If a component contains the vertex, it belongs to X or
-    contains X.
+    vertex belongs to some cluster X. A component that contains the vertex belongs to X or contains
+    X.
 
     Parameters
     ----------

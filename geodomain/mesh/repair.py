@@ -296,7 +296,7 @@ def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
 
 @dataclass(frozen=True)
 class Hole:
-    """A hole of a mesh, and how it was filled.
+    """A hole of a mesh, and the result of filling it.
 
     A hole is a boundary loop, or several loops that cannot be separated.
 
@@ -464,8 +464,8 @@ def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
 def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
     """Return a hole and the triangles that fill it.
 
-    There are no triangles if `reason` says why the hole stays open. There are none either if a fill
-    would fold over itself.
+    There are no triangles if the hole stays open: for the given `reason`, or because a fill would
+    fold over itself.
     """
     places = table.vertices[np.unique(table.ends[own])]
     corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
@@ -487,7 +487,7 @@ def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
 
 
 def _ring(table: EdgeTable, own: Ints) -> Ints:
-    """Return the corners of a loop, so ordered that new triangles face as their neighbours do.
+    """Return the corners of a loop in an order by which new triangles face as their neighbours do.
 
     If the neighbours face different ways, the majority decides. Without a majority, the ring goes
     from its first corner, in the order of coordinates, towards the first of that corner's two

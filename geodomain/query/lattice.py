@@ -161,7 +161,7 @@ def refuse_undecided(decided: bool) -> None:
 def by_layers(
     axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
 ) -> NDArray[np.bool_]:
-    """Return a mask of the blocks for whose centroids ``answer(points)`` is not zero.
+    """Return a mask of the blocks: True where the result of ``answer(centroids)`` is not zero.
 
     ``answer`` gets the centroids of a few layers along x at a time.
     """

@@ -49,8 +49,8 @@ def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0
     keyword : str
         The keyword with which the user names the type, such as ``"ray_type="``, for messages.
     at_least : int
-        The smallest number of rows that the file must have. If it has fewer with either type, the
-        result is float32, which gives more rows.
+        The smallest number of rows that the file must have. If the file has fewer with either type,
+        the result is float32, which gives more rows.
 
     Raises
     ------

@@ -233,7 +233,7 @@ class Segments:
     segment out of this range is accepted if its box does not meet the surface's box. Otherwise
     the query raises PointError; the message names the row.
 
-    Segments are a context manager. At the end of a `with`, the copy on the GPU is freed.
+    A `Segments` object is a context manager. At the end of a `with`, the copy on the GPU is freed.
 
     Examples
     --------
@@ -297,7 +297,7 @@ class Segments:
     def refuse_extreme(self, bounds: Floats) -> None:
         """Raise PointError for the first segment that is out of range and near the surface.
 
-        A coordinate of such a segment is out of range, and its box meets the surface's box,
+        Such a segment has a coordinate out of range, and a box that meets the surface's box,
         `bounds` (2, 3).
         """
         rows, starts, ends = self._extreme

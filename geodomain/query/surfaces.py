@@ -110,10 +110,10 @@ def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
 
 
 class Extension:
-    """A surface extended beyond its footprint: everywhere outside, it has the height of its rim.
+    """A surface that is extended beyond its footprint at the height of its rim.
 
-    The rim is the set of the surface's open edges. The height is that of the rim point nearest in
-    plan.
+    The rim is the set of the surface's open edges. Outside the footprint, the height is that of the
+    rim point nearest in plan.
 
     Parameters
     ----------
