@@ -65,7 +65,7 @@ def rows_of(thing) -> dict[str, str]:
 
 def test_tables_of_what_functions_on_files_return(tmp_path) -> None:
     welded = geodomain.weld(EVIL, 0.5)
-    assert rows_of(welded)["triangles"] == "12" and rows_of(welded)["places moved"] == "0"
+    assert rows_of(welded)["triangles"] == "12" and rows_of(welded)["vertices moved"] == "0"
     place = tmp_path / "ore.ply"
     geodomain.write_mesh(roofless(), place)
     rows = rows_of(geodomain.check_file(place, tmp_path / "out.ply", weld=0.5))

@@ -43,19 +43,20 @@ _WORDS = (
         "unbalanced_edges",
         "a mis-oriented edge",
         "{} mis-oriented edges",
-        "their triangles face opposite ways: rule 'parity' works, rule 'winding' does not",
+        "the triangles at such an edge face opposite ways: rule 'parity' works, but rule 'winding' "
+        "does not",
     ),
     (
         "nested_alike",
         "a shell that faces the same way as the shell around it",
         "{} shells that face the same way as the shells around them",
-        "they are voids by parity, and solid by rule 'winding'",
+        "such a shell is a void by parity, and solid by rule 'winding'",
     ),
     (
         "inside_out",
         "an inward-facing shell that is not a void",
         "{} inward-facing shells that are not voids",
-        "labels are not affected, signed volumes are",
+        "labels are not affected, but signed volumes are",
     ),
     (
         "undetermined_shells",
@@ -129,17 +130,18 @@ def mesh_warnings(
         places = {**places, "voids": np.array(voids)}
     return [
         f"{name} has {(one if count == 1 else more).format(count)}"
-        f"{_first(kind, places.get(kind))}; {meaning}."
+        f"{_first(kind, count, places.get(kind))}; {meaning}."
         for kind, one, more, meaning in _WORDS
         if (count := counts.get(kind, 0))
     ]
 
 
-def _first(kind: str, where: NDArray[np.generic] | None) -> str:
+def _first(kind: str, count: int, where: NDArray[np.generic] | None) -> str:
     """Describe the place of the first fault of a kind; "" if `where` has no edges or boxes."""
     if where is None or not len(where) or where.ndim != 3:
         return ""
-    return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
+    first = "" if count == 1 else "the first "
+    return f", {first}{'' if kind in _EDGES else 'in the box '}{place(where[0])}"
 
 
 # The report: the count and place of each fault.

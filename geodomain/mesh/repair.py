@@ -181,7 +181,7 @@ class WeldResult:
             ("vertices", f"{len(self.mesh.vertices):,}"),
             ("triangles", f"{len(self.mesh.triangles):,}"),
             ("closed", "yes" if self.mesh.is_closed else "no"),
-            ("places moved", f"{self.moved:,}"),
+            ("vertices moved", f"{self.moved:,}"),
             ("largest move", f"{self.largest_move:.3g}"),
             ("triangles dropped", f"{self.dropped:,}"),
         ]
@@ -215,8 +215,8 @@ def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
     pairs = near_pairs(vertices, tolerance, limit)
     if pairs is None:
         message = (
-            f"{name}: a weld tolerance of {tolerance:g} is too wide: too many pairs of "
-            "vertices are that close to each other; choose a smaller tolerance"
+            f"{name}: a weld tolerance of {tolerance:g} is too wide, because too many pairs of "
+            "vertices are within this distance; choose a smaller tolerance"
         )
         raise MeshError(message)
     return _first_by_coordinates(vertices, pairs[0], pairs[1])
@@ -378,7 +378,7 @@ class FillResult:
 def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
     """Fill the holes of a mesh; see `geodomain.fill_holes`."""
     if max_edges < 3:
-        message = f"max_edges is {max_edges}; a hole has at least 3 edges"
+        message = f"max_edges is {max_edges}, but must be at least 3: a hole has at least 3 edges"
         raise ValueError(message)
     table = edge_table(mesh)
     filled = sorted(_filled(table, max_edges), key=lambda pair: (pair[0].corner, pair[0].edges))

@@ -144,11 +144,11 @@ def contains(
     mesh = as_mesh(mesh)
     if direction is not None:
         if rule != "parity":
-            message = "direction= works with the rule 'parity' only"
+            message = "direction= needs rule='parity': leave one of the two out"
             raise ValueError(message)
         if is_on_device(points) or is_on_device(out):
             message = (
-                "with a direction, the arrays of points and results must be in memory, not on a GPU"
+                "with direction=, the arrays of points and results must be in memory, not on a GPU"
             )
             raise ValueError(message)
         require_fit(mesh, allow_open=allow_open)

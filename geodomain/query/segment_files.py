@@ -709,7 +709,10 @@ def _require_outputs(
     outputs = [] if output == STANDARD else [Path(output)]
     for table in (segments, *outputs):  # `formats.blocks` would read other types as blocks
         if kind_of(os.fspath(table)) != "text":
-            message = f"{os.fspath(table)}: segments and hits must be text tables: give a .csv file"
+            message = (
+                f"{os.fspath(table)} is not a text table: segments are read from a .csv file, and "
+                "crossings are written to one"
+            )
             raise TableError(message)
     refuse_inputs(outputs, inputs)
     for path in outputs:

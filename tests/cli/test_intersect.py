@@ -382,7 +382,7 @@ def test_tables_are_text(table, tmp_path: Path) -> None:
         (table[0], tmp_path / "holes.parquet", tmp_path / "hits.csv"),
     ):
         result = run(mesh, str(segments), "-o", str(hits))
-        assert (result.exit_code, "give a .csv file" in result.stderr) == (3, True)
+        assert (result.exit_code, "is not a text table" in result.stderr) == (3, True)
         assert not hits.exists()
 
 

@@ -97,7 +97,7 @@ def test_nested_shells():
     assert (report.nested_shells, report.nested_alike) == (1, 0)
     assert report.places["nested_shells"].tolist() == [[[1, 1, 1], [2, 2, 2]]]
     (said,) = report.warnings()
-    assert said.startswith("joined has a shell inside another, the first in the box from (1.0, 1.0")
+    assert said.startswith("joined has a shell inside another, in the box from (1.0, 1.0")
 
 
 def test_a_shell_inside_another_that_faces_as_it_does():
