@@ -67,7 +67,7 @@ _NOT_WRITTEN = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "spreadsheets"),
     **dict.fromkeys((".dm", ".bmf", ".mdl", ".blk"), "block models of mining packages"),
     ".omf": "OMF files",
-    **dict.fromkeys((".zip", ".bz2", ".xz", ".zst", ".7z"), "archives but .gz"),
+    **dict.fromkeys((".zip", ".bz2", ".xz", ".zst", ".7z"), "archives other than .gz"),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".rtf", ".ppt", ".pptx"), "documents"),
     **dict.fromkeys((".html", ".htm", ".json", ".toml", ".xml"), "pages and settings"),
     **dict.fromkeys((".png", ".svg", ".jpg", ".jpeg", ".gif", ".tif", ".tiff"), "pictures"),
@@ -174,8 +174,8 @@ def require_same_kind(source: str, target: str) -> None:
         return
     elif extension in _NOT_WRITTEN:
         message = (
-            f"{target}: writing {_NOT_WRITTEN[extension]} is not supported; use the "
-            f"extension {usual}"
+            f"{target}: the output has the same format as {source}, and {extension} is for "
+            f"{_NOT_WRITTEN[extension]}; use the extension {usual}"
         )
         raise TableError(message)
     elif not form.extensions and extension not in _TAKEN:
@@ -263,9 +263,10 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv, .parquet or .vtu file for any blocks, or a .vti file for blocks of one size that
-        fill a lattice. An .omf file (version 2) needs blocks that fit into cells of the largest
-        block size, or that are the cells of a grid whose spacing may vary along each axis.
+        A .csv or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A .vti
+        file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
+        that fit into cells of the largest block size, or that are the cells of a grid whose spacing
+        may vary along each axis.
     overwrite : bool
         Whether an existing output may be replaced.
     **table

@@ -266,7 +266,7 @@ def test_text_is_what_nothing_else_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     assert registry.kind_of(str(tmp_path / "a.csv")) == "text"
     assert registry.kind_of("nowhere.pq") == "parquet"
-    with pytest.raises(TableError, match="writing wireframes is not supported"):
+    with pytest.raises(TableError, match="is for wireframes; use the"):
         mesh = cube()
         geodomain.label_file(tmp_path / "a.csv", {"A": mesh}, tmp_path / "b.msh")
 

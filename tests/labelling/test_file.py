@@ -157,9 +157,7 @@ def test_it_is_refused_before_a_mesh_is_read(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_read_is_never_the_output() -> None:
     for output, record in (("ore.obj", None), ("out.csv", "d.toml"), ("out.csv", "b.csv")):
-        with pytest.raises(
-            TableError, match=r"is the input|writing wireframes is not supported|use the extension"
-        ):
+        with pytest.raises(TableError, match=r"is the input|is for wireframes|use the extension"):
             label_file("b.csv", "d.toml", output, record=record, overwrite=True)
     Path("hard.csv").hardlink_to("b.csv")
     with pytest.raises(TableError, match="is the input itself"):

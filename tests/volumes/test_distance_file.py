@@ -184,7 +184,7 @@ def test_what_is_refused_leaves_nothing(folder: Path) -> None:
         distance_file("b.csv", {"A": "open.obj"}, "o.csv", signed=True)
     with pytest.raises(TableError, match=r"b\.csv, row 2: X is 1e\+300, which is too large"):
         distance_file("b.csv", {"A": "ore.obj"}, "o.csv")
-    with pytest.raises(TableError, match="writing wireframes is not supported"):
+    with pytest.raises(TableError, match="is for wireframes; use the"):
         distance_file("b.csv", {"A": "ore.obj"}, "ore.obj", overwrite=True)
     with pytest.raises(TableError, match="extension"):
         distance_file("b.csv", {"A": "ore.obj"}, "o.parquet")
