@@ -261,7 +261,7 @@ def lattice(
         faces = (x + u, y + v, z + w)
         return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=known)
     place = (float(origin[0]), float(origin[1]), float(origin[2]))
-    return LatticeCells(f"{kind}, turned,", (u, v, w), place, axes.T, z_fastest, known)
+    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, z_fastest, known)
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
@@ -464,7 +464,7 @@ def image_cells(
             )
             raise TableError(message)
         place = (origin[0], origin[1], origin[2])
-        return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), place, matrix)
+        return LatticeCells("ImageData, rotated,", (steps[0], steps[1], steps[2]), place, matrix)
     x, y, z = (start + step for start, step in zip(origin, steps, strict=True))
     return LatticeCells("ImageData", (x, y, z))
 

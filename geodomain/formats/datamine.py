@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
 from geodomain.compute.data import Floats
-from geodomain.errors import GeodomainError, MeshError, TableError, warn
+from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.files.streams import read_whole
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Relabelling, Rows, TableModel, said
@@ -117,7 +117,7 @@ class Definition:
         return sorted(found, key=lambda entry: entry.part)
 
     def require_whole(self, size: int, file: str, error: type[GeodomainError]) -> None:
-        """Refuse a definition with too many fields, or one that contradicts the file size in bytes.
+        """Refuse a definition with too many entries, or one that contradicts the file's `size`.
 
         Raises
         ------
@@ -129,8 +129,8 @@ class Definition:
             raise error(message)
         if not self.entries:
             message = (
-                f"{file} has more than {MOST} fields, which is not supported: export fewer "
-                "fields, or CSV"
+                f"{file} has fields with more than {MOST} entries, which is not supported (a text "
+                "has an entry for each four characters): export fewer fields, or CSV"
             )
             raise error(message)
 
@@ -143,8 +143,9 @@ class Definition:
         pages = self.last_page - 1
         if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
             yield (
-                f"it declares {self.last_page:,} pages and {self.last_records:,} records on the "
-                f"last page, but a page holds {self.each:,} records"
+                f"it declares {counted(self.last_page, 'page')} and "
+                f"{counted(self.last_records, 'record')} on the last page, but a page holds "
+                f"{counted(self.each, 'record')}"
             )
         if (1 + pages) * self.page > size:
             yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
@@ -435,8 +436,9 @@ class NewFields:
         self.length = max([found.length, *(word for words in self._words for word in words)])
         if self.length > USED or self._count() > MOST:
             message = (
-                f"{file} has no room for another field: a table holds at most {MOST} entries, and "
-                f"a record at most {USED} words; export fewer fields"
+                f"{file} has no room for another field: its fields have at most {MOST} entries (a "
+                f"text has one for each four characters), and a record at most {USED} words; "
+                "export fewer fields"
             )
             raise TableError(message)
 

@@ -497,7 +497,7 @@ def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | Non
     Raises
     ------
     TableError
-        If the image is flat.
+        If the image is flat, or its position or size is not given by valid numbers.
     OSError
         If the file cannot be read.
     """
