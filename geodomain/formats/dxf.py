@@ -249,8 +249,9 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     Warns
     -----
     GeodomainWarning
-        If the drawing has bodies, external references or surfaces in paper space, which are not
-        read; and if faces are read from layers that are frozen or off.
+        If the drawing has solids, external references or surfaces in paper space, which are not
+        read, or places blocks that are missing. Also if faces are read that the drawing hides
+        (invisible, or on a layer that is frozen or off) or shows smoothed.
     """
     file = path.name
     drawing = scan(data, file)

@@ -215,7 +215,7 @@ def reading(
 
 
 class WordType(IntEnum):
-    """What a column of words holds; the values are those of kernels/text/word_table.h."""
+    """Content of a column of words; the values are those of kernels/text/word_table.h."""
 
     REAL = 0
     WHOLE = 1

@@ -50,7 +50,7 @@ _LEGACY = re.compile(
 
 
 class Answer(NamedTuple):
-    """What the child process answers about a file.
+    """Answer of the child process about a file.
 
     Attributes
     ----------

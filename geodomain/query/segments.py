@@ -587,8 +587,9 @@ def intersect(
     numpy.ndarray of int32, shape (n,)
         For "count": how many triangles the segment crosses.
     Hits
-        For "nearest": the first crossing of each segment that crosses the surface, which is the one
-        of smallest t, then of lowest triangle number. For "all": every crossing.
+        For "nearest": the crossing with the smallest t, for each segment that crosses the surface;
+        of several such crossings, the one with the lowest triangle number. For "all": every
+        crossing.
 
     Raises
     ------
