@@ -77,7 +77,7 @@ def test_the_choice_of_a_backend(told: pytest.LogCaptureFixture) -> None:
     record.choose(9.0, 5)
     record.give_up(DeviceError("no GPU"), quiet=True)
     assert lines(told, logging.DEBUG) == [
-        "cpu: too little work for the GPU to pay: 1,200 at once",
+        "cpu: too little work for the GPU: 1,200 at once",
         "cuda: enough work for the GPU: 5 at once",
     ]
     assert lines(told, logging.INFO) == ["the CPU takes over: no GPU"]

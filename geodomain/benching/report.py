@@ -76,9 +76,9 @@ MEMORY = {
 NOTES = f"""\
 Published: {SOURCE}; {SEGMENTS:,} segments, {TRIANGLES:,} triangles;
 {MACHINES}. For about the same work here, use ten million rays.
-Its version 1 is brute force, 2.0 a hierarchy with 1 block, 2.1 with 16 blocks, and 2.2 with
-sorted segments; it sorted its codes on the host. Its copies took 46.7 ms to the GPU and 3.3 ms
-back. Its 267.8 MB are MiB of 2^20 bytes; MB in these tables are 10^6 bytes."""
+The paper's version 1 is brute force, 2.0 a hierarchy with 1 block, 2.1 with 16 blocks, and 2.2
+with sorted segments. The paper sorted codes on the host. Copying took 46.7 ms to the GPU and
+3.3 ms back. The paper's 267.8 MB are MiB (2^20 bytes); an MB in these tables is 10^6 bytes."""
 
 
 def as_dict() -> dict[str, object]:
@@ -392,7 +392,7 @@ def as_text(report: Report) -> str:
         "\n".join(f"{name} has no column: {why}" for name, why in report.absent.items()),
         NOTES,
         "Mi/s: million pairs of a triangle and a ray per second, as if every pair were tested.\n"
-        "time: until the answers are in memory, with copies from a GPU.\n"
+        "time: until the answers are in host memory, including copies from a GPU.\n"
         "wrong: answers that differ from exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)

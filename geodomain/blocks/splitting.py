@@ -336,8 +336,8 @@ def subblock_file(
         for domain in sources.domains:
             if domain.within is not None or domain.beyond is not None:
                 warn(
-                    f"{domain.name} uses 'within' or 'beyond', but blocks are split only at "
-                    "wireframes, not at a distance from them"
+                    f"{domain.name} uses 'within' or 'beyond', but blocks are split only at the "
+                    "wireframe, not at this distance from it"
                 )
         labeller = Labeller(sources.domains, asked)
         settings = with_labels(asked, sources.domains)

@@ -271,10 +271,10 @@ class BlockChecks:
             away = np.maximum(self._box[0] - code, code - self._box[1])
             if (away[self._coded[place] > 0] > max(reach, 1.0)).any():
                 count, shown = int(self._rows[place]), f"{code:g}"
-                what = "0, 0, 0 for coordinates" if not code else f"{shown} for a coordinate"
+                what = "the coordinates 0, 0, 0" if not code else f"a coordinate of {shown}"
                 yield (
                     f"{count:,} {'row has' if count == 1 else 'rows have'} {what}, far from all "
-                    f"other coordinates ({say_box(self._box)}): if it stands for a missing value, "
+                    f"other coordinates ({say_box(self._box)}): if {shown} means a missing value, "
                     f"{mend.format(shown)}"
                 )
 
@@ -360,7 +360,7 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
         shown = (f"{ratio:.{digits}g}" for digits in range(4, 17))
         yield (
             f"the blocks have {next(text for text in shown if float(text) > 1)} times the "
-            "volume of their bounding box: some blocks overlap, or occur twice"
+            "volume of their bounding box: some blocks overlap or occur twice"
         )
 
 

@@ -83,12 +83,12 @@ def refuse_geometry(
     """Raise TableError if the density column is a coordinate or size of the blocks."""
     if not isinstance(density, str):
         return
-    for names, what in ((centroid, "coordinate"), (sizes, "size")):
+    for names, what in ((centroid, "coordinates"), (sizes, "sizes")):
         for axis, name in zip("xyz", names, strict=False):
             if plain_name(name) == plain_name(density):
                 message = (
-                    f"{density} holds the {what} of the blocks of {table} in {axis}, so it cannot "
-                    "be their density: name the column of densities with density="
+                    f"column {density} of {table} holds the {axis} {what} of the blocks, so it "
+                    "cannot be their density: name the column of densities with density="
                 )
                 raise TableError(message)
 
@@ -148,9 +148,9 @@ class DensityChecks:
             return
         has = "1 block has" if self._outside == 1 else f"{self._outside:,} blocks have"
         yield (
-            f"{has} a density in {self._density} that no rock has; the first is block {block:,} "
-            f"with {value:g}, but "
-            f"{rock}: are they in another unit, or missing-value marks (missing=)?"
+            f"{has} a density in {self._density} that no rock has; the first is {value:g} in block "
+            f"{block:,}, but {rock}. Are the densities in another unit, or does {value:g} stand "
+            "for a missing value (missing=)?"
         )
 
     def notes(self) -> Iterator[str]:
@@ -222,11 +222,13 @@ class LabelSpellings:
         yield from alike_labels([*self._plain, *self._padded], self._column)
         both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
         if both := [one for one in both if one[0]]:
-            said = "; ".join(f"{text!r} in {count:,} rows" for text, count in both[:_SHOWN])
+            said = "; ".join(
+                f"{text!r} in {counted(count, 'row')}" for text, count in both[:_SHOWN]
+            )
             more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
             yield (
-                f"{self._column} has labels with blanks around them, which are ignored: "
-                f"{said}{more}"
+                f"labels in {self._column} have blanks before or after them, and these blanks are "
+                f"ignored: {said}{more}"
             )
 
 
@@ -251,7 +253,7 @@ def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
         if said:
             more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
             yield (
-                f"{column} has labels that differ only by {what}, and are counted separately: "
+                f"{column} has labels that differ only by {what}, but are counted separately: "
                 f"{'; '.join(said)}{more}"
             )
 

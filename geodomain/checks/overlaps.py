@@ -349,9 +349,9 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
             for axis in small
         )
         yield (
-            f"the blocks leave gaps between them: centroids are {each}; the blocks have "
-            f"{float(np.prod(size[small] / spacing[small])):.3g} times the volume without gaps. "
-            f"Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
+            f"there are gaps between the blocks: centroids are {each}. The blocks have "
+            f"{float(np.prod(size[small] / spacing[small])):.3g} times the volume of blocks "
+            f"without gaps. Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
         )
 
 
@@ -566,15 +566,15 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
 
 def say_overlap(overlap: Overlap, directions: Floats) -> str:
     """Return the warning for overlapping blocks; the rows of `directions` are the block axes."""
-    places = ", and at ".join(
-        f"({', '.join(f'{value:.10g}' for value in centre @ directions)}) of "
+    pair = " overlaps the block at ".join(
+        f"({', '.join(f'{value:.10g}' for value in centre @ directions)}) with the size "
         f"{' x '.join(f'{value:.6g}' for value in size)}"
         for centre, size in overlap.pair
     )
     whole = "" if overlap.every else " in the part of the model that was compared"
     return (
         f"{overlap.blocks:,} {'block overlaps' if overlap.blocks == 1 else 'blocks overlap'} "
-        f"others: {overlap.volume:,.10g} of the volume of {overlap.whole:,.10g}{whole} counts "
-        f"twice, such as that of the blocks at {places}. Does the model hold parents and their "
-        "sub-blocks, or are sizes or the rotation wrong?"
+        f"other blocks: {overlap.volume:,.10g} of the volume of {overlap.whole:,.10g}{whole} "
+        f"counts twice. For example, the block at {pair}. Does the model hold both parent blocks "
+        "and their sub-blocks, or are sizes or the rotation wrong?"
     )

@@ -109,7 +109,7 @@ class Record:
                 return False
             self.saved += max(saving, 0.0)
             pays = saving > _WARM if self.started else self.saved > _COLD
-            reason = "enough work for the GPU" if pays else "too little work for the GPU to pay"
+            reason = "enough work for the GPU" if pays else "too little work for the GPU"
             self.machine_used = "cuda" if pays else "cpu", f"{reason}: {count:,} at once"
             log("%s: %s", *self.machine_used, detail=True)
             return pays

@@ -203,7 +203,8 @@ def _require_our_device(address: int) -> None:
         used = " and ".join(f"GPU {each}" for each in device.numbers())
         message = (
             f"the array is on GPU {number}, but this process uses {used}: set "
-            f"GEODOMAIN_DEVICE={number} before the first call, or copy the array to such a GPU"
+            f"GEODOMAIN_DEVICE={number} before the first call, or copy the array to a GPU that "
+            "the process uses"
         )
         raise DeviceError(message)
 

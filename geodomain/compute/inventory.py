@@ -47,8 +47,8 @@ def use_devices(devices: Sequence[int]) -> None:
     repeated = len(set(numbers)) < len(numbers)
     if not numbers or not whole or repeated or not set(numbers) <= {*range(count)}:
         message = (
-            f"devices is {devices!r}; it can hold {device.span(count)} here, each once, as in "
-            "'geodomain devices'"
+            f"devices is {devices!r}; it may list the numbers {device.span(count)}, each once: "
+            "'geodomain devices' shows them"
         )
         raise ValueError(message)
     wanted = tuple(map(int, numbers))

@@ -29,7 +29,7 @@ DOMAINS = "domains.toml"
 
 # The domains for `geodomain label --domains`: every kind except a stack.
 DOMAIN_LIST = """\
-# The first domain that holds a block labels it; files are beside this one.
+# A block gets the label of the first domain that contains it. The files are in this folder.
 background = "WASTE"
 background_code = 9
 

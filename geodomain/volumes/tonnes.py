@@ -359,7 +359,7 @@ def _wanted(
     cut, cutoffs, spelled = _cutoffs(cutoff, grades)
     shares, units = dict(proportion or {}), _units(grade_unit, grades)
     if background is not None and not (shares and background):
-        message = "background= needs proportion=: it names the remainder of each block"
+        message = "background= needs proportion=: it names the domain of the rest of each block"
         raise ValueError(message)
     for name in (*shares, background or REST):
         refuse_nan(name)
@@ -440,7 +440,7 @@ def _cutoffs(
     except (TypeError, ValueError):
         values = []
     if not values or not all(map(math.isfinite, values)):
-        message = f"cutoff of {name} is {value!r}; it must be numbers"
+        message = f"cutoff of {name} is {value!r}; it must be one or more numbers"
         raise ValueError(message)
     return name, tuple(values), tuple(text for text in texts if "," in text and "." not in text)
 
@@ -833,14 +833,14 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
     for name, count in tonnage.unshared.items():
         if count:
             yield (
-                f"{_blocks(count)} no {wanted.shares[name]}, so no part of such blocks is in "
-                f"{name}: the remainder after the other shares is in {wanted.rest}"
+                f"{_blocks(count)} no {wanted.shares[name]}: such blocks add nothing to {name}, "
+                f"and what their other shares leave is added to {wanted.rest}"
             )
     if tonnage.over:
         count, first = tonnage.over
         yield (
-            f"the shares of {count:,} of the blocks add up to more than 1, the first in block "
-            f"{first}: the total counts some volume more than once"
+            f"{_blocks(count)} shares that add up to more than 1; the first is block {first:,}: "
+            "the total counts some volume more than once"
         )
 
 

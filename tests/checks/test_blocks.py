@@ -49,14 +49,15 @@ def test_codes_far_from_all_others_are_proposed_as_missing(tmp_path: Path, code:
     table = blocks()
     table.loc[[3, 70, 400], ["X", "Y", "Z"]] = code
     for name, text in said(table, tmp_path).items():
-        assert f"3 rows have {code:g}" in text
+        coordinates = f"a coordinate of {code:g}" if code else "the coordinates 0, 0, 0"
+        assert f"3 rows have {coordinates}, far from" in text
         assert ("make it NaN" if name == "blocks" else f"missing='{code:g}'") in text
 
 
 def test_one_missing_elevation_is_enough(tmp_path: Path) -> None:
     table = blocks()
     table.loc[7, "Z"] = -999.0
-    assert "-999 for a coordinate, far from all other coordinates" in said(table, tmp_path)["label"]
+    assert "a coordinate of -999, far from all other coordinates" in said(table, tmp_path)["label"]
 
 
 def test_codes_among_coordinates_are_none(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_tonnes_have_a_row_for_each_text(model: Path) -> None:
     assert {row.domain for row in told.rows} == set(LABELS)
     assert told.rows == geodomain.tonnes(table(), density=2).rows
     assert told.notes == (
-        "domain has labels that differ only by case or blanks, and are counted separately: "
+        "domain has labels that differ only by case or blanks, but are counted separately: "
         "'NAN' and 'NaN' and 'nan'",
     )
 
@@ -165,7 +165,7 @@ def test_what_is_said_of_names() -> None:
     assert not [*alike_labels(["ORE", "WASTE", ""], "domain")]
     (said,) = alike_labels(["ORE", "Ore", "A  B", "A B", "X"], "ZONE")
     assert said == (
-        "ZONE has labels that differ only by case or blanks, and are counted separately: "
+        "ZONE has labels that differ only by case or blanks, but are counted separately: "
         "'ORE' and 'Ore'; 'A  B' and 'A B'"
     )
     column = ArrayColumn(["nan", "", None, float("nan"), "A"], "c")
@@ -184,7 +184,7 @@ def test_labels_with_blanks_are_told_by_every_verb(
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, quoting=2 if kind == "quoted" else 0)
-    said = "domain has labels with blanks around them, which are ignored: 'ORE' in 2 row"
+    said = "have blanks before or after them, and these blanks are ignored: 'ORE' in 2 row"
     for words in (
         ["tonnes", path, "--density", "1"],
         ["compare", path, path],
@@ -197,7 +197,7 @@ def test_labels_with_blanks_are_told_by_every_verb(
         assert "'ORE' and 'Ore'" in told and said.split(": ")[0] in told, done.output
         assert "WASTE' in" not in told
     notes = geodomain.tonnes(frame, density=1).notes
-    assert any(one.startswith(said) for one in notes)
+    assert any(said in one for one in notes)
 
 
 def test_every_text_that_pandas_reads_as_missing_is_warned_of_or_refused(tmp_path: Path) -> None:

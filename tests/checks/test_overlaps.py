@@ -67,7 +67,7 @@ SPACED = {
     "rounded": ((10.02, 9.97, 5.01), None),
     "too small in x": (
         (5.0, 10.0, 5.0),
-        "10 apart along x, but blocks measure 5; .* Check dx=",
+        "10 apart along x, but blocks measure 5. .* Check dx=",
     ),
     "too small": ((9.0, 9.0, 4.5), "Check dx=, dy=, dz="),
 }
@@ -313,7 +313,7 @@ def test_a_frame_that_is_a_quarter_off(tmp_path: Path) -> None:
     right = said(blocks(30, (20, 5, 5), (20, 5, 5)), tmp_path, frame="z=30")
     swapped = said(blocks(30, (20, 5, 5), (5, 20, 5)), tmp_path, frame="z=30")
     for name, text in swapped.items():
-        assert "overlap others" in text and "volume" not in right[name], name
+        assert "overlap other blocks" in text and "volume" not in right[name], name
 
 
 def test_parents_and_sub_blocks_are_told_by_all_verbs(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_parents_and_sub_blocks_are_told_by_all_verbs(tmp_path: Path) -> None:
     subs = parents.assign(DX=5.0, DY=5.0)
     parts = [subs.assign(X=subs.X + i, Y=subs.Y + j) for i in (-2.5, 2.5) for j in (-2.5, 2.5)]
     for name, text in said(pandas.concat([parents, *parts]), tmp_path).items():
-        assert "800 blocks overlap others: 100,000 of the volume of 200,000" in text, name
+        assert "800 blocks overlap other blocks: 100,000 of the volume of 200,000" in text, name
     for name, text in said(
         pandas.concat([parents[::2], *(p[1::2] for p in parts)]), tmp_path
     ).items():

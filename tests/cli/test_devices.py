@@ -72,7 +72,7 @@ def test_devices_that_are_not_there_are_refused(wish: str, fake, table, monkeypa
     monkeypatch.setenv("GEODOMAIN_DEVICE", wish or ",")
     forget()
     result = run(*table, "--backend", "cuda")
-    assert result.exit_code == 5 and "it can be 0 to 1 here, or several" in result.stderr
+    assert result.exit_code == 5 and "must be a number from 0 to 1, or several" in result.stderr
 
 
 def test_devices_are_chosen_before_one_is_used(fake) -> None:
@@ -84,7 +84,7 @@ def test_devices_are_chosen_before_one_is_used(fake) -> None:
     with pytest.raises(ValueError, match=r"already uses other GPUs \(1, 0\): set devices before"):
         geodomain.use_devices([0])
     for wrong in ([], [0, 0], [2], [True], [0.5], ["0"]):
-        with pytest.raises(ValueError, match="it can hold 0 to 1 here, each once, as in"):
+        with pytest.raises(ValueError, match="it may list the numbers 0 to 1, each once"):
             geodomain.use_devices(wrong)
 
 
@@ -99,7 +99,7 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     told = json.loads(run("devices", "--json").stdout)
     for file in ("lattice.cu", "segments.cu", "winding.cu"):
         assert told["gpus"][0]["kernels"][file] == "nowhere"
-    assert told["backend"] == "cpu" and "has none for sm_90, and there is no" in told["reason"]
+    assert told["backend"] == "cpu" and "no kernels for sm_90, and there is no" in told["reason"]
 
 
 @pytest.mark.parametrize("wish", ["01", ""])
@@ -138,7 +138,7 @@ def table(tmp_path: Path) -> list[str]:
 
 def test_label_says_where_and_why(fake, table: list[str]) -> None:
     for backend, machine, why in (
-        ("auto", "cpu", "too little work for the GPU to pay: 20 at once"),
+        ("auto", "cpu", "too little work for the GPU: 20 at once"),
         ("cpu", "cpu", "asked for"),
         ("cuda", "cuda", "asked for"),
     ):

@@ -66,7 +66,7 @@ def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:
         assert same(intersector.intersect((STARTS, ENDS), mode=mode), EXPECTED[mode])
     assert gpu == fake.calls == []  # not even the driver was asked
     machine, why = intersector.machine
-    assert machine == "cpu" and why == "too little work for the GPU to pay: 400 at once"
+    assert machine == "cpu" and why == "too little work for the GPU: 400 at once"
 
 
 def test_many_segments_go_to_the_gpu(gpu, free) -> None:

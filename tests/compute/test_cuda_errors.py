@@ -70,7 +70,9 @@ def test_no_device(fake, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("wish", ["1", "-1", "first"])
 def test_no_such_device(fake, monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
     monkeypatch.setenv("GEODOMAIN_DEVICE", wish)
-    with pytest.raises(DeviceError, match=f"GEODOMAIN_DEVICE is '{wish}'; it can be 0 to 0"):
+    with pytest.raises(
+        DeviceError, match=f"GEODOMAIN_DEVICE is '{wish}'; it must be a number from 0 to 0"
+    ):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
@@ -283,7 +285,7 @@ def test_auto_leaves_little_work_to_the_cpu(fake) -> None:
     assert np.array_equal(locator.contains(POINTS), EXPECTED)
     assert fake.calls == []  # not even the driver was asked
     machine, why = auto_taken()
-    assert (machine, why) == ("cpu", "too little work for the GPU to pay: 20,000 at once")
+    assert (machine, why) == ("cpu", "too little work for the GPU: 20,000 at once")
 
 
 def test_auto_takes_the_gpu_once_the_work_so_far_would_have_paid(fake, monkeypatch) -> None:

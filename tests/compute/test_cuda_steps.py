@@ -71,7 +71,7 @@ def test_a_pycuda_that_does_not_load(fake, monkeypatch, tmp_path: Path) -> None:
 def test_no_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "compiler", lambda: None)
     monkeypatch.setattr(kernels, "shipped", lambda name: None)
-    assert said().startswith("kernels: this installation has none for sm_90, and there is no nvcc")
+    assert said().startswith("this installation has no kernels for sm_90, and there is no nvcc")
 
 
 def test_kernels_that_are_newer_than_the_driver(fake, monkeypatch, tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_kernels_that_are_newer_than_the_driver(fake, monkeypatch, tmp_path: Pat
     monkeypatch.setattr(kernels, "kernel_folders", lambda: [tmp_path])
     monkeypatch.setattr(kernels, "source", lambda name: name)
     assert said() == (
-        "the NVIDIA driver is for CUDA 12.2, and the kernels of this installation need one for "
-        "CUDA 13.0: update the driver, or install a CUDA toolkit of the driver's version"
+        "the NVIDIA driver is for CUDA 12.2, but the kernels of this installation need a driver "
+        "for CUDA 13.0: update the driver, or install a CUDA toolkit of the driver's version"
     )
     (tmp_path / "grid.ptx").write_text("//\n.version 8.0\n.target sm_75\n")
     forget()

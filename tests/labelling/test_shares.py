@@ -231,7 +231,7 @@ def file_summary(blocks, solids, **options):
         )
 
 
-@pytest.mark.filterwarnings("ignore:1 block overlaps others")
+@pytest.mark.filterwarnings("ignore:1 block overlaps other blocks")
 def test_meshes_of_one_domain_are_a_union() -> None:
     parts = [box((0, 0, 0), (0.5, 1, 1)), box((0.25, 0, 0), (0.75, 1, 1))]
     blocks = pandas.DataFrame({"X": [0.5, 1.5, 0.5], "Y": [0.5] * 3, "Z": [0.5, 0.5, 0.9]})
@@ -239,7 +239,7 @@ def test_meshes_of_one_domain_are_a_union() -> None:
     np.testing.assert_allclose(found[:, 0], [0.75, 0, 0.45], atol=1e-15)
 
 
-@pytest.mark.filterwarnings("ignore:1 block overlaps others")
+@pytest.mark.filterwarnings("ignore:1 block overlaps other blocks")
 def test_shells_count_by_the_rule() -> None:
     both = "same way as the shell around it"
     shells = joined(cube(4), cube(2, at=(1.0, 1.0, 1.0)))  # both face outwards

@@ -31,7 +31,7 @@ def near() -> pandas.DataFrame:
     return blocks((3.5, 2, 0), (3.51, 2, 0), (3.51, 3.51, 0), (3.51, 2, -5))
 
 
-@pytest.mark.filterwarnings("ignore:1 block overlaps others")
+@pytest.mark.filterwarnings("ignore:1 block overlaps other blocks")
 @pytest.mark.parametrize("kind", ["above", "below"])
 def test_a_strip_that_no_line_meets_leaves_no_share(kind) -> None:
     domain = Domain("D", level(0.0, 4), kind=kind)

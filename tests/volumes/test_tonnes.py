@@ -144,7 +144,7 @@ def test_shares_of_blocks(model: Path) -> None:
     model.write_text(MODEL.replace("0.25\n", "\n"))
     result = run("model.csv", "--density", "2", "--proportion", "A=ore", "--proportion", "B=ore")
     assert "1 block has no ore" in result.stderr
-    assert "of 1 of the blocks add up to more than 1, the first in block 1" in result.stderr
+    assert "1 block has shares that add up to more than 1; the first is block 1:" in result.stderr
 
 
 def many(count: int = 30_000) -> pandas.DataFrame:
@@ -430,7 +430,7 @@ def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
     frame = pandas.DataFrame({"X": [1.0, 3.0, 5.0], "Y": 1.0, "Z": 1.0})
     frame = frame.assign(DX=2.0, DY=2.0, DZ=2.0, ore=[1.0000000001, -1e-9, np.nan])
     with pytest.warns(
-        geodomain.GeodomainWarning, match="1 block has no ore.*other shares is in rest"
+        geodomain.GeodomainWarning, match="1 block has no ore.*other shares leave is added to rest"
     ):
         found = geodomain.tonnes(frame, density=1, proportion={"ORE": "ore"})
     assert [(one.domain, one.volume) for one in found.domains] == [("ORE", 8.0), ("rest", 16.0)]
@@ -442,7 +442,7 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "limit": ({"detection_limit": 0.01}, "detection_limit is 0.01; it must name columns"),
     "bool": ({"density": True}, "density is of type bool"),
     "column": ({"column": None}, "column is None; give the name of the column"),
-    "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be numbers"),
+    "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be one or more numbers"),
 }
 
 

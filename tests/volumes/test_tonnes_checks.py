@@ -110,9 +110,9 @@ def test_turned_blocks_do_not_overlap() -> None:
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ("XC", "XC holds the coordinate of the blocks of"),
-        ("zc", "zc holds the coordinate of the blocks of"),
-        ("DY", "DY holds the size of the blocks of"),
+        ("XC", " holds the x coordinates of the blocks"),
+        ("zc", " holds the z coordinates of the blocks"),
+        ("DY", " holds the y sizes of the blocks"),
     ],
 )
 @pytest.mark.usefixtures("write")
@@ -158,7 +158,7 @@ def test_a_wide_spread_without_a_unit_is_noted_and_a_unit_counts_what_no_rock_ha
     assert "SG above 0 range from 3 to 2700" in result.stdout and "--density-unit" in result.stdout
     told = run("tonnes", "model.csv", "--density", "SG", "--density-unit", "t/m3")
     assert (
-        "100 blocks have a density in SG that no rock has; the first is block 101 with 2700, but "
+        "100 blocks have a density in SG that no rock has; the first is 2700 in block 101, but "
         "rock has 0.5 to 8 t/m3"
     ) in told.stderr and "range from" not in told.output
     told = run("tonnes", "model.csv", "--density", "2700", "--density-unit", "t/m3")

@@ -143,10 +143,10 @@ def numbers() -> tuple[int, ...]:
     words = [word.strip() for word in wish.split(",")]
     listed = [int(word) for word in words if word.isdecimal() and int(word) < count]
     if len(listed) < len(words) or len(set(listed)) < len(listed):
-        several = ", or several of them with commas," if count > 1 else ""
+        several = ", or several of these numbers with commas" if count > 1 else ""
         message = (
-            f"GEODOMAIN_DEVICE is {wish!r}; it can be {span(count)} here{several or ','} as in "
-            "'geodomain devices', or use backend='cpu'"
+            f"GEODOMAIN_DEVICE is {wish!r}; it must be a number from {span(count)}{several}: "
+            "choose one that 'geodomain devices' shows, or use backend='cpu'"
         )
         raise DeviceError(message)
     return tuple(listed)
@@ -547,8 +547,8 @@ _NO_DRIVER = (
 )
 _NO_PYCUDA = "PyCUDA {}: install it as the page 'Install' of the documentation says"
 _NO_KERNELS = (
-    "kernels: this installation has none for {}, and there is no nvcc on the PATH: install a wheel "
-    "of geodomain, or build one with GEODOMAIN_NVRTC=1, or install a CUDA toolkit"
+    "this installation has no kernels for {}, and there is no nvcc on the PATH: install a wheel of "
+    "geodomain, or build one with GEODOMAIN_NVRTC=1, or install a CUDA toolkit"
 )
 
 
@@ -598,8 +598,8 @@ def _kernels(architecture: str | None, origins: set[str]) -> str | None:
     here, needed = libcuda.driver_version(), kernels.shipped_version()
     if "PTX" in origins and here is not None and needed is not None and here < needed:
         return (
-            f"the NVIDIA driver is for CUDA {cuda_errors.version_text(here)}, and the kernels of "
-            f"this installation need one for CUDA {cuda_errors.version_text(needed)}: update the "
-            "driver, or install a CUDA toolkit of the driver's version"
+            f"the NVIDIA driver is for CUDA {cuda_errors.version_text(here)}, but the kernels of "
+            f"this installation need a driver for CUDA {cuda_errors.version_text(needed)}: update "
+            "the driver, or install a CUDA toolkit of the driver's version"
         )
     return None
