@@ -422,8 +422,10 @@ def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
         f"{'closed' if solid.closed else 'not closed'}"
         for name, solid in zip(names, solids, strict=True)
     ]
-    named = "each of them FILE:NAME" if len(solids) > 1 else "also FILE:NAME"
-    return "\n".join([f"{counted(len(solids), 'solid')}, {named}", *rows])
+    title = (
+        "1 solid, which can" if len(solids) == 1 else f"{len(solids):,} solids, each of which can"
+    )
+    return "\n".join([f"{title} be named as FILE:NAME", *rows])
 
 
 def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:

@@ -656,7 +656,7 @@ def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
     """Yield notes on blocks that sums in the table leave out, because they lack a value."""
     whole = tonnes.totals[0]
     if whole.without_volume:
-        yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
+        yield f"without a volume: {counted(whole.without_volume, 'block')}, not in any sum"
     if whole.without_density:
         yield (
             f"without a density: {counted(whole.without_density, 'block')}, included in the "

@@ -215,11 +215,14 @@ def test_a_weld_that_closes_by_taking_triangles_says_so(folder):
 def test_the_name_of_a_single_solid_is_said(tmp_path: Path) -> None:
     write_mesh({"Bunny surface": cube()}, tmp_path / "a.ts")
     said = CliRunner().invoke(main, ["check", str(tmp_path / "a.ts")]).output
-    assert "1 solid, also FILE:NAME\n  Bunny surface" in said and "closed" in said.splitlines()[-1]
+    assert (
+        "1 solid, which can be named as FILE:NAME\n  Bunny surface" in said
+        and "closed" in said.splitlines()[-1]
+    )
     named = CliRunner().invoke(main, ["check", f"{tmp_path / 'a.ts'}:Bunny surface"]).output
     assert "1 solid" not in named
     write_mesh({"SURFACE": cube()}, tmp_path / "layer.dxf")
     said = CliRunner().invoke(main, ["check", str(tmp_path / "layer.dxf")]).output
-    assert "1 solid, also FILE:NAME\n  SURFACE " in said
+    assert "1 solid, which can be named as FILE:NAME\n  SURFACE " in said
     write_mesh(cube(), tmp_path / "c.ply")
     assert "1 solid" not in CliRunner().invoke(main, ["check", str(tmp_path / "c.ply")]).output

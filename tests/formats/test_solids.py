@@ -122,7 +122,7 @@ def test_check_lists_the_solids(pit: Path) -> None:
     pit.write_bytes(pit.read_bytes() + Path("open.ts").read_bytes())
     result = CliRunner().invoke(main, ["check", "pit.ts"])
     assert result.exit_code == 3
-    assert "3 solids, each of them FILE:NAME" in result.stdout
+    assert "3 solids, each of which can be named as FILE:NAME" in result.stdout
     assert "OPEN              1 triangle, not closed" in result.stdout
     result = CliRunner().invoke(main, ["check", "pit.ts", "--json"])
     assert json.loads(result.stdout)[0]["solids"][2] == {

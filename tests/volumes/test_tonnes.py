@@ -228,7 +228,7 @@ def test_negative_and_missing_values(model: Path) -> None:
     result = run("model.csv", *grade)
     said = "AU is negative in 1 of the blocks, the first in block 1 (-99.0 in 1); these values are"
     assert said in result.stderr and "use --missing AU=-99.0" in result.stderr
-    assert "1 block has no volume" in result.stderr and "counted only" in result.stdout
+    assert "1 block has no volume" in result.stderr and "not in any sum" in result.stdout
     result = run("model.csv", *grade, "--missing", "-99")
     assert "negative" not in result.stderr and "1 block has no AU" in result.stderr
     model.write_text(MODEL.replace("WASTE,2.5", "WASTE,-1"))
@@ -261,7 +261,7 @@ def test_a_volume_that_underflows_is_none(model: Path) -> None:
     model.write_text(MODEL.replace("15,5,5,10,10,10", "15,5,5,1e-105,1e-105,1e-105"))
     result = run("model.csv", "--density", "2")
     assert "1 block has no volume, because sizes are missing, not above" in result.stderr
-    assert "without a volume: 1 block, counted only" in result.stdout
+    assert "without a volume: 1 block, not in any sum" in result.stdout
 
 
 THOUSANDS = MODEL.replace("2,1,0.5,1", '2,"1,410",0.5,1')
