@@ -1,4 +1,4 @@
-"""Join sub-blocks into larger blocks, if they have one parent and equal values in all columns."""
+"""Join sub-blocks of one parent into larger blocks, if they have equal values in all columns."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Joining:
         yield self._joined(rows, local, at_low, owner)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Raise an error if blocks look rotated without a stated rotation, or contradict one."""
+        """Raise an error if blocks contradict the stated rotation, or look rotated without one."""
         usable = ~rows.missing
         points = rows.points[usable]
         sizes = np.column_stack([size.doubles() for size in rows.sizes])[usable]
@@ -147,7 +147,7 @@ class Joining:
         return places[: len(at)], places[len(at) :]
 
     def _joined(self, rows: BlockRows, local: Triple, at_low: Bools, owner: Ints) -> NewRows:
-        """Return the joined blocks, each in the row of the first block that it is made of."""
+        """Return the joined blocks, each in the row of the first of its sub-blocks."""
         first = np.flatnonzero(owner == np.arange(len(rows)))
         place = np.empty(len(rows), np.int64)
         place[first] = np.arange(len(first))
@@ -185,7 +185,7 @@ def _ranked_nearly(values: Floats, sizes: Floats, group: Ints) -> Ints:
 
 
 def _undo_gaps(sizes: Triple, owner: Ints, at_low: Bools) -> tuple[Ints, Bools]:
-    """Undo each join that would give a block another volume than that of the joined blocks."""
+    """Undo each join whose block would not have the total volume of its sub-blocks."""
     dx, dy, dz = (size.doubles() for size in sizes)
     count = len(owner)
     filled = np.bincount(owner, dx * dy * dz, count)
@@ -213,12 +213,15 @@ def merge_file(
 ) -> MergeSummary:
     r"""Join the sub-blocks of a model in a file into fewer blocks, and write them.
 
-    Neighbouring blocks of the same parent that have equal values in every column except coordinates
-    and sizes become one block, in the row of the first. A joined block fills exactly the space of
-    the blocks that it replaces. A parent never has more blocks than it would have if only runs
-    along the best single axis were joined. The same input always gives the same blocks. With
-    ``frame``, world coordinates are rounded: faces match within 1/200 of the smaller size, volumes
-    still add up, and joined coordinates are rounded to 6 decimals in text.
+    Neighbouring blocks are joined if they have the same parent and equal values in every column.
+    Coordinates, sizes and the columns of ``extensive`` may differ. The joined block replaces the
+    first of the blocks in its row, and fills exactly the space of all of them. No parent has more
+    blocks in the output than if blocks were joined along one axis only. The same input always gives
+    the same blocks.
+
+    With ``frame``, world coordinates are rounded. Faces are therefore treated as equal within 1/200
+    of the smaller size; volumes still add up. In text, joined coordinates are rounded to 6
+    decimals.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def _text(number: int, decimals: int) -> str:
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a fraction as an exact decimal without trailing zeros; its decimals must end."""
+    """Return a fraction with finitely many decimals as an exact Decimal without trailing zeros."""
     decimals = 0
     while (value * 10**decimals).denominator > 1:
         decimals += 1
@@ -376,7 +376,7 @@ def writer_of(path: str) -> Writer:
     Raises
     ------
     TableError
-        If the extension belongs to another format.
+        If new models cannot be written with this extension.
     """
     name = path.lower()
     if path == STANDARD:
@@ -497,7 +497,7 @@ def model_file(
     overwrite: bool = False,
     progress: Progress | bool = False,
 ) -> NewModel:
-    r"""Make a regular block model with only centroids and sizes, and write it.
+    r"""Write a new regular block model, which holds only centroids and sizes.
 
     Centroids are exact decimals, origin + (i + 1/2) * size, and text holds all their digits. In the
     order of rows, x changes fastest, then y, then z. Memory does not grow with the model.
@@ -512,9 +512,9 @@ def model_file(
         Block size along x, y and z, or one number for all axes. Texts are read exactly, floats as
         their shortest decimals.
     origin : str or three numbers
-        The lower corner of the model, not a centroid. With ``fit`` it is a point to which block
-        corners are aligned. [default with ``fit``: 0, 0, 0, so that faces are multiples of the
-        size] With ``rotation`` it is the origin of the model in world coordinates, as for
+        The lower corner of the model, not a centroid. With ``fit``, it is a point to which block
+        corners are aligned; the default is then 0, 0, 0, so that faces are at multiples of the
+        size. With ``rotation``, it is the origin of the model in world coordinates, as for
         `label_file`.
     count : str or three integers
         Number of blocks along x, y and z.
@@ -544,8 +544,8 @@ def model_file(
     FileExistsError
         If the output exists; see ``overwrite``.
     TableError
-        If the extension belongs to another format, a mesh has no triangles, or blocks are so small
-        that float64 cannot distinguish their centroids.
+        If new models cannot be written with the extension, a mesh has no triangles, the disk has
+        too little space, or blocks are so small that float64 cannot distinguish their centroids.
     MeshError, OSError
         As `read_mesh`; also if the output cannot be written.
     ValueError
@@ -631,6 +631,6 @@ def _floats(point: Decimals) -> tuple[float, float, float]:
 
 
 def _files(meshes: object) -> list[Path]:
-    """Return the files that are named by paths among mesh-like arguments."""
+    """Return the files of those mesh-like arguments that are paths."""
     items = meshes if isinstance(meshes, list | tuple) else [meshes]
     return [split_name(Path(item))[0] for item in items if isinstance(item, str | os.PathLike)]

@@ -51,9 +51,9 @@ class Boundaries:
         return entered
 
     def seams(self, lows: Floats, highs: Floats) -> tuple[Ints, Floats]:
-        """Return the cuts of sheets through blocks: the block of each cut, and its height, (k,).
+        """Return cuts at which sheets cross blocks: the block of each cut, and its height, (k,).
 
-        Cuts are in the order of blocks, with ascending heights within each block.
+        A sheet is a part of a mesh. Cuts are sorted by block, and within each block by height.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ Places = NDArray[np.int64]
 
 
 class Boxes(NamedTuple):
-    """Coordinates and sizes of blocks, as the kind of `Numbers` that suits the file."""
+    """Coordinates and sizes of blocks, as the type of `Numbers` that the file needs."""
 
     coordinates: tuple[Numbers, Numbers, Numbers]
     sizes: tuple[Numbers, Numbers, Numbers]
@@ -111,7 +111,7 @@ class Pieces:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """The mask of pieces that are whole parents, which were not split."""
+        """The mask of pieces that are whole parents, because these were not split."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
@@ -159,7 +159,7 @@ def seam_pieces(
     boundaries: Boundaries,
     smallest: Fraction,
 ) -> Pieces:
-    """Cut cells of the plan at the heights at which sheets cross their centre lines.
+    """Cut cells horizontally where sheets cross the vertical centre lines of the cells.
 
     Cuts are rounded to the resolution, and equal cuts merge. A cut that is nearer than the smallest
     size to a face, or to the cut below it, is dropped.
@@ -199,7 +199,7 @@ def _spaced_cuts(
 
 
 def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: int) -> Pieces:
-    """Cut cells along z at these offsets above the floors of their parents."""
+    """Cut cells along z at offsets above the lower faces of their parents."""
     whole = parents.sizes[2]
     floor = whole - whole
     # All cuts of all parents: floors, roofs, and the distinct cuts of their cells.
@@ -266,7 +266,7 @@ class Parents:
         return at if self.at_corner else at - size.half()
 
     def face(self, axis: int, offset: Numbers) -> Floats:
-        """Return the coordinates along an axis that are these offsets above the lower faces."""
+        """Return the coordinates, along an axis, of points at `offset` above the lower faces."""
         at = self.coordinates[axis]
         away = offset if self.at_corner else offset - self.sizes[axis].half()
         return (at + away).doubles()
@@ -374,7 +374,7 @@ class Splitter:
     def parts(self, parents: Parents, entered: Bools, first: int) -> Ints:
         """Return the number of parts of each block along x, y and z, (n, 3).
 
-        For "seam", the number along z is the largest possible one.
+        For "seam", the number along z is the largest possible number.
 
         Raises
         ------
@@ -413,7 +413,7 @@ class Splitter:
 def evenly_cut(parents: Parents, parts: Ints, *, apart: bool) -> Pieces:
     """Cut blocks into equal parts; `parts`, (n, 3), are the numbers along x, y and z.
 
-    Without `apart`, the cuts are made, but each block stays one piece.
+    If `apart` is false, the cuts are made, but each block stays one piece.
     """
     cut = [even_cuts(parents, axis, parts[:, axis]) for axis in range(3)]
     x, y, z = (cuts for cuts, _ in cut)
@@ -438,7 +438,7 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve the blocks that a triangle enters, then those parts that a triangle enters, and so on.
+    """Halve blocks that a triangle enters, then halve their parts that one enters, and so on.
 
     A block is halved along each axis on which it has several parts.
     """

@@ -35,7 +35,8 @@ _LIKELY = {
 def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
     """Divide the amount of each parent among its parts by volume, so that nothing is lost.
 
-    A part gets the difference of two running sums: up to this part, and up to the previous part.
+    A running sum of volumes is kept for each parent. A part gets the amount up to and including
+    this part, minus the amount up to the previous part.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def shared(amount: Numbers, parent: Ints, volumes: Floats) -> Numbers:
 
 
 class NegativeAmounts:
-    """Counts negative amounts, which may be marks of missing values.
+    """Counts negative amounts, which may stand for missing values.
 
     Parameters
     ----------

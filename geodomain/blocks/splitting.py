@@ -136,7 +136,7 @@ class Splitting:
             yield self._pieces(rows, parents, some, parts[some], entered[some], allowed)
 
     def _require_frame(self, rows: BlockRows) -> None:
-        """Raise an error if blocks look rotated without a stated rotation, or contradict one."""
+        """Raise an error if blocks contradict the stated rotation, or look rotated without one."""
         frame, name = self._space.frame, self._splitter.name
         usable = ~rows.missing
         points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]
@@ -247,10 +247,11 @@ def subblock_file(
 ) -> SubblockSummary:
     r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
 
-    A block is split while it is larger than the smallest size and a triangle of a domain has a
-    point strictly inside it. The parts get their own coordinates and sizes, and keep the other
-    columns byte for byte. There are two new columns: the row of the parent, from 0, and the domain
-    of the part's centroid. The row of a block that is not split does not change.
+    A block is split if it is larger than the smallest size and a triangle of a domain has a point
+    strictly inside the block. The parts get their own coordinates and sizes. All other columns,
+    except those in ``extensive``, keep the bytes of the block. There are two new columns: the row
+    of the parent, counted from 0, and the domain of the part's centroid. A block that is not split
+    gets only the two new columns.
 
     Parameters
     ----------

@@ -36,13 +36,13 @@ _ANYHOW = "~"
 
 
 def realisations_of(facts: Mapping[str, str]) -> int:
-    """Return the number of realisations that the facts of a model's file state, or else 1."""
+    """Return the number of realisations, from the facts of a model's file; 1 if none is stated."""
     said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
     return int(said[0][-2].replace(",", "")) if said else 1
 
 
 def summed_realisations(count: int) -> Iterator[str]:
-    """Yield a warning that sums are over all realisations, if there are several."""
+    """If there are several realisations, yield a warning that sums include all of them."""
     if count > 1:
         yield (
             f"the model holds {count:,} realisations; numbers of blocks, volumes and tonnes are "
@@ -57,7 +57,7 @@ class BlockChecks:
     Parameters
     ----------
     compare : bool
-        Whether to compare blocks with each other; not for samples and realisations, whose
+        Whether to compare blocks with each other. False for samples and realisations, whose
         centroids may be equal.
 
     Attributes
@@ -91,7 +91,7 @@ class BlockChecks:
     ) -> None:
         """Add a chunk of blocks: centroids (n, 3), NaN where missing, and sizes (n, 3) or None.
 
-        `box` is the bounding box of the centroids, if known; no centroid may then be missing.
+        `box` is the bounding box of the centroids; if it is passed, no centroid may be missing.
         `axes` are the directions of the block edges in rows, if they differ from the world axes.
         """
         if not len(points):
@@ -280,7 +280,7 @@ class BlockChecks:
 
 
 class VolumeChecks:
-    """The checks of blocks that `label` makes, for other commands that add up volumes of a model.
+    """The checks of blocks by `label`, for other commands that add up the volumes of a model.
 
     Parameters
     ----------

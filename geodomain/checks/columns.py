@@ -1,4 +1,4 @@
-"""Checks of columns: units and values of densities, and labels that mean a missing value."""
+"""Checks of columns: units and values of densities, spellings of labels, and labels like "NaN"."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class LabelSpellings:
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Raise DomainError for the label nan in upper or lower case: programs read it as missing."""
+    """Raise DomainError for the label "nan" in any case, which programs read as missing."""
     if label.strip().lower().lstrip("+-") == "nan":
         message = (
             f"{what} is {shown(label)}, which programs read as a missing value: choose another"

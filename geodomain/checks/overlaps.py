@@ -29,8 +29,8 @@ class RepeatedCentroids:
 
     Up to 250,000 blocks are stored and compared. For more blocks, one bit per cell of their lattice
     is stored. If they form no lattice, or one that is too large for memory, the count is unknown.
-    Centroids without sizes are compared only if they fill a lattice as blocks do, because samples
-    may have the same centroid.
+    Centroids without sizes may be those of samples, which may coincide. They are therefore compared
+    only if they fill a lattice as blocks do.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,10 @@ class RepeatedCentroids:
         return again
 
     def points(self) -> Iterator[Floats]:
-        """Yield all centroids in chunks, (n, 3), some more than once; none if they are unknown."""
+        """Yield the stored centroids in chunks, (n, 3).
+
+        Each centroid occurs once if they are stored as a lattice, otherwise once for each block.
+        """
         yield from self._kept if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
@@ -142,7 +145,10 @@ def _count_again(chunks: list[Floats]) -> int:
 
 
 def point_hashes(points: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each point. Low bits are often 0, so high bits are mixed into them."""
+    """Return a hash of each point.
+
+    The low bits of coordinates are often 0, so their high bits are mixed into the low bits.
+    """
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
@@ -247,14 +253,17 @@ class OverlappingBlocks:
         return region
 
     def _place(self) -> RepeatedCentroids:
-        """Add centroids that only the region has to the repeated centroids, and return these."""
+        """Copy centroids of the region to the `RepeatedCentroids`, and return the latter.
+
+        Only centroids that were not copied before are copied.
+        """
         if self._kept is not None:
             for chunk in self._kept.unplaced():
                 self._places.add(chunk[:, :3], chunk[:, 3:])
         return self._places
 
     def _forget(self) -> None:
-        """Drop the blocks: whether they overlap is unknown from now on."""
+        """Drop the sizes of blocks; from now on, their overlap is unknown."""
         self._place()
         self._known, self._kept = False, None
 
@@ -274,8 +283,8 @@ class OverlappingBlocks:
     def merge(self, later: OverlappingBlocks) -> None:
         """Add the blocks of another object.
 
-        If they have not all the same size, the overlap becomes unknown: call `found` on both
-        objects before.
+        The overlap becomes unknown unless the blocks of both objects have the same size, so call
+        `found` on both objects first.
         """
         others = later._place()
         same = later._known and later._kept is None and self._kept is None
@@ -366,11 +375,11 @@ class _Region:
         self._once: bool | None = None
 
     def has_room(self, count: int) -> bool:
-        """Return whether the region has all blocks, and will have all with `count` more."""
+        """Return whether the region holds all blocks so far, and has room for `count` more."""
         return self.every and self._count + count <= _MOST
 
     def unplaced(self) -> Iterator[Floats]:
-        """Yield chunks, (n, 6), that were not yielded before; none if blocks were left out."""
+        """Yield chunks, (n, 6), that were not yielded before; nothing if blocks were left out."""
         if self.every:
             yielded, self._yielded = self._yielded, len(self._chunks)
             yield from self._chunks[yielded:]
@@ -412,9 +421,10 @@ def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def _halved(rows: Floats) -> tuple[Floats, int, float]:
-    """Return the lower half of blocks along the longest axis, the index of this axis, and a limit.
+    """Cut a set of blocks in two across its longest axis, and return the lower half.
 
-    The length of an axis is counted in blocks. The limit is the coordinate at which the half ends.
+    The longest axis is the axis with the most blocks along it. Also return the index of this axis,
+    and the coordinate of the cut.
     """
     spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
     axis = int(spread.argmax())
@@ -428,7 +438,7 @@ def _alike(sizes: Floats, size: Floats) -> bool:
 
 
 def _are_lonely(points: Floats) -> bool:
-    """Return whether hardly any two columns of blocks share an x or y, as in a rotated model."""
+    """Return whether almost no two columns of blocks share an x or y, as in a rotated model."""
     columns = len(np.unique(point_hashes(points * (1.0, 1.0, 0.0))))
     alone = min(len(distinct(points[:, axis])) for axis in range(2)) if len(points) else 0
     return columns >= _COLUMNS and alone > _SHARE * columns
@@ -437,8 +447,8 @@ def _are_lonely(points: Floats) -> bool:
 class _Ends(NamedTuple):
     """Ends of blocks along an axis.
 
-    `low` and `high` are, for each block, indices into `places`, the coordinates of all ends. `even`
-    says that ends which are equal up to rounding share a coordinate.
+    `places` are the coordinates of all ends. `low` and `high` are indices into `places` for each
+    block. If `even`, ends that are equal up to rounding share a coordinate.
     """
 
     low: _Places
@@ -456,7 +466,8 @@ def _all_ends(points: Floats, sizes: Floats) -> list[_Ends]:
 def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
     """Return the ends of blocks along an axis; ends that are equal up to rounding are made equal.
 
-    If more than 1 percent of the volume would vanish, blocks are shrunk by the rounding instead.
+    If that would remove more than 1 percent of the volume, each block is shrunk by the rounding
+    instead.
     """
     slack = _SLACK * float(np.median(sizes))
     ends = np.concatenate([centres - sizes / 2, centres + sizes / 2])
@@ -473,7 +484,7 @@ def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
 
 
 def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
-    """Return the overlap of blocks, or None; with too many pieces, compare a part of the model."""
+    """Return the overlap of blocks, or None; if there are too many pieces, compare a part only."""
     points, sizes = _without_repeats(points, sizes)
     while len(points) > 1:
         volumes = np.prod(sizes, axis=1)
@@ -516,7 +527,7 @@ def _fill_cells_once(blocks: Floats) -> bool:
 
 
 def _planes(centres: Floats, sizes: Floats, slack: float) -> Floats:
-    """Return the positions of block faces along an axis; those equal up to rounding are merged."""
+    """Return the positions of faces along an axis; positions equal up to rounding are merged."""
     ends = distinct(np.concatenate([centres - sizes / 2, centres + sizes / 2]))
     first: Floats = ends[np.append(True, np.diff(ends) > slack)]
     return first
