@@ -138,9 +138,9 @@ def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
 
 
 def warn_of_single(values: Floats, name: str) -> None:
-    """Warn if coordinates came from float32 and are too large for a precise position.
+    """Warn if coordinates from float32 are so large that positions are imprecise.
 
-    That is so if neighbouring float32 numbers of this size differ by `COARSE` or more.
+    They are too large if neighbouring float32 numbers of their size differ by `COARSE` or more.
     """
     resolution = single_resolution(values)
     if resolution >= COARSE:
@@ -166,7 +166,7 @@ def as_columns(points: object) -> Columns:
 
 
 def refuse_row(points: Points, row: int) -> None:
-    """Raise PointError for a row that a kernel cannot decide; do nothing if `row` is negative."""
+    """Raise PointError for a point that a kernel cannot label; do nothing if `row` is negative."""
     if row < 0:
         return
     if isinstance(points, tuple):
@@ -190,7 +190,7 @@ class Question(NamedTuple, Generic[Number]):
     points : tuple of columns, or DevicePoints
         The caller's points, in host or GPU memory.
     room : numpy.ndarray or DeviceRoom
-        The buffer that the backend writes to.
+        The buffer to which the backend writes.
     out : array
         The array to return to the caller: the caller's ``out``, or a new array in the same memory
         as the points. An array on a GPU is not an NDArray, and is returned as it is.

@@ -133,12 +133,12 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     - a `Mesh`, which is used as it is;
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
     - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
-    - a ``trimesh.Scene``, whose meshes are placed and joined, as the solids of a file are;
+    - a ``trimesh.Scene``: its meshes, moved to their positions, become one mesh;
     - a tuple of two arrays, vertices (v, 3) and integer triangles (t, 3);
     - the path of a file, which is read by `read_mesh`.
 
-    Functions that take several meshes take a list, or any other iterable, of these, and a
-    ``pyvista.MultiBlock``. A tuple of two such arrays is one mesh; a list is several meshes.
+    Functions that take several meshes also accept a list or another iterable of these types, or a
+    ``pyvista.MultiBlock``. A tuple of two arrays is one mesh, but a list is several meshes.
 
     Conversion copies and checks the mesh on every call: for repeated use, convert once.
 
@@ -147,8 +147,8 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     mesh : mesh-like
         One of the types above.
     name : str, optional
-        Name of the mesh in messages. A `Mesh` keeps its own name, and the mesh of a file is
-        called by the file name.
+        Name of the mesh in messages. A `Mesh` keeps its name, and the mesh of a file gets the name
+        of the file.
 
     Returns
     -------
@@ -487,12 +487,12 @@ def answer_on_lattice(
     answer : callable
         Takes x, y and z, and returns an array of shape (nx, ny, nz).
     x, y, z
-        The axes, or as x a grid that is a lattice.
+        The axes. Instead, x may be a grid that is a lattice; then y and z are None.
     name : str
         Name of the array of xarray.
     whole : bool
-        Whether `answer` returns a new array of that shape. It is False for packed bits, and if the
-        caller passed an array for the output. An array of xarray is then not possible.
+        Whether `answer` returns a new array of that shape. False for packed bits, and if the caller
+        passed an array for the output; a grid of xarray is then refused.
     """
     if y is not None and z is not None:
         return answer(cast("ArrayLike", x), y, z)
@@ -502,7 +502,10 @@ def answer_on_lattice(
     axes, like, _ = axes_of(x)
     dims = dimensions(axes, like)
     if dims is not None and not whole:
-        message = "packed= and out= need x, y and z, or a grid of PyVista"
+        message = (
+            "packed= and out= cannot be used with a grid of xarray: pass x, y and z as arrays, or "
+            "a grid of PyVista"
+        )
         raise ValueError(message)
     values = answer(*cast("Sequence[ArrayLike]", axes))
     if dims is None:

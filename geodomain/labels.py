@@ -54,7 +54,7 @@ def label(
     an array of shape (n, 3), a PyVista PolyData or PointSet  `label_points`
     a PyVista grid, a DataArray or Dataset of xarray          `label_grid`
     the path of a file                                        `label_file`
-    a folder, a pattern of files, or the URL of one           `label_dataset`
+    a folder, a pattern such as ``blocks/*.csv``, or a URL    `label_dataset`
     ========================================================  =================
 
     Three arrays x, y and z are refused, because they could be coordinates of points or the axes of
@@ -81,8 +81,8 @@ def label(
     Raises
     ------
     TypeError
-        If `what` is three arrays or has an unsupported type, or the called function does not have a
-        keyword. The message names the function.
+        If `what` is three arrays or has an unsupported type. If the called function does not take
+        one of the keywords; the message names this function.
     GeodomainError, OSError, ValueError
         As the function that is called.
 

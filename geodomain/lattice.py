@@ -71,7 +71,7 @@ class LatticeAxis(Protocol):
 
 
 def cells_in_words(x: float, y: float, z: float) -> float:
-    """Return the bits of a lattice if each column along z is padded to whole 64-bit words."""
+    """Return the number of bits of a lattice if each column along z fills whole 64-bit words."""
     return x * y * 64.0 * math.ceil(z / 64)
 
 
@@ -249,10 +249,10 @@ class EvenLattice:
 
 
 def even_lattice(cells: LatticeCells, *, fewest: int = _FEWEST) -> EvenLattice | None:
-    """Return the cells as an EvenLattice; None if they are rotated, uneven, unsorted or too few.
+    """Return the cells as an EvenLattice, or None if they do not form one.
 
-    At least `fewest` cells are needed along each axis. The order of the cells in the file does not
-    matter.
+    The cells must not be rotated, and must have one size. There must be at least `fewest` cells
+    along each axis, with increasing centres. The order of the cells in the file does not matter.
     """
     if cells.matrix is not None:
         return None
@@ -282,7 +282,7 @@ class LatticeBits:
     points : (n, 3) float64
         The first centroids, finite, n > 0. They determine the cell size, and are not added.
     steps : (3,) float64
-        The cell size for an axis along which all the first centroids have the same coordinate.
+        The cell size along an axis on which all of the first centroids have the same coordinate.
 
     Attributes
     ----------
@@ -345,7 +345,7 @@ class LatticeBits:
     def _mark(self, points: Floats) -> int:
         """Mark the cells of centroids, up to the first centroid that fits no cell.
 
-        Returns the number of centroids marked.
+        Return the number of centroids marked.
         """
         x, y, z = points.T
         taken, again = mark_blocks(

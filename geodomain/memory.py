@@ -74,9 +74,10 @@ def read_size(text: str) -> int:
 
 
 def free() -> int:
-    """Return the bytes that the process can still take: the least that any known limit leaves.
+    """Return the bytes that the process can still take.
 
-    The limits are the memory of the machine, that of the container, and `ulimit -v`.
+    This is the smallest of three numbers: the free memory of the machine, the bytes left of the
+    container's limit, and the bytes left of `ulimit -v`.
     """
     bounds = [_free_of_machine(), _free_of_group(), _free_of_limit()]
     return max(0, min((bound for bound in bounds if bound is not None), default=_UNKNOWN))
@@ -157,7 +158,7 @@ def _allowing(size: float) -> str:
 def most_unpacked(packed: int, work: int = 0) -> int:
     """Return the largest accepted size of decompressed data, in bytes.
 
-    Larger data are taken for a decompression bomb.
+    Larger data are refused as a decompression bomb.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ LENGTH = Key(
 
 
 def read_by(reader: str, kind: type = str) -> Key:
-    """Return the Key of a setting whose text, or each text of a list, is read by a function.
+    """Return the Key of a setting that a function reads from a text, or from each text of a list.
 
     If the setting is a mapping, the function reads a text NAME=VALUE and returns the pair.
     """

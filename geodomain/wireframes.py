@@ -342,7 +342,7 @@ def check_file(
     kind: Kind = "solid",
     overwrite: bool = False,
 ) -> MeshCheck:
-    """Check whether a wireframe in a file can be used for labelling, as it is, welded or filled.
+    """Check whether a wireframe in a file, unchanged, welded or filled, can be used for labelling.
 
     Parameters
     ----------

@@ -248,7 +248,7 @@ def test_what_of_a_grid_is_inside(library: str) -> None:
             with pytest.raises(TypeError, match=r"label_grid|contains"):
                 ask(grid.cast_to_unstructured_grid())
         else:
-            with pytest.raises(ValueError, match=r"packed= and out= need x, y and z"):
+            with pytest.raises(ValueError, match=r"packed= and out= cannot be used with a grid"):
                 ask(grid, packed=True)
         with pytest.raises(TypeError, match="all of x, y and z, or by a grid in their place"):
             ask(axes[0], axes[1])

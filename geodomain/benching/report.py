@@ -34,9 +34,9 @@ MIB = 1 << 20  # the paper's MB
 
 
 class Published(NamedTuple):
-    """A result from the paper: seconds for all segments (or NaN), and million pairs a second.
+    """A result from the paper: seconds for all segments (or NaN), and million tests a second.
 
-    A pair is a triangle and a segment.
+    A test is one pair of a triangle and a segment.
     """
 
     seconds: float
@@ -180,7 +180,7 @@ _PUBLISHED = f"{HEADING}: {SOURCE}"
 
 
 class ChartRow(NamedTuple):
-    """A row of a chart: measured value (or NaN), the text that states it, and published value."""
+    """A row of a chart: the measured value (or NaN), its text, and the published value."""
 
     value: float
     words: str
@@ -188,7 +188,7 @@ class ChartRow(NamedTuple):
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw the results of a benchmark in the picture format that the path's extension names.
+    """Draw the results of a benchmark; the extension of the path decides the picture format.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def _with_gains(runs: Sequence[Run]) -> list[dict[str, object]]:
 
 
 def gains(runs: Sequence[Run]) -> list[float | None]:
-    """Return each contender's rate divided by that of the first contender that ran.
+    """Return each contender's rate divided by the rate of the first contender that ran.
 
     The gain is None for contenders that did not run.
     """
@@ -439,7 +439,7 @@ def _cells(run: Run, gain: float | None) -> Row:
 
 
 def _published(name: str) -> Row:
-    """Return a contender's published result as texts, with as many digits as its paper prints."""
+    """Return a contender's published result as texts, with the digits that its paper prints."""
     row = (RUNS | CITED).get(name)
     if row is None:
         return ""
@@ -489,7 +489,7 @@ def _block(heading: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _beside(title: str, names: list[str], blocks: list[list[str]]) -> str:
-    """Return tables side by side as text, with a column of names to their left, below a title."""
+    """Return a title and tables side by side as text; a column of names is on the left."""
     width = max(map(len, names))
     lines = zip([name.ljust(width) for name in ["", "", *names]], *blocks, strict=True)
     texts = ["  ".join(parts).rstrip() for parts in lines]

@@ -52,7 +52,7 @@ def compare(
         Number of triangles, number of rays (segments), and seed of the scene; see
         `geodomain.synthetic.files.write_scene`.
     repeat, threads, step
-        Number of repetitions, number of threads, and function that is told each step; see `run`.
+        Number of repetitions, number of threads, and function called at each step; see `run`.
     chart : Path, optional
         Where to draw a chart of the rates.
     tree : tuple of int and Path, optional
@@ -161,7 +161,7 @@ def _build(
 def _each(
     contenders: Callable[[BackendName, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
-    """Return the contenders that `contenders` makes for every backend."""
+    """Call `contenders` for every backend, and return all contenders."""
     return tuple(contender for name in MACHINES for contender in contenders(name, threads))
 
 

@@ -41,11 +41,11 @@ class Contender:
         Library and function, or our strategy.
     prepare : callable
         Builds the search structure of a mesh, and returns a loader. The loader takes starts and
-        ends, shape (n, 3), and returns a query, which answers with (n,) bool on each call.
+        ends, shape (n, 3), and returns a query. Each call of the query returns answers, (n,) bool.
     modules : tuple of str
         Modules that must be installed.
     unfit : callable
-        Returns a further reason why the contender cannot run here, in a few words; "" if it can.
+        Returns any other reason why the contender cannot run here, in a few words; "" if it can.
     """
 
     name: str
@@ -202,7 +202,7 @@ _STRATEGIES: dict[str, _Strategy] = {
 
 
 def strategies(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our strategies on a backend, slowest first.
+    """Return contenders for our strategies on a backend, slowest first.
 
     The time to sort segments counts as time to load them.
     """
@@ -211,7 +211,7 @@ def strategies(backend: BackendName, threads: int | None = None) -> tuple[Conten
 
 
 def modes(backend: BackendName, threads: int | None = None) -> tuple[Contender, ...]:
-    """Return our hierarchy in each of its modes on a backend, under the names of the paper."""
+    """Return a contender for each mode of our hierarchy on a backend, named as in the paper."""
     return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
@@ -244,7 +244,7 @@ def _ours(
 
 
 def _whether(answer: Answer) -> Answers:
-    """Return, for each segment, whether it crosses the mesh, from the answer of any mode."""
+    """Return whether each segment crosses the mesh, (n,), from the answer of any mode."""
     if not isinstance(answer, Hits):
         return np.not_equal(answer, 0)
     crossing = np.zeros(answer.segment_count, dtype=bool)
@@ -304,7 +304,7 @@ class Run:
     ----------
     name : str
     triangles, rays : int
-        Number of triangles, and of rays; a slow contender gets only the first of the rays.
+        Number of triangles, and number of rays; a slow contender gets only the first rays.
     build_seconds, load_seconds, seconds : float
         Time to build the search structure, to load the segments, and to answer. Build and answer
         are the best of several repetitions. NaN if the contender did not run, or if loading is
@@ -331,7 +331,7 @@ class Run:
 
     @property
     def tests_per_second(self) -> float:
-        """Triangles times rays per second: the rate of tests if every pair of both were tested."""
+        """Triangles times rays per second, as if every pair of a triangle and a ray were tested."""
         return self.triangles * self.rays_per_second
 
     def as_dict(self) -> dict[str, object]:
@@ -362,7 +362,8 @@ def measure(contender: Contender, scene: Scene, *, repeat: int = 3, loaded: bool
     repeat : int
         Number of repetitions; the fastest counts.
     loaded : bool
-        Load the segments first, and time the query alone; otherwise loading is part of the time.
+        Whether the segments are loaded before the query is timed. Otherwise loading is part of
+        the time.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def require_free(folder: Path, *, overwrite: bool = False) -> None:
 
 @contextmanager
 def all_or_none(folder: Path) -> Iterator[None]:
-    """If the `with` block fails, remove the demo's files that it has made."""
+    """Remove the demo's files that the `with` block has made if the block fails."""
     made = [*(folder / name for name in file_names()), *labelled_files(folder).values()]
     new, new_folder = [path for path in made if not path.exists()], not folder.exists()
     try:
@@ -196,8 +196,8 @@ def write_scene(
 ) -> SceneFiles:
     """Write a terrain, segments across it and their exact crossings as raw files.
 
-    Crossings are counted exactly by `geodomain.SegmentIntersector` from the numbers in the files.
-    So the count of a segment includes crossings with triangles that it was not aimed at.
+    `geodomain.SegmentIntersector` counts crossings exactly from the numbers in the files. The count
+    of a segment includes crossings with triangles other than the one it was aimed at.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ LARGEST_FREQUENCY = 511
 def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
     """Divide the faces of an icosahedron and move the vertices to the unit sphere.
 
-    The coordinates of an icosahedron's corner are p + q * golden ratio, with integers p and q. So
-    each vertex of the division is six integers, which are the same in all faces that share the
-    vertex. Equal vertices are therefore merged exactly.
+    Each coordinate of an icosahedron's corner is p + q * golden ratio, with integers p and q. So
+    six integers describe each vertex of the division. All faces that share a vertex have the same
+    integers for it, so equal vertices are merged exactly.
 
     Parameters
     ----------
@@ -396,10 +396,10 @@ def staircase(
     block: Sequence[float] = (10.0, 10.0, 5.0),
     origin: Sequence[float] = MINE,
 ) -> tuple[Mesh, Axes]:
-    """Make the surface of a body of blocks, and the axes of the lattice of its vertices.
+    """Make the surface of a body of equal blocks, and the axes of a lattice through its vertices.
 
-    Where two blocks touch only at an edge, four triangles meet at this edge. So
-    the surface is closed, but not everywhere a manifold.
+    Where two blocks touch only at an edge, four triangles meet at this edge. So the surface is
+    closed, but not a manifold everywhere.
 
     Parameters
     ----------
@@ -416,9 +416,9 @@ def staircase(
     mesh : Mesh
         Oriented outward, two triangles for each face of a block, every vertex once.
     axes : tuple of 3 ndarray, each of shape (cells + 1,)
-        All x, y and z of vertices. Points on these axes lie on the surface, which is the hardest
-        case. The centroids of the blocks are half a block away, and lie above the
-        diagonals of the faces.
+        Every x, y and z that a vertex can have. Many points of this lattice lie exactly on the
+        surface, which is the hardest case. The centroids of the blocks lie half a block away from
+        these points, above or below the diagonals of faces.
     """
     quads = faces_of(blocky_body(cells))
     number = np.arange(cells + 1, dtype=np.float64)
