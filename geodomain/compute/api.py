@@ -190,7 +190,7 @@ class BlockIndex(Protocol):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks whose plan the surface covers, even if open edges cross it.
 
-        The CPU always computes them. The rest is as in `shares`.
+        The CPU always computes these shares. Arguments and result are as in `shares`.
         """
         ...
 
@@ -214,7 +214,7 @@ class BlockIndex(Protocol):
 
 
 class Backend(Protocol):
-    """What runs the kernels: the CPU, the GPUs, or a choice between CPU and GPUs for each call."""
+    """A backend runs the kernels on the CPU, on GPUs, or on the faster of both for each call."""
 
     @property
     def name(self) -> str:
@@ -286,7 +286,7 @@ class Backend(Protocol):
         room: DeviceRoom,
         index: PointIndex | None = None,
     ) -> bool:
-        """Write which blocks of a lattice are inside to ``room``, an array on a GPU.
+        """Write to ``room``, an array on a GPU, which blocks of a lattice are inside the mesh.
 
         Returns False if a block cannot be decided.
         """

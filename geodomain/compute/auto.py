@@ -35,7 +35,7 @@ from geodomain.errors import DeviceError, log, warn
 
 
 class Tally:
-    """How many rows each machine (CPU, GPU) has computed, and the latest reason for using it."""
+    """Counts the rows that the CPU and the GPU have computed, and stores the latest reasons."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class Record:
         self.machine_used: MachineUsed = ("cpu", "no query yet")
 
     def choose(self, saving: float, count: int) -> bool:
-        """Return whether to use the GPU for ``count`` rows; it would save ``saving`` seconds."""
+        """Return whether to use the GPU for ``count`` rows, where it saves ``saving`` seconds."""
         with self._lock:
             if self.failed:
                 self.machine_used = "cpu", self.failed
@@ -379,7 +379,7 @@ class AutoBlockIndex(MachineIndexes[BlockIndex]):
     ) -> NDArray[np.uint8]:
         """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        If `weights` is None, all shares are sampled along vertical lines, which the CPU does.
+        If `weights` is None, all shares are sampled along vertical lines, on the CPU.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:
@@ -488,7 +488,7 @@ class AutoBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write which blocks of a lattice are inside to ``room``, on the GPU that holds it."""
+        """Write to ``room`` which blocks of a lattice are inside, on the GPU that holds it."""
         cuda = self.choice.cuda
         self.choice.record.machine_used = "cuda", "the output is on the GPU"
         return cuda.lattice_there(mesh, axes, room, _built(index, cuda))

@@ -513,7 +513,7 @@ def lattice_packed(
     threads: int,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write which blocks of a lattice are inside to ``out``, as bits along z, (nx, ny, bytes).
+    """Write to ``out`` which blocks of a lattice are inside, as bits along z, (nx, ny, bytes).
 
     ``bytes`` is either the smallest number that holds a column of bits, or that number rounded
     up to a multiple of 8, for 64-bit words. Returns False if a block cannot be decided.

@@ -1,4 +1,4 @@
-"""Read the caller's arrays on a GPU through their protocols, and create arrays for results."""
+"""Read arrays of the caller on a GPU (CUDA array interface, DLPack), and create result arrays."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def _interface(values: object) -> ArrayInterface:
     """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
     Version 3 of the interface names the stream to wait for. Older versions, as in PyTorch, name no
-    stream; then all work on the device must be awaited. The same holds for DLPack, where the
-    producer makes the legacy stream wait for the array's stream.
+    stream, so the stream is -1: wait for all work on the device. It is -1 for DLPack, too; there
+    the producer makes the legacy stream wait for the array's stream.
     """
     fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
     if fields is None:
@@ -222,9 +222,8 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
     """Return a new NumPy array in page-locked memory, which a GPU reads and writes directly.
 
     Points and ``out`` arrays in such memory, whether made here or by PyTorch, CuPy or PyCUDA,
-    are copied to and from the GPU without an intermediate copy. The memory is reserved as
-    long as the array lives, and allocating it is slow: create such arrays once, and reuse
-    them.
+    are copied to and from the GPU without an intermediate copy. The memory stays reserved while
+    the array exists. Allocating it is slow: create such arrays once, and reuse them.
 
     Parameters
     ----------

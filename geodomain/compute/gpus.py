@@ -56,8 +56,8 @@ def cut(rows: int, workers: int, least: int) -> list[slice]:
 class WorkQueue(Generic[Part, Answer]):
     """The waiting parts of one query, the results so far, and the errors.
 
-    A part whose data are on a GPU (its home) is computed there, if that GPU works. Free GPUs take
-    the other parts in order; the n-th GPU starts at the n-th part.
+    If the data of a part are on a GPU (the home of the part) and this GPU works, it computes the
+    part. Free GPUs take the other parts in order; the n-th GPU starts at the n-th part.
     """
 
     def __init__(
@@ -707,7 +707,7 @@ class GpusBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write which blocks of a lattice are inside to ``room``, on the GPU that holds it."""
+        """Write to ``room`` which blocks of a lattice are inside, on the GPU that holds it."""
         with device.using(device_arrays.home(room)):
             return lattices.lattice_there(mesh, axes, room, _on_this_gpu(index))
 

@@ -18,8 +18,9 @@ from geodomain.errors import DeviceError
 def use_devices(devices: Sequence[int]) -> None:
     """Choose the GPUs that this process uses, instead of all in CUDA_VISIBLE_DEVICES.
 
-    Call this before anything else uses a GPU. Work that is too small to share is done by the first
-    GPU. Without this call, the environment variable GEODOMAIN_DEVICE (such as ``0,1``) decides.
+    Call this before anything else uses a GPU. The first GPU of the list does work that is too small
+    to share. Without this call, the environment variable GEODOMAIN_DEVICE (such as ``0,1``)
+    decides.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ def crossed_triangles(
     """Return a mask (t,) of the triangles that cross, or may cross, another of the same group.
 
     A triangle of group -1 is in no group. ``bounds`` (2, 3) is a box around all triangles.
-    ``parted`` is that of `VertexFans`.
+    ``parted`` is `VertexFans.parted` of the mesh.
     """
     crossed = np.zeros(len(triangles), np.bool_)
     core().self_crossings(
@@ -309,8 +309,9 @@ class Components:
     def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
         """Return two components for each cluster of components, as a tuple of two arrays.
 
-        The first array has the component of another cluster that is next above the cluster's
-        highest vertex, or -1 for none. The second array has the component of that vertex.
+        The first array has the component, of another cluster, that is next above the cluster's
+        highest vertex; -1 if there is none. The second array has the component to which this
+        highest vertex belongs.
         ``cluster`` holds the number of each component's cluster, or -1 for a component to ignore.
         Boxes of triangles of different clusters must not meet.
         """
@@ -425,7 +426,8 @@ class EdgeReach(IntEnum):
 class FootprintEnd:
     """The boundary of a surface's footprint in plan.
 
-    It is part of m edges (m, 2, 3): the open edges of the surface, and the edges where it folds.
+    The boundary consists of parts of m edges, (m, 2, 3): the open edges of the surface, and the
+    edges at which it folds.
 
     Attributes
     ----------

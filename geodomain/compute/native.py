@@ -72,7 +72,7 @@ def _mend() -> str:
 
 
 def _built_from(core: ctypes.CDLL) -> str:
-    """Return the stamp (a hash) of the sources of which a core was built; "" for an old core."""
+    """Return the stamp (a hash) of the sources from which a core was built; "" for an old core."""
     try:
         stamp = core.geodomain_build_stamp
     except AttributeError:
@@ -224,7 +224,7 @@ class Core:
 
 @functools.cache
 def core(at: int | None = None) -> Core:
-    """Return the core for x86-64 level `at`; if it is not installed, that for the next lower level.
+    """Return the core for x86-64 level `at` or, if it is not installed, for the next lower level.
 
     By default, return the best core for this processor.
     """

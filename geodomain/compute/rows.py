@@ -40,10 +40,10 @@ def expand_lattice(
 
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the lattice through which the rows run, or None if they run through no lattice.
+    """Return the lattice whose points the rows list in order, or None if there is no such lattice.
 
-    The lattice is a tuple of two: the axes (0, 1 and 2 for x, y and z), beginning with the one that
-    changes fastest from row to row, and the lengths of these axes.
+    The lattice is a tuple of two: the axes (0, 1 and 2 for x, y and z), and the lengths of these
+    axes. The first axis is the one that changes fastest from row to row.
     """
     axes, lengths, is_lattice = counts([0] * 3), counts([0] * 3), ctypes.c_int32()
     core().recognise(*column_pointers(points), len(points[0]), threads, axes, lengths, is_lattice)
@@ -223,7 +223,7 @@ def read_bytes(file: int, size: int) -> bytes | None:
 
 
 class BoundaryIndex:
-    """Index of one mesh that finds the blocks its triangles enter, and heights to cut blocks at.
+    """Index of one mesh: finds blocks that its triangles enter, and heights at which to cut them.
 
     Vertices are (v, 3) float64 and triangles (t, 3) int32, both contiguous.
     """

@@ -1,4 +1,4 @@
-"""Measure distances from meshes: of points, and of a file's blocks, written as new columns."""
+"""Compute the distances of points from meshes, and write the distances of blocks to a file."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class DistanceColumn:
     inside: int | None = None
 
     def add(self, distances: NDArray[np.float64]) -> None:
-        """Update the values with distances of more blocks; NaN means a lack of coordinates."""
+        """Update the values with the distances of more blocks; NaN means no coordinates."""
         valid = distances[~np.isnan(distances)]
         if valid.size:
             least, most = float(valid.min()), float(valid.max())
@@ -292,7 +292,7 @@ class DistanceColumn:
             self.inside += int((valid < 0).sum())
 
     def cells(self) -> tuple[str, ...]:
-        """Return the texts of a row in the printed table: the row that describes this column."""
+        """Return the cells of this column's row in the printed table, as texts."""
         ends = ("-" if end is None else f"{end:,.6g}" for end in (self.nearest, self.farthest))
         return self.name, self.column, *ends, "" if self.inside is None else f"{self.inside:,}"
 
@@ -476,7 +476,10 @@ class _Measured:
 def _require_place(
     source: str, target: str, meshes: Mapping[str, MeshLike], *, overwrite: bool
 ) -> None:
-    """Raise an error if the output has another format than the model, is an input, or exists."""
+    """Raise an error if the output has a wrong format, is an input, or exists without `overwrite`.
+
+    The format is wrong if it differs from the format of the model.
+    """
     require_same_kind(source, target)
     if target == STANDARD:
         return

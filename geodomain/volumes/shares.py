@@ -219,7 +219,7 @@ class _Places:
         self._lows, self._highs = plan.min(axis=1), plan.max(axis=1)
 
     def sample(self, rows: Ints) -> _Sample | None:
-        """Return a sample in one of the triangles `rows`; try those largest in plan first.
+        """Return a sample in one of the triangles `rows`; try the triangles largest in plan first.
 
         Return None if the samples of the first few triangles are all ambiguous.
         """
@@ -259,7 +259,7 @@ class _Places:
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
     """Return a tuple: the height at which a vertical line crosses a triangle, and a sign.
 
-    The sign is that of the triangle's projection in plan. If the line misses the triangle, it is 0.
+    The sign is that of the triangle's projection in plan; it is 0 if the line misses the triangle.
     Return None if the line meets the triangle's outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
@@ -337,7 +337,7 @@ def proportions(
         The full lengths of the blocks along x, y and z. A block extends from ``centre - size / 2``
         to ``centre + size / 2``, rounded to float64.
     kind : {"solid", "above", "below"}
-        Which share of the block is measured: that inside a solid, or above or below a surface.
+        Which part of the block is measured: inside a solid, or above or below a surface.
     rule : {"parity", "winding"}
         The rule for inside a solid, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
@@ -642,8 +642,9 @@ def proportions_lattice(
 ) -> NDArray[np.float64]:
     """Return the share of each block of a lattice inside a solid, or above or below a surface.
 
-    The share is computed from the triangles, without sampling. Each triangle is clipped to the
-    columns of blocks that it enters, and the volume below it is integrated.
+    The share is computed from the triangles, without sampling, except in blocks in which triangles
+    cross (see Warns). Each triangle is clipped to the columns of blocks that it enters, and the
+    volume below it is integrated.
 
     Parameters
     ----------
@@ -654,7 +655,7 @@ def proportions_lattice(
         Coordinates of the block faces along each axis, strictly increasing, in the mesh's unit.
         Blocks may differ in size.
     kind : {"solid", "above", "below"}
-        Which share of the block is measured: that inside a solid, or above or below a surface.
+        Which part of the block is measured: inside a solid, or above or below a surface.
     rule : {"parity", "winding"}
         The rule for inside, as in `contains`.
     backend : {"auto", "cuda", "cpu"}
@@ -671,7 +672,8 @@ def proportions_lattice(
         From 0.0 to 1.0. A share is exactly 0.0 or 1.0 if no triangle enters the block. It is NaN if
         the block's plan is not entirely within the footprint of a surface. If n triangles lie above
         or below a block, and none of them is larger than r times the block, the error is less than
-        ``n * (1 + r) * 2**-47`` of the block's volume. That is below 1e-9 if n * r is at most 1e5.
+        ``n * (1 + r) * 2**-47`` of the block's volume. This is below 1e-9 if ``n * (1 + r)`` is at
+        most 1e5.
 
     Warns
     -----

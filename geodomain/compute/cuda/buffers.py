@@ -71,8 +71,8 @@ class Pool(Generic[Pooled]):
     def borrowed(self, room: int) -> Iterator[Pooled]:
         """Lend buffers for work of size `room`; if memory is short, lend smaller buffers.
 
-        After an error the buffers are freed as soon as the device has finished all work. The
-        error's traceback cannot keep them alive, so they are freed while their context is current.
+        After an error, the buffers are freed as soon as the device has finished all work. They are
+        emptied, so the error's traceback cannot keep their memory until another context is current.
         """
         buffers = self._take(room)
         try:
@@ -114,7 +114,7 @@ class Pool(Generic[Pooled]):
 
 
 def _let_go(buffers: PooledMemory) -> None:
-    """Free the memory of buffers, by dropping all their attributes and those of listed parts."""
+    """Free the memory of buffers: drop all their attributes, and those of parts in their lists."""
     for parts in [value for value in buffers.__dict__.values() if isinstance(value, list)]:
         for part in parts:
             part.__dict__.clear()
@@ -376,7 +376,7 @@ class Stager(_Threads):
 
 
 class Filler(_Threads):
-    """Native threads that copy points into the page-locked pieces of a ring, to be sent.
+    """Native threads that copy points into the page-locked pieces of a ring, ready to be sent.
 
     ``points`` are three columns of doubles with any strides. A piece holds ``rows`` points.
     If there are few points, the calling thread copies them itself.

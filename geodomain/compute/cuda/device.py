@@ -185,7 +185,7 @@ _FORKED = (
 
 
 class PrimaryContext:
-    """The primary context of a device, which torch and cupy share; a context manager.
+    """A context manager for the primary context of a device, which PyTorch and CuPy use, too.
 
     Within a `with`, on any thread, the context is current. At the end of the `with`, the previous
     context is current. An error of PyCUDA within the `with` becomes a DeviceError with an
@@ -379,7 +379,10 @@ def architecture() -> str:
 
 @of_each_device
 def has_slow_doubles() -> bool:
-    """Return whether single precision is so much faster here that it pays to try it first."""
+    """Return whether single precision is at least 8 times as fast as double precision here.
+
+    Kernels then try single precision first.
+    """
     cuda = driver()
     ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
     return bool(cuda.Device(number()).get_attribute(ratio) >= 8)

@@ -359,8 +359,8 @@ def _linked(cuda: ctypes.CDLL, ptx: bytes) -> bytes | None:
 def _attribute(number: int, address: int) -> int | None:
     """Return an attribute of an address, or None for memory unknown to the driver.
 
-    The function calls cuPointerGetAttributes. For unknown memory it succeeds, with type 0 and a
-    negative device. cuPointerGetAttribute would fail, and debugging tools report failed calls.
+    For memory unknown to the driver, cuPointerGetAttributes succeeds, with type 0 and a negative
+    device. cuPointerGetAttribute would fail, and debugging tools report failed calls.
     """
     cuda = library()
     if cuda is None:
@@ -424,7 +424,7 @@ def no_kernels(
 ) -> DeviceError:
     """Return the error for a kernel file that does not load.
 
-    The cause is that the driver refused it, that nvcc could not compile it, or that it is missing.
+    The error says whether the driver refused the file, nvcc could not compile it, or it is missing.
     """
     if refused is None:
         message = (

@@ -227,7 +227,7 @@ def label(
     out: NDArray[np.uint8],
     threads: int,
 ) -> bool:
-    """Write which blocks are inside to the contiguous ``out``, as bits along z, (nx, ny, bytes).
+    """Write to the contiguous ``out`` which blocks are inside, as bits along z, (nx, ny, bytes).
 
     ``bytes`` is either the smallest number that holds a column of bits, or that number rounded up
     to a multiple of 8, for 64-bit words. Returns False if a block cannot be decided.
@@ -401,7 +401,7 @@ def lattice_there(
     room: DeviceRoom,
     index: PointIndex | None = None,
 ) -> bool:
-    """Write which blocks are inside to ``room`` on the device; see `Backend.lattice_there`."""
+    """Write to ``room`` on the device which blocks are inside; see `Backend.lattice_there`."""
     return label_in_place(DeviceMesh(mesh, _there(index)), axes, room)
 
 

@@ -150,7 +150,8 @@ def answer_all(
     """Write the results for all points; return the first undecided row, or -1.
 
     ``out`` is a contiguous array in memory, or a `DeviceRoom`. The results are complete when this
-    function returns. If ``together``, batches are large, so that points of a batch lie closer.
+    function returns. If ``together``, batches are large, so the points of a batch lie closer
+    together.
     """
     if len(out) == 0:
         return -1
