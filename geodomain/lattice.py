@@ -287,7 +287,7 @@ class LatticeBits:
     Attributes
     ----------
     again : int
-        The number of blocks whose centroid equals that of an earlier block.
+        The number of blocks that have the same centroid as an earlier block.
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
@@ -439,7 +439,7 @@ def _room(
 ) -> tuple[_Cells, _Cells] | None:
     """Return the first cell and the number of cells along each axis; None if there are too many.
 
-    Along x both are multiples of 8, so that rows of bits are whole bytes.
+    Along x, both numbers are multiples of 8, so that rows of bits are whole bytes.
     """
     eights = np.array([8, 1, 1])
     first = np.floor(first / eights) * eights

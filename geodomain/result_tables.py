@@ -143,7 +143,7 @@ def records_frame(
     records : sequence
         Objects of this class.
     columns : mapping of str to sequence or array, optional
-        Further columns, which follow those of the fields.
+        Further columns, which follow the columns of the fields.
     """
     plain = {
         field.name: _KINDS[str(field.type)] for field in fields(record) if field.type in _KINDS

@@ -149,7 +149,7 @@ def setting(
         Placeholder for the value in the help of the option.
     option : bool or str
         Whether commands have an option for the setting, or the name of the option if it differs
-        from that of the field. A command may define its own option instead.
+        from the field's name. A command may define its own option instead.
     bare : str, optional
         The value of the option if it is given without a value on the command line.
     """
@@ -165,7 +165,7 @@ def keys_of(kind: type) -> dict[str, Key]:
 
 
 def required_keys(kind: type) -> list[str]:
-    """Return the keys that a table must have: those of fields without a default."""
+    """Return the keys that a table must have: the keys of fields without a default."""
     return [
         entry.metadata["name"] or entry.name
         for entry in fields(kind)
@@ -255,7 +255,7 @@ def _names(kind: Callable[..., object]) -> frozenset[str]:
 
 
 def among(kind: Callable[..., Made], keywords: Mapping[str, object]) -> Made:
-    """Return those keywords that are keys of a TypedDict, as this TypedDict."""
+    """Return the keywords that are keys of a TypedDict, as this TypedDict."""
     own = _names(kind)
     return kind(**{name: value for name, value in keywords.items() if name in own})
 

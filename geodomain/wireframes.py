@@ -287,7 +287,7 @@ class MeshCheck:
 
     @property
     def _has_names(self) -> bool:
-        """Whether the file has several solids, or one whose name differs from that of the file."""
+        """Whether the file has several solids, or a solid with another name than the file."""
         names = [solid.name for solid in self.solids]
         name = self.report.name
         return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}

@@ -97,7 +97,7 @@ class DecimalAxis:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether float64 distinguishes neighbouring centres, with about one digit to spare."""
+        """Whether centres lie more than 16 times the spacing of float64 numbers apart."""
         largest = max(abs(float(self.low)), abs(float(self.high)))
         return float(self.size) > 16 * float(np.spacing(largest))
 
@@ -631,6 +631,6 @@ def _floats(point: Decimals) -> tuple[float, float, float]:
 
 
 def _files(meshes: object) -> list[Path]:
-    """Return the files of those mesh-like arguments that are paths."""
+    """Return the files of all meshes that were passed as paths."""
     items = meshes if isinstance(meshes, list | tuple) else [meshes]
     return [split_name(Path(item))[0] for item in items if isinstance(item, str | os.PathLike)]

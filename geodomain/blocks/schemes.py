@@ -111,7 +111,7 @@ class Pieces:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """The mask of pieces that are whole parents, because these were not split."""
+        """The mask of pieces that are whole, unsplit parents."""
         return np.asarray(np.bincount(self.parent)[self.parent] == 1)
 
     def take(self, rows: NDArray[np.intp] | Ints | NDArray[np.bool_]) -> Pieces:
@@ -438,7 +438,7 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve blocks that a triangle enters, then halve their parts that one enters, and so on.
+    """Halve the blocks that a triangle enters, then their parts that it enters, and so on.
 
     A block is halved along each axis on which it has several parts.
     """

@@ -358,7 +358,7 @@ class MergeSummary:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame of one row, which can be stacked with those of other models."""
+        """Return a DataFrame of one row, which can be stacked with the rows of other models."""
         return records_frame(MergeSummary, [self])
 
     def __str__(self) -> str:

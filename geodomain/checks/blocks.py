@@ -353,7 +353,7 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
 
 
 def overfull(volume: float, bounds: Floats) -> Iterator[str]:
-    """Yield a warning if the volume of blocks exceeds that of their bounding box, (2, 3)."""
+    """Yield a warning if the blocks have more volume than their bounding box, (2, 3)."""
     room = float(np.prod(bounds[1] - bounds[0]))
     if np.isfinite([volume, room]).all() and volume > _FULL * room > 0:
         ratio = volume / room

@@ -25,7 +25,7 @@ _FACTORS = tuple(
 
 
 class RepeatedCentroids:
-    """Count of blocks whose centroid equals that of another block.
+    """Count of blocks that have the same centroid as another block.
 
     Up to 250,000 blocks are stored and compared. For more blocks, one bit per cell of their lattice
     is stored. If they form no lattice, or one that is too large for memory, the count is unknown.
@@ -62,7 +62,7 @@ class RepeatedCentroids:
             self._known, self._bits = False, None
 
     def merge(self, later: RepeatedCentroids) -> None:
-        """Add the blocks of another object; the count is then that of one pass over all blocks."""
+        """Add the blocks of another object, as if all blocks had been added to this object."""
         self._known &= later._known
         self._sized &= later._sized
         if not self._known:
@@ -122,7 +122,7 @@ class RepeatedCentroids:
 
     @property
     def again(self) -> int:
-        """The number of blocks whose centroid is that of an earlier block; 0 if it is unknown."""
+        """The number of blocks with the same centroid as an earlier block; 0 if it is unknown."""
         if not self._known or (not self._sized and not self._are_blocks()):
             return 0
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
@@ -253,7 +253,7 @@ class OverlappingBlocks:
         return region
 
     def _place(self) -> RepeatedCentroids:
-        """Copy centroids of the region to the `RepeatedCentroids`, and return the latter.
+        """Copy centroids of the region to the `RepeatedCentroids` object, and return this object.
 
         Only centroids that were not copied before are copied.
         """
@@ -273,7 +273,7 @@ class OverlappingBlocks:
 
     @property
     def again(self) -> int:
-        """The number of blocks whose centroid is that of an earlier block; 0 if it is unknown."""
+        """The number of blocks with the same centroid as an earlier block; 0 if it is unknown."""
         # Blocks that fill cells once have different centroids, so those not placed are no repeats.
         region = self._kept
         if region is None or not region.every or not region.fills_cells_once():
@@ -410,7 +410,7 @@ class _Region:
 
 
 def _without_repeats(points: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Return the blocks whose centroid does not repeat that of an earlier block."""
+    """Return the blocks without repeats: only the first block at each centroid."""
     hashes = point_hashes(points)
     order = hashes.argsort(kind="stable")
     first = np.append(True, hashes[order[1:]] != hashes[order[:-1]])

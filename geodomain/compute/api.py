@@ -173,7 +173,8 @@ class BlockIndex(Protocol):
         Only the shares of blocks that a triangle enters are written. If ``weights`` is None, every
         share is sampled along ``lines`` times ``lines`` vertical lines. Otherwise a share is exact
         up to rounding, but blocks whose plan the triangles do not cover exactly once are sampled
-        along lines. ``single`` is the tolerance of this test; if it is 0, there is no test.
+        along lines. ``single`` is the tolerance of the test whether a plan is covered once; if
+        ``single`` is 0, there is no test.
         """
         ...
 

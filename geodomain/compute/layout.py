@@ -191,5 +191,5 @@ def points_view(places: tuple[int, int, int], steps: tuple[int, int, int]) -> by
 
 
 def row_list(rows: int, count: int) -> bytes:
-    """Return the kernels' RowList, given the address of the rows and that of the row count."""
+    """Return the kernels' RowList, given the addresses of the rows and of the row count."""
     return structure("RowList").pack(rows=rows, count=count)

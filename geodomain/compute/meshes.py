@@ -180,7 +180,7 @@ def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
 
 
 def are_distinct(rows: Floats) -> bool:
-    """Return whether all rows of an array (n, 3) are different; it must not contain -0.0."""
+    """Return whether all rows of an array (n, 3) are different; the array must not contain -0.0."""
     distinct = ctypes.c_int32()
     core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
     return bool(distinct)
@@ -201,7 +201,7 @@ def crossed_triangles(
     parted: NDArray[np.uint8],
     threads: int,
 ) -> NDArray[np.bool_]:
-    """Return a mask (t,) of the triangles that cross, or may cross, another of the same group.
+    """Return a mask (t,) of triangles that cross, or may cross, another triangle of their group.
 
     A triangle of group -1 is in no group. ``bounds`` (2, 3) is a box around all triangles.
     ``parted`` is `VertexFans.parted` of the mesh.
@@ -331,8 +331,9 @@ class Components:
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
         """Return how the components of each pair meet, as flags of `Seen`.
 
-        ``outward`` is 1 for a component that faces outwards, -1 for one that faces inwards, and 0
-        for any other. At most ``limit`` pairs of triangles are compared for a pair of components.
+        ``outward`` is 1 for a component that faces outwards, -1 for a component that faces inwards,
+        and 0 for other components. At most ``limit`` pairs of triangles are compared for each pair
+        of components.
         """
         seen = np.empty(len(pairs), np.int32)
         core().components_relate(

@@ -21,7 +21,7 @@ SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 
 
 def kernel_folders() -> list[Path]:
-    """Return the folders named kernels: that of this package, then those of installed copies.
+    """Return the folders named kernels: first of this package, then of installed copies.
 
     In a checkout, Python imports the package from the checkout, but the compiled cores are where
     pip has put them.
@@ -43,8 +43,7 @@ def load(name: str) -> ctypes.CDLL:
     Raises
     ------
     CoreError
-        If the core is missing, or was built from sources other than those beside the Python
-        code.
+        If the core is missing, or was not built from the C++ sources beside the Python code.
     """
     path = next((place for place in _places(name) if place.is_file()), None)
     if path is None:
@@ -266,9 +265,9 @@ def counts(numbers: Sequence[int]) -> Counts:
 def column_pointers(
     points: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], row: int = 0
 ) -> tuple[Addresses, Counts]:
-    """Return a tuple: three addresses, and three strides in bytes.
+    """Return a tuple: the addresses of x, y and z in a row, and the three strides.
 
-    The addresses are those of x, y and z in a row. The strides lead from one row to the next.
+    A stride is the number of bytes from one row to the next.
     """
     steps = [column.strides[0] for column in points]
     places = [column.ctypes.data + row * step for column, step in zip(points, steps, strict=True)]

@@ -166,7 +166,7 @@ def segment_file_names(float_type: str = "float32") -> tuple[str, str, str, str]
 
 
 class SceneFiles(TypedDict):
-    """The contents of parameters.json: the settings, and counts of what was written."""
+    """The contents of parameters.json: settings of the scene, counts, and names of files."""
 
     triangles: int
     vertices: int
@@ -197,7 +197,7 @@ def write_scene(
     """Write a terrain, segments across it and their exact crossings as raw files.
 
     `geodomain.SegmentIntersector` counts crossings exactly from the numbers in the files. The count
-    of a segment includes crossings with triangles other than the one it was aimed at.
+    of a segment includes all its crossings, not only a crossing with the triangle it is aimed at.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def write_scene(
     Returns
     -------
     dict
-        The contents of parameters.json: the settings, and counts of what was written.
+        The contents of parameters.json: settings of the scene, counts, and names of files.
 
     Raises
     ------

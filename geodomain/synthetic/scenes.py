@@ -273,8 +273,8 @@ def segments_across(
         Seed of the random numbers. The first segments do not depend on ``count``, and the
         segments do not depend on ``chunk``.
     perturb : bool
-        Aim at a point near the centroid instead: it is moved along two edges of the triangle by
-        up to a tenth of each.
+        Aim at a point near the centroid instead. The point is moved from the centroid along two
+        edges of the triangle, by up to a tenth of each edge.
     chunk : int
         Number of segments in memory at a time.
 

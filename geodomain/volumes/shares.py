@@ -259,7 +259,7 @@ class _Places:
 def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
     """Return a tuple: the height at which a vertical line crosses a triangle, and a sign.
 
-    The sign is that of the triangle's projection in plan; it is 0 if the line misses the triangle.
+    The sign is the sign of the triangle's projection in plan, or 0 if the line misses the triangle.
     Return None if the line meets the triangle's outline.
     """
     points = [[Fraction(value) for value in corner] for corner in corners]
@@ -598,7 +598,7 @@ SIZES = "between 2^-306 and 2^339"
 
 
 def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
-    """Return a mask of the sizes that are within the allowed range; it has the shape of `sizes`."""
+    """Return whether each size is within the allowed range; the result has the shape of `sizes`."""
     return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
 
 

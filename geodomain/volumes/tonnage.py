@@ -348,8 +348,8 @@ class Tonnage:
     rows : int
         Number of blocks.
     groups : dict
-        Sums by domain, bench and cut-off interval. A bench is given by its base. It is None if
-        there are no benches, or for blocks of unknown height. Interval 0 holds blocks below every
+        Sums by domain, bench and cut-off interval. A bench is given by its base, or is None if
+        there are no benches or the height of blocks is unknown. Interval 0 holds blocks below every
         cut-off or without the grade. Interval 1 begins at the lowest cut-off.
     blocks : dict
         Counts by domain and cut-off interval; a block in several benches counts once.

@@ -82,8 +82,8 @@ def tonnes(
     grade : str or sequence of str
         Columns of grades. Means are weighted by tonnes; metal is grade times tonnes.
     column : str
-        The column of labels, which may be texts or codes. If ``proportion`` is given, it is not
-        read.
+        The column of labels, which may be texts or codes. It is not read if there is a
+        ``proportion``.
     bench : float, optional
         The height of benches; their bases are at multiples of this height. A block that spans
         several benches is divided between them by its overlap in z, and counted in each bench.
@@ -463,8 +463,8 @@ class GradeTotal:
         Mean, weighted by tonnes, over the blocks that have the grade; None if these blocks have no
         tonnes.
     metal : float
-        Grade times tonnes, in the unit `unit`. If `unit` is empty, the unit is that of the grade
-        times that of tonnes.
+        Grade times tonnes, in the unit `unit`. If `unit` is empty, this is the unit of the grade
+        times the unit of tonnes.
     tonnes : float
         Tonnes of the blocks that have the grade.
     missing : int
@@ -502,7 +502,7 @@ class TonnesRow:
     grades : tuple of GradeTotal
         The grades in the caller's order.
     without_volume, without_density : int
-        Number of blocks without a volume, and number of blocks without a density. These are counted
+        Number of blocks without a volume, and number of blocks without a density. Both are included
         in `blocks`.
     """
 

@@ -71,8 +71,9 @@ class Pool(Generic[Pooled]):
     def borrowed(self, room: int) -> Iterator[Pooled]:
         """Lend buffers for work of size `room`; if memory is short, lend smaller buffers.
 
-        After an error, the buffers are freed as soon as the device has finished all work. They are
-        emptied, so the error's traceback cannot keep their memory until another context is current.
+        After an error, the memory is freed as soon as the device has finished all work, while its
+        context is still current. The buffers are emptied for this, because the error's traceback
+        keeps the buffers themselves alive.
         """
         buffers = self._take(room)
         try:
@@ -114,7 +115,7 @@ class Pool(Generic[Pooled]):
 
 
 def _let_go(buffers: PooledMemory) -> None:
-    """Free the memory of buffers: drop all their attributes, and those of parts in their lists."""
+    """Free the memory of buffers by dropping all attributes of buffers and of listed parts."""
     for parts in [value for value in buffers.__dict__.values() if isinstance(value, list)]:
         for part in parts:
             part.__dict__.clear()

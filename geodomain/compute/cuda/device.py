@@ -245,7 +245,7 @@ class PrimaryContext:
                 self._cuda.Context.pop()
 
     def _pass_on(self, error: BaseException) -> None:
-        """Free what failed calls allocated, and raise an error that explains PyCUDA's error.
+        """Free the memory of failed calls, and raise an error that explains PyCUDA's error.
 
         The memory must be freed while the context is current; PyCUDA leaks it otherwise.
         """
@@ -356,7 +356,8 @@ def is_in_use() -> bool:
 def home_of(address: int) -> int:
     """Return the number of the device whose memory contains an address.
 
-    If there is only one device, or that device is unknown, return this thread's device.
+    If there is only one device, or the address is unknown, return the number of this thread's
+    device.
     """
     return _homes([address])[0]
 
@@ -556,9 +557,9 @@ _NO_KERNELS = (
 
 
 def missing(architecture: str | None, origins: Iterable[str]) -> str | None:
-    """Return what is missing to use a GPU, and how to install it, as one text.
+    """Return the first missing requirement for a GPU, and how to install it, as one text.
 
-    If several things are missing, the text names the first. Returns None if nothing is missing.
+    Returns None if nothing is missing.
 
     Parameters
     ----------

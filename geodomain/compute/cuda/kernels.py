@@ -101,7 +101,7 @@ def _parts(text: str) -> list[tuple[str, str]]:
     """Split PTX into pairs (name, text), one for each kernel or function with a body.
 
     Text between the bodies has the name "". The split assumes that the braces around a body are at
-    the beginning of a line, and that no other braces are.
+    the beginning of a line, and that other braces are not.
     """
     parts, begin = [], 0
     while (body := text.find("\n{\n", begin)) >= 0:
@@ -219,7 +219,7 @@ def shipped(name: str) -> Path | None:
 def shipped_version() -> int | None:
     """Return the CUDA version that a driver needs to load the wheel's PTX, such as 12000.
 
-    The version follows from that of the PTX language: 8.0 belongs to CUDA 12.0, 9.0 to CUDA 13.0.
+    It follows from the version of the PTX language: 8.0 belongs to CUDA 12.0, 9.0 to CUDA 13.0.
     Returns None if there is no PTX.
     """
     for folder in kernel_folders():
@@ -252,7 +252,7 @@ def compiler() -> str | None:
 
 
 def folder() -> Path:
-    """Return the cache folder: that of GEODOMAIN_CACHE or, if not set, one in the user's cache."""
+    """Return the cache folder: GEODOMAIN_CACHE or, if not set, a folder in the user's cache."""
     chosen = os.environ.get("GEODOMAIN_CACHE")
     if chosen:
         return Path(chosen)
@@ -295,7 +295,7 @@ def _hash(text: str) -> str:
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
     """List the cached cubins of a source text.
 
-    If nvcc is installed, only cubins of this nvcc are listed, otherwise those of any nvcc.
+    If nvcc is installed, only cubins of this nvcc are listed, otherwise cubins of any nvcc.
     """
     place = folder()
     if made_by is not None:

@@ -44,7 +44,7 @@ class Workplace:
         self.host_counts = cuda.pagelocked_empty(2, np.uint32)
 
     def make_room(self, unsure: int) -> None:
-        """Replace the list of unsure pairs by one that holds `unsure` pairs.
+        """Replace the list of unsure pairs by a list with room for `unsure` pairs.
 
         An unsure pair is a triangle and a column of blocks that need exact arithmetic.
         """

@@ -330,7 +330,7 @@ def _nothing() -> None:
 
 
 def _is_pinned_rows(points: Columns) -> bool:
-    """Return whether the columns are those of one page-locked array (n, 3) in C order."""
+    """Return whether the columns belong to one page-locked array (n, 3) in C order."""
     places = [column.ctypes.data for column in points]
     if any(column.strides[0] != POINT_BYTES for column in points):
         return False

@@ -427,7 +427,7 @@ class CudaSegmentIndex:
 def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield ranges (begin, end) of rows that have at most MOST_HITS hits together.
 
-    A row with more hits is a range of its own.
+    A row with more hits forms a range alone.
     """
     begin, rows = 0, len(offsets) - 1
     while begin < rows and offsets[begin] < offsets[-1]:

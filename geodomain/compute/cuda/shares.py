@@ -265,7 +265,7 @@ class CudaBlockIndex:
         out: Floats,
         answers: NDArray[np.uint8],
     ) -> None:
-        """Write the shares of blocks, except those that must be sampled along vertical lines.
+        """Write the shares of blocks, except blocks that must be sampled along vertical lines.
 
         Such blocks are marked BY_LINES in `answers`.
         """
