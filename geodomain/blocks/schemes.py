@@ -438,7 +438,7 @@ def _cells_of(parts: Ints) -> tuple[Ints, Ints]:
 
 
 def _octree(parents: Parents, parts: Ints, entered: Bools, splitter: Splitter) -> Pieces:
-    """Halve the blocks that a triangle enters, then their parts that it enters, and so on.
+    """Halve the blocks that a triangle enters, then the parts that a triangle enters, and so on.
 
     A block is halved along each axis on which it has several parts.
     """

@@ -180,7 +180,7 @@ class BlockChecks:
         overlaps = self._overlaps()
         yield from overlaps.values()
         if self._boxes is not None and not overlaps:
-            axes = "xyz" if self.axes is None else ("its x", "its y", "its z")
+            axes = "xyz" if self.axes is None else [f"the model's {axis}" for axis in "xyz"]
             yield from say_spacing(self._boxes.spacing(), self._boxes.size, axes)
 
     def _overlaps(self) -> dict[str, str]:

@@ -350,17 +350,21 @@ class OverlappingBlocks:
 
 
 def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[str]:
-    """Yield a warning if blocks of one size are smaller than their spacing."""
+    """Yield a warning if blocks of one size are smaller than their spacing.
+
+    `axes` are the words for the three block axes, such as "the model's x".
+    """
     small = np.flatnonzero(spacing > (1 + _SLACK) * size).tolist()
     if small:
         each = " and ".join(
             f"{spacing[axis]:.6g} apart along {axes[axis]}, but blocks measure {size[axis]:.6g}"
             for axis in small
         )
+        options = ", ".join(f"d{'xyz'[axis]}=" for axis in small)
         yield (
             f"there are gaps between the blocks: centroids are {each}. The blocks have "
             f"{float(np.prod(size[small] / spacing[small])):.3g} times the volume of blocks "
-            f"without gaps. Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
+            f"without gaps. Check {options}"
         )
 
 

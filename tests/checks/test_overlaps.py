@@ -88,6 +88,18 @@ def test_sizes_smaller_than_the_spacing_are_told(case: str) -> None:
             assert len(sentences) == 1 and re.search(said, sentences[0])
 
 
+def test_sizes_smaller_than_the_spacing_are_told_along_the_axes_of_a_rotated_model() -> None:
+    east, north = (0.8, 0.6, 0.0), (-0.6, 0.8, 0.0)
+    turn = np.array([east, north, (0.0, 0.0, 1.0)])
+    checks = BlockChecks()
+    for points, _ in lattice((8, 7, 6), (10, 10, 5)):
+        sizes = np.broadcast_to(np.array((5.0, 10.0, 5.0)), points.shape)
+        checks.add(points @ turn, sizes, axes=turn)
+    (said,) = checks.warnings(mend="{}")
+    assert "10 apart along the model's x, but blocks measure 5." in said
+    assert said.endswith("Check dx=")
+
+
 def test_a_few_blocks_of_a_lattice_leave_no_gaps() -> None:
     """Blocks above a cut-off are scattered, and the nearest of them touch."""
     points, sizes = lattice((12, 12, 6), (10, 10, 5))[0]
