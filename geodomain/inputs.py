@@ -437,8 +437,8 @@ def dimensions(
     if not _are_coordinates(axes):
         if like is not None:
             message = (
-                "with like=, x, y and z must be coordinates of the array that like= gives, such as "
-                "like.x"
+                "if like= is given, x, y and z must be coordinates of that array of xarray, such "
+                "as like.x"
             )
             raise TypeError(message)
         return None

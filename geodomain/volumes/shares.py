@@ -38,9 +38,9 @@ from geodomain.settings import BackendName
 
 
 class TriangleWeights(NamedTuple):
-    """For each triangle, a factor for the volume below the triangle.
+    """The factors of the volumes below triangles, one factor for each triangle of a mesh.
 
-    The sum over all triangles of factor times volume below is the volume inside the mesh.
+    The volume inside the mesh is the sum, over all triangles, of factor times volume below.
 
     Attributes
     ----------

@@ -87,20 +87,21 @@ def tonnes(
     bench : float, optional
         The height of benches; their bases are at multiples of this height. A block that spans
         several benches is divided between them by its overlap in z, and counted in each bench.
-    cutoff : float, sequence or mapping of str to them, optional
-        Cut-offs of the only grade, or of a named grade. For each cut-off, the result has rows for
-        the blocks at or above the cut-off. A text such as "0.5,1" is split at its commas. A text
-        such as "0,5" is refused for a table with decimal commas.
+    cutoff : float, sequence of float, or mapping of str to either, optional
+        Cut-offs of the grade. If there are several grades, a mapping names one of them, such as
+        ``{"AU": [0.5, 1]}``. For each cut-off, the result has rows for the blocks at or above the
+        cut-off. A text such as "0.5,1" is split at its commas. A text such as "0,5" is refused for
+        a table with decimal commas.
     proportion : mapping of str to str, optional
         For each name of a domain, the column with the share of each block in the domain, 0 to 1.
         The remainder of a block belongs to the background, so that the table adds up to the model.
         A remainder below a millionth of a block is ignored as rounding.
     grade_unit : str or mapping of str to str, optional
-        The unit of the only grade, or of named grades: ``"%"``, ``"ppm"``, ``"ppb"``, ``"gpt"``
-        (the same as ``"g/t"``), ``"opt"`` (troy ounces per short ton) or a mass per tonne such as
-        ``"g/t"``. The metal is then in t for ``"%"``, in g for ``"ppm"``, in mg for ``"ppb"`` and
-        in troy ounces (``oz``) for ``"opt"``, if the tonnes are metric. For a mass per tonne, the
-        metal is in that unit of mass: in g for ``"g/t"``.
+        The unit of the grade: ``"%"``, ``"ppm"``, ``"ppb"``, ``"gpt"`` (the same as ``"g/t"``),
+        ``"opt"`` (troy ounces per short ton) or a mass per tonne such as ``"g/t"``. If there are
+        several grades, a mapping of grades to units. The metal is then in t for ``"%"``, in g for
+        ``"ppm"``, in mg for ``"ppb"`` and in troy ounces (``oz``) for ``"opt"``, if the tonnes are
+        metric. For a mass per tonne, the metal is in this unit of mass: in g for ``"g/t"``.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         The unit of the densities, which implies the unit of the coordinates. If it is given, tonnes
         are metric (1,000 kg), and impossible densities (outside 0.5 to 8 t/m3) give a warning. By
@@ -565,9 +566,9 @@ class Tonnes:
     def to_csv(self) -> str:
         r"""Return the rows as CSV, with unrounded numbers, and empty cells for missing values.
 
-        The columns are domain, bench, cutoff, blocks, volume and tonnes. For each grade follow two
-        columns: the mean, such as ``mean_AU``, and the metal, such as ``metal_AU``. If the unit of
-        the metal is known, its column is named ``metal_AU_g``. Lines end in "\n".
+        The columns are domain, bench, cutoff, blocks, volume and tonnes, then two columns for each
+        grade: the mean, such as ``mean_AU``, and the metal, such as ``metal_AU``. If the unit of
+        the metal is known, it is added to the name, as in ``metal_AU_g``. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -149,7 +149,7 @@ def test_coordinates_that_do_not_fit_are_refused() -> None:
     data, axes = data_array()
     with pytest.raises(TypeError, match="must all be coordinates of xarray"):
         label_lattice(data.x, data.y, axes[2], DOMAINS["first"])
-    with pytest.raises(TypeError, match="with like=, x, y and z must be coordinates"):
+    with pytest.raises(TypeError, match="like= is given, x, y and z must be coordinates"):
         label_lattice(*axes, DOMAINS["first"], like=data)
     with pytest.raises(ValueError, match="one dimension each, all different"):
         label_lattice(data.x, data.x, data.z, DOMAINS["first"])
