@@ -44,7 +44,10 @@ class Collars:
 
 
 def read_collars(table: HoleTable) -> Collars:
-    """Return the collars of a table; holes with contradictory collars are left out."""
+    """Return the collars of a table.
+
+    A hole is left out if its collar has no coordinates, or if it has two different collars.
+    """
     codes, ids = table.ids
     points = np.stack([table.numbers(axis) for axis in "xyz"], axis=1)
     named = np.array([bool(text) for text in ids], np.bool_)[codes]
@@ -193,10 +196,10 @@ def _coordinates(
 
 
 def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return two masks, (h, 2), of x and y: of missing-value marks or zeros, and of typing errors.
+    """Return two masks (h, 2) of x and y: missing-value marks or zeros, and typing errors.
 
-    If many collars are far from all others, that is normal for the field, and none of these
-    coordinates is taken as a typing error.
+    If many collars are far from all others, large distances are normal in the field. Then no
+    coordinate of these collars is taken as a typing error.
     """
     plan, suspect = points[:, :2], suspect[:, :2]
     wrong, far = np.zeros((2, *plan.shape), np.bool_)
@@ -281,13 +284,12 @@ def _out_of_sequence(points: Floats) -> Bools:
 
 
 def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
-    """Return two masks, (h,), of elevations: missing-value marks or zeros, and odd elevations.
+    """Return two masks (h,) of elevations: missing-value marks or zeros, and odd elevations.
 
     An odd elevation does not fit the neighbours. The steepness of a collar is the slope of the
-    gentlest line to any of its neighbours. Neighbours are the nearest of all collars, and also
-    the nearest in a selection, which has two collars from each cell of a coarse grid. Without this
-    selection, a drive with a
-    hundred holes would hide the ground above it.
+    gentlest line to any of its neighbours. The neighbours are the nearest of all collars, and the
+    nearest collars of a selection. The selection has two collars from each cell of a coarse grid.
+    Without it, a hundred holes in one drive would hide the ground above the drive.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
     sound = ~suspect & ~lost
@@ -359,9 +361,9 @@ def _few(which: Bools) -> bool:
 
 
 def _largest_usual(values: Floats) -> float:
-    """Return the largest value that remains after the largest values are dropped.
+    """Return the largest value that remains after the largest 2 percent are dropped.
 
-    The largest 2 percent are dropped, but at least two values.
+    At least two values are dropped.
     """
     values = np.sort(values[np.isfinite(values)])
     place = len(values) - 1 - max(2, len(values) // 50)
@@ -369,7 +371,7 @@ def _largest_usual(values: Floats) -> float:
 
 
 def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
-    """Return the mask of the first and the last collar, in the order of rows, in each grid cell.
+    """Return the mask of two collars in each grid cell: the first and the last in the table.
 
     Only collars in the mask `sound` count. Cells are `size` wide and `size` / 5 high. If `size` is
     0, `sound` is returned.

@@ -209,8 +209,9 @@ class Composites:
 
     def _notes(self) -> list[str]:
         """Return the lines below the summary: dropped pieces, the sign of dips, and findings."""
-        dropped = [f"{self.dropped:,} short pieces were dropped"] if self.dropped else []
-        return [*dropped, *notes_of(self.findings, self.dips)]
+        dropped = counted(self.dropped, "short piece was", "short pieces were")
+        notes = [f"{dropped} dropped"] if self.dropped else []
+        return [*notes, *notes_of(self.findings, self.dips)]
 
 
 def _shortest(value: float) -> str:
@@ -234,7 +235,7 @@ _MOST = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Stretches of holes, each within one domain, sorted by hole and then by depth."""
+    """Stretches of holes, sorted by hole and then by depth; each lies within one domain."""
 
     holes: NDArray[np.intp]
     codes: NDArray[np.intp]
@@ -273,9 +274,9 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
     expected = float(((runs.ends - runs.begins) / length).sum())
     if expected > _MOST:
         message = (
-            f"composites of length {length:g}, in holes of a total length of "
-            f"{expected * length:.3g}, would be more than {_MOST:,} in number: correct the "
-            "depths, or give a greater length"
+            f"there would be more than {_MOST:,} composites of length {length:g}, because the "
+            f"holes have a total length of {expected * length:.3g}: correct the depths, or give a "
+            "greater length"
         )
         raise TableError(message)
     whole = np.floor((runs.ends - runs.begins) / length + _CRUMB).astype(np.int64)
@@ -378,9 +379,9 @@ def composite(
         Length of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns to average, weighted by length. Missing values are left out, and their length is
-        reported beside the mean. Negative values are treated as ``below_detection`` says, a setting
-        of this function or of `holes`. Without this setting they are used unchanged, with a
-        warning.
+        reported beside the mean. The setting ``below_detection`` of this function, `holes` or
+        `domains` says how to treat negative values. Without this setting they are used unchanged,
+        with a warning.
     short : {"keep", "merge", "drop"}
         What to do with the last composite before a hole leaves a domain, if it is shorter than
         `min_length`: keep it, merge it into the composite above, or drop it.
@@ -395,9 +396,9 @@ def composite(
     Returns
     -------
     Composites
-        Composites start where a hole enters a domain and end where the hole leaves the domain, so
-        each lies in one domain. Composites without any sample are left out. ``print`` the result
-        for a summary.
+        The first composite begins where a hole enters a domain, and the last composite ends where
+        the hole leaves it. Therefore each composite lies in one domain. Composites without any
+        sample are left out. ``print`` the result for a summary.
 
     Raises
     ------
@@ -484,10 +485,11 @@ def refuse_overlaps(rows: Intervals) -> None:
     """Raise TableError if samples overlap, because it is unclear which sample to use."""
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
+        found = counted(rows.overlapping.size, "sample overlaps", "samples overlap")
         message = (
-            f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} of a sample with the "
-            f"sample above, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
-            "remove the duplicate samples before compositing"
+            f"{rows.table.name}: {found} the sample above, the first in {rows.table.where(row)} "
+            f"(FROM {rows.starts[row]:g}); correct the depths, or remove duplicate samples, before "
+            "compositing"
         )
         raise TableError(message)
 

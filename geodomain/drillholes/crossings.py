@@ -3,11 +3,11 @@
 A stay is a stretch of a hole inside a solid. A pierce point is where a hole goes through a surface.
 
 Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
-within `SAGITTA` of it. A part is dropped if no point of the mesh is in the ball around the middle
-of its arc. The chords of neighbouring parts share their end points. They form a chain without gaps,
-on which exact predicates work: a chain that begins inside and ends outside a closed mesh always
-crosses it an odd number of times. At the end, the depth of each crossing is moved from the chord to
-the arc.
+within `SAGITTA` of the part. A part is dropped if no point of the mesh is in the ball around the
+middle of the part whose diameter is the length of the part. The chords of neighbouring parts share
+their end points, so they form a chain without gaps. Exact predicates find where this chain crosses
+the mesh: a chain that begins inside and ends outside a closed mesh always crosses it an odd number
+of times. At the end, the depth of each crossing is moved from the chord to the arc.
 
 A hole that goes through a wall and back is detected if it goes deeper than `SAGITTA` behind the
 wall. A test that only compares inside and outside at points would miss such a pair of crossings.
@@ -171,7 +171,7 @@ def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None
 
 
 def _sagittas(curves: Curves, parts: _Parts) -> Floats:
-    """Return bounds on the distance of each arc from its chord: s^2 k / 8.
+    """Return an upper bound on the distance of each arc from its chord: s^2 k / 8.
 
     Here s is the length of the arc, and k its curvature.
     """
@@ -216,7 +216,7 @@ def _slack(mesh: Mesh) -> float:
 
 
 def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
-    """Return the point at each depth, on the piece of curve that is given for it.
+    """Return the point at each depth; `pieces` has the index of the piece for each depth.
 
     A depth at the start of a piece gives exactly the start point of the piece.
     """

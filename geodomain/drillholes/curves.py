@@ -66,8 +66,8 @@ class Curves:
     def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
         """Return the index of the piece that contains each depth of a hole.
 
-        It is the last piece of the hole whose start is not deeper. For a depth above the collar, it
-        is the first piece.
+        This is the last piece of the hole that starts at or above the depth. For a depth above the
+        collar, it is the first piece.
         """
         low, high = self.offsets[holes], self.offsets[holes + 1]
         while True:

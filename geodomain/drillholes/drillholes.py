@@ -251,15 +251,15 @@ class Drillholes:
         rows = self.rows_of(hole)
         if len(rows) not in (1, len(depths)) or depths.ndim != 1:
             message = (
-                f"{len(rows)} holes for depths of shape {depths.shape}: give one depth for each "
-                "hole, or one hole for all depths"
+                f"{counted(len(rows), 'hole')} for depths of shape {depths.shape}: give one depth "
+                "for each hole, or one hole for all depths"
             )
             raise ValueError(message)
         if (rows < 0).any():
             name = np.ravel(np.asarray(hole))[int(np.argmax(rows < 0))]
             why = self.report.left_out.get(str(name), "it has no collar")
             usable = counted(len(self), "usable hole")
-            message = f"there is no hole {str(name)!r} among the {usable}: {why}"
+            message = f"hole {str(name)!r} is not among the {usable}: {why}"
             raise TableError(message)
         rows = np.broadcast_to(rows, depths.shape)
         found = self.points_at(rows, depths)
@@ -291,8 +291,8 @@ class Drillholes:
         ----------
         domains : mapping, sequence of Domain and Stack, Domains, or path
             As for `label_file`. Each solid is handled separately, whatever the order of the
-            domains. A solid with conditions on columns is left out, with a warning. Surfaces,
-            including those of stacks, yield pierce points.
+            domains. A solid with conditions on columns is left out, with a warning. The result has
+            pierce points of surfaces, and of the surfaces in stacks.
         rule, allow_open
             As for `label_file`.
         backend, threads
@@ -425,7 +425,7 @@ def report_on_holes(
     intervals: TableLike | Sequence[TableLike] | None = None,
     **keywords: Unpack[HoleKeywords],
 ) -> HoleReport:
-    """Return the report on tables of holes, which lists findings instead of warning about them.
+    """Check tables of holes, and return a report that lists findings; no warnings are issued.
 
     Parameters
     ----------
@@ -618,7 +618,7 @@ def make_holes(
         collars.names[hole]: why for hole, why in stations.left_out.items()
     }
     if not len(stations.holes):
-        why = f" ({next(iter(left_out.values()))})" if left_out else ""
+        why = f" ({': '.join(next(iter(left_out.items())))})" if left_out else ""
         said = "".join(f"; {each}" for each in found if each.bad)
         message = f"{tables['collar'].name} and its survey contain no usable hole{why}"
         raise TableError(message + said)
@@ -730,8 +730,8 @@ def _ends(
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
     """Return findings about holes whose end is not at their last station.
 
-    A station below the end is a finding. An unsurveyed end is a finding if it is longer than the
-    longest distance between two consecutive stations of the hole.
+    A station below the end is a finding. The part of the hole below its last station is a finding
+    if it is longer than the longest distance between two consecutive stations.
     """
     found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()

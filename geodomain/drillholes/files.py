@@ -17,7 +17,7 @@ from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_c
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.drillholes.tables import TableLike, read_table, reading_of, require_outputs
-from geodomain.errors import warn
+from geodomain.errors import counted, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
 from geodomain.inputs import MeshesLike, PathGiven
@@ -27,7 +27,7 @@ from geodomain.tables.settings import TableSettings
 
 
 def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> bytes:
-    """Return rows as CSV in UTF-8, with the shortest digits of each number."""
+    """Return rows as CSV in UTF-8; each number has the fewest digits that identify it."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(headings)
@@ -68,8 +68,7 @@ def crossings_file(
     surfaces : mapping of str to meshes or paths, optional
         Open surfaces by name.
     domains : optional
-        Solids and surfaces as for `label_file`, instead of or in addition to `solids` and
-        `surfaces`.
+        More solids and surfaces, as for `label_file`. `solids` and `surfaces` may then be left out.
     output, pierce : path, optional
         Files for the stretches of holes in solids, and for the points where holes go through
         surfaces. One of these files may be "-" for stdout. Depths and coordinates have all their
@@ -123,7 +122,8 @@ def crossings_file(
     )
     crossings = replace(crossings, findings=findings, dips=drillholes.report.dips)
     if pierce is None and len(crossings.pierces):
-        warn(f"{len(crossings.pierces):,} pierce points are not written: name a file with pierce=")
+        lost = counted(len(crossings.pierces), "pierce point is", "pierce points are")
+        warn(f"{lost} not written: name a file with pierce=")
     for path, headings, rows in (
         (output, STAYS, crossings.stay_rows()),
         (pierce, PIERCES, crossings.pierce_rows()),

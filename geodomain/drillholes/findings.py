@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 
 Severity = Literal["warning", "note"]
 SHOWN = 5
@@ -80,7 +80,7 @@ KINDS: dict[str, Kind] = {
         "Fill in the number, or remove the row.",
     ),
     "station-above": Kind(
-        "warning", "stations above the collar, not used", "Depths are 0 or more: correct them."
+        "warning", "stations above the collar, not used", "Correct the depth: it must be 0 or more."
     ),
     "station-differs": Kind(
         "warning", "holes with two directions at one depth", "Remove the wrong row."
@@ -143,12 +143,12 @@ KINDS: dict[str, Kind] = {
     ),
     "station-deep": Kind(
         "note",
-        "holes with a station below their end; it bends only the last leg between stations",
-        "Nothing, for dummy stations.",
+        "holes with a station below their end",
+        "Nothing, for dummy stations: they bend only the last part of the hole.",
     ),
     "survey-short": Kind(
         "note",
-        "holes whose unsurveyed end is longer than any leg between stations",
+        "holes whose unsurveyed end is longer than any distance between stations",
         "Nothing, if the hole is straight there.",
     ),
     "interval-no-collar": Kind(
@@ -183,7 +183,7 @@ KINDS: dict[str, Kind] = {
     "interval-gap": Kind("note", "gaps before an interval", "Nothing, if the gap was not sampled."),
     "sample-unassigned": Kind(
         "warning",
-        "samples without a domain: outside a surface's footprint, or at an open wireframe's gap",
+        "samples without a domain: outside a surface's footprint, or at a gap in a wireframe",
         "Extend the surface, close the wireframe, or accept the finding.",
     ),
     "hole-no-interval": Kind("note", "holes without an interval", "Nothing, if not sampled."),
@@ -274,7 +274,7 @@ class Finding:
             yield Case(hole, self.where(number), self.value(number))
 
     def only(self, which: Sequence[int], *, accepted: bool) -> Finding:
-        """Return a copy of the finding that has only the cases at the indices `which`."""
+        """Return the finding with only the cases at the indices `which`."""
         return Finding(
             self.code,
             [self.holes[number] for number in which],
@@ -393,10 +393,10 @@ def refuse_bad(found: Iterable[Finding], tables: str) -> None:
     """Raise TableError if any of the findings is a warning."""
     bad = [each for each in found if each.bad]
     if bad:
-        more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
+        more = f"; and {counted(len(bad) - 3, 'more warning')}" if len(bad) > 3 else ""
         message = (
-            f"{tables}: {'; '.join(map(str, bad[:3]))}{more}; correct them, leave out strict=True, "
-            f"or accept what is right with accept={bad[0].code!r}"
+            f"{tables}: {'; '.join(map(str, bad[:3]))}{more}; correct the tables, leave out "
+            f"strict=True, or accept a finding with accept={bad[0].code!r}"
         )
         raise TableError(message)
 

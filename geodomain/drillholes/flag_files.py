@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FlaggedPart:
-    """A row of the summary: the samples of one domain, or samples without a domain.
+    """A row of the summary: the samples with one label, such as one domain or the background.
 
     Attributes
     ----------
@@ -102,8 +102,8 @@ class FlagSummary:
         Totals of the domains, in their order, and then of background, unassigned, leaking and
         beyond.
     cut, slivers : int
-        Number of intervals that were split, and number of pieces that were too short to be split
-        off.
+        Number of intervals that were split. Number of pieces that were too short, and were joined
+        to a neighbour.
     unusable : int
         Number of intervals without a position on a hole; they are unassigned.
     findings : tuple of Finding
@@ -195,7 +195,7 @@ def parts_of(
 ) -> tuple[FlaggedPart, ...]:
     """Return the number and the total length of the samples of each domain and each other label.
 
-    Lengths are added exactly, and only the total is rounded.
+    The sum of lengths is exact; only the total is rounded.
 
     Parameters
     ----------
@@ -401,9 +401,9 @@ def flag_file(
 ) -> FlagSummary:
     r"""Flag the samples of drillholes in a file with their domains.
 
-    The output is the file byte for byte, with one more column. In Parquet, the other columns,
-    types, compression and metadata are kept, but FROM and TO become float64 if intervals are
-    split. Intervals without a position on a hole are counted, listed and left unassigned.
+    The output is the file with one more column; all other bytes are kept. In Parquet, the other
+    columns, types, compression and metadata are kept, but FROM and TO become float64 if intervals
+    are split. Intervals without a position on a hole are counted, listed and left unassigned.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def flag_file(
     Warns
     -----
     GeodomainWarning
-        For warnings among the findings about holes, and for wireframes.
+        For each warning among the findings about holes, and for problems of wireframes.
 
     Notes
     -----
@@ -538,8 +538,9 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
         return
     reason = next(filter(None, (explain_apart(one.bounds, box) for one in targets)), "")
     message = (
-        f"no domain meets the drillholes, which are in {say_box(box)}; {targets[0].name} is in "
-        f"{say_box(targets[0].bounds)}: {reason or 'is it in another datum or grid?'}; "
+        f"no domain meets the drillholes. The holes extend over {say_box(box)}, and "
+        f"{targets[0].name} over {say_box(targets[0].bounds)}: "
+        f"{reason or 'is it in another datum or grid?'}; "
         "use allow_disjoint=True to flag the samples anyway"
     )
     raise TableError(message)
@@ -589,7 +590,7 @@ def flag(
     column: str = "domain",
     **settings: Unpack[FrameKeywords],
 ) -> LabelColumn | IntoDataFrame:
-    """Return the domain of each sample of a table, or the table with samples split at walls.
+    """Return the domain of each sample in a table. With "split", return the table cut at walls.
 
     Parameters
     ----------
@@ -603,17 +604,17 @@ def flag(
     by : {"middle", "majority", "split"}
         As for `flag_file`.
     min_length : float
-        As for `flag_file`, with "split".
+        As for `flag_file`; used only with "split".
     column : str
-        Name of the new column, with "split".
+        Name of the new column; used only with "split".
     **settings
 
     Returns
     -------
     categorical of the table's library
         As from `label_blocks`; intervals without a position on a hole are unassigned. With "split",
-        a table of the same library: one row per piece, with the other columns unchanged and the
-        categorical last.
+        a table of the same library with one row per piece. Its other columns are unchanged, and
+        its last column is the categorical.
 
     Raises
     ------

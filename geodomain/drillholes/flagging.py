@@ -36,7 +36,7 @@ class Parts:
     Attributes
     ----------
     rows : (p,) intp
-        Row of the interval of each part, ascending.
+        Index of the interval of each part, ascending.
     begins, ends : (p,) float64
         Depths; the first part of an interval begins at its FROM, and the last part ends at its TO.
     codes : (p,) intp
@@ -154,7 +154,7 @@ def without_domain(
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
     """Return the domain code with the greatest length in each interval.
 
-    If several domains have this length, the first of them is taken.
+    If several domains have this length, the domain that comes first in their order is taken.
     """
     width = len(labeller.targets) + 8
     keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
@@ -314,7 +314,7 @@ _DECIMALS = 3
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Intervals for output: each is whole, or cut into pieces that lie end to end.
+    """Intervals for output, whole or cut into pieces that lie end to end.
 
     Attributes
     ----------
@@ -339,7 +339,7 @@ class Cuts:
     slivers: int
 
     def depths(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-        """Return two arrays (p,): the depths at which pieces begin, and those at which they end.
+        """Return two arrays (p,): the top depth and the bottom depth of each piece.
 
         `starts` and `ends` are FROM and TO of the intervals.
         """
@@ -353,7 +353,7 @@ class Cuts:
 def check_length(min_length: float) -> Decimal:
     """Return a shortest length as a decimal; require a finite length of at least 0."""
     if not 0 <= min_length < math.inf:
-        message = f"min_length is {min_length}; it must be a length, 0 or more"
+        message = f"min_length is {min_length}; it must be a finite length, 0 or more"
         raise ValueError(message)
     return Decimal(str(min_length))
 
@@ -420,10 +420,11 @@ def make_cuts(
 def _without_slivers(
     bounds: list[Decimal], labels: list[int], least: Decimal
 ) -> tuple[list[Decimal], list[int], int]:
-    """Join neighbouring pieces with the same label, and pieces that are too short with a neighbour.
+    """Join neighbouring pieces that have the same label, and join short pieces to a neighbour.
 
-    The shortest piece is joined first, to its longer neighbour. Return a tuple: the bounds and the
-    labels of the remaining pieces, and the number of pieces that were too short.
+    A piece is short if it is shorter than `least`. The shortest piece is joined first, to its
+    longer neighbour. Return a tuple: the bounds and the labels of the remaining pieces, and the
+    number of short pieces.
     """
     slivers = 0
     bounds, labels = _joined(bounds, labels)

@@ -50,7 +50,11 @@ def ground_of(topography: MeshesLike | None) -> Ground | None:
 
 
 def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | None:
-    """Return the likely topography: the first surface on which most collars lie, or None."""
+    """Return the likely topography: the first surface on which most collars lie, or None.
+
+    A collar lies on a surface if its distance from the surface is at most a twentieth of the median
+    hole length. For fewer than three holes, None is returned.
+    """
     reach = 0.05 * float(np.median(holes.ends)) if len(holes) > 2 else 0.0
     for ground in surfaces:
         away = np.abs(holes.collars[:, 2] - ground.heights(holes.collars))
@@ -63,10 +67,11 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
     """Compare collars, and the ends of holes, with a topography.
 
     A collar is off the topography if its distance from the topography exceeds both 10 times the
-    median deviation of all collars and a twentieth of the median hole length. Dips are suspected to
-    be measured from the vertical on two conditions. At least half of the holes with a correct
-    collar end above the topography or outside its footprint. If dips were converted, at most a
-    fifth of these holes would end there.
+    median deviation of all collars and a twentieth of the median hole length.
+
+    Dips seem to be measured from the vertical if two conditions are met. First, at least half of
+    the holes with a correct collar end above the topography, or far outside its box in plan.
+    Second, at most a fifth of these holes would end there if their dips were converted.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -105,9 +110,9 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
     """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
     Holes are usually drilled into the modelled solids. Solids in which most holes begin are
-    ignored. Dips are suspect on two conditions. At least half of the holes enter no box of
-    another solid. At least four fifths of these holes would enter such a box if their dips were
-    measured from the vertical.
+    ignored. Dips are suspect if two conditions are met. First, at least half of the holes enter no
+    box of another solid. Second, at least four fifths of these holes would enter a box if their
+    dips were measured from the vertical.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
         return

@@ -75,8 +75,8 @@ class HoleSettings:
     topography: MeshesLike | None = setting(
         None,
         TEXT,
-        "Surface to compare with collars and ends of holes.  [default: of the surfaces in "
-        "domains=, the one on which most collars lie]",
+        "Surface to compare with collars and ends of holes.  [default: the surface in domains= on "
+        "which most collars lie]",
         hashed=False,
         metavar="FILE",
     )
@@ -166,7 +166,7 @@ class HoleKeywords(TextKeywords, total=False):
 
 
 class SampleKeywords(NumberKeywords, total=False):
-    """Keywords of functions that take samples and existing `Drillholes`; all are optional."""
+    """Keywords of functions that take samples and a `Drillholes` object; all are optional."""
 
     strict: bool
     accept: str | Sequence[str]

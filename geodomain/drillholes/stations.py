@@ -21,14 +21,14 @@ _QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
 
 @dataclass(frozen=True, eq=False)
 class SurveyRows:
-    """Rows of a survey whose dips are positive down.
+    """Rows of a survey, with dips converted to positive down.
 
     Attributes
     ----------
     holes : (m,) intp
         The hole of each row, or -1 if the hole has no collar.
     depths, azimuths, dips : (m,) float64
-        The numbers in the file, apart from the sign of the dips.
+        Depth and direction of each station, as in the file except for the sign of the dips.
     """
 
     holes: NDArray[np.intp]
@@ -293,7 +293,7 @@ def check_angles(
     Returns
     -------
     (m,) bool
-        The stations whose azimuth and dip seem to be exchanged.
+        The mask of stations whose azimuth and dip seem to be exchanged.
     """
 
     def add(code: str, which: Bools, values: Floats) -> None:
@@ -336,7 +336,7 @@ def check_angles(
 
 
 def _depth_of(depths: Floats, rows: NDArray[np.intp]) -> Callable[[int], str]:
-    """Return a function that takes the index of a case and returns its depth as text."""
+    """Return a function that returns the depth of a case as text, from the index of the case."""
     return lambda number: "" if np.isnan(depths[rows[number]]) else f"at {depths[rows[number]]:g}"
 
 
@@ -393,7 +393,8 @@ def _whole_degrees(azimuths: Floats) -> bool:
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
     """Return whether the columns of azimuths and dips seem to be exchanged.
 
-    This is so if at least a quarter of the dips, but no azimuth, is beyond 90 degrees.
+    They seem to be exchanged if at least a quarter of the dips are beyond 90 degrees, no dip is
+    beyond 360 degrees, no azimuth is beyond 90 degrees, and not all azimuths are 0.
     """
     both = np.isfinite(azimuths) & np.isfinite(dips)
     azimuths, dips = azimuths[both], dips[both]
@@ -416,12 +417,12 @@ def check_bends(
     tangents: Floats,
     bend: tuple[float, float],
 ) -> None:
-    """Find holes that turn by more than an angle within a span, a length of hole.
+    """Find holes that turn by more than an angle within a length of hole, called the span.
 
     The directions of any two stations at most one span apart are compared. If these stations are
     closer than a span, the angle between them is not scaled up to the span, because correct surveys
-    may turn by 40 degrees in 6 units. If two consecutive stations are more than one span apart, the
-    limit is the angle times their distance in spans, rounded up to whole spans.
+    may turn by 40 degrees in 6 units. If two consecutive stations are more than one span apart,
+    their distance is rounded up to whole spans, and the hole may turn by the angle in each span.
 
     Parameters
     ----------
@@ -462,7 +463,7 @@ def check_bends(
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
-    """Yield 1, 2, ... up to 64, while there are stations so many rows apart within one span."""
+    """Yield 1, 2, ... up to 64; stop when no two stations so many rows apart are within a span."""
     for lag in range(1, min(65, len(depths))):
         near = (owners[lag:] == owners[:-lag]) & (depths[lag:] - depths[:-lag] <= span)
         if lag > 1 and not near.any():
@@ -473,8 +474,8 @@ def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
 def check_signs(found: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
     """Add a finding for holes that go up if nearly all other holes go down.
 
-    If more than one hole in fifty goes up, the sign is taken as correct, because underground holes
-    go up in fans.
+    If more than one hole in fifty goes up, the signs are taken as correct, because underground
+    holes are often drilled upwards in fans.
     """
     if len(names) > 1 and 0 < len(rising) <= max(1, len(names) // 50):
         note(found, "dip-sign", rising)

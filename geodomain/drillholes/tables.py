@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
 from geodomain.files.unchanged import Unchanged
@@ -103,17 +103,17 @@ def find_roles(
     table : {"collar", "survey", "intervals"}
         Kind of table.
     given : mapping of str to str
-        Column names by role, from the caller. The role ``"hole"`` is for all tables, and the role
-        ``"survey.hole"`` for the survey only. If this table has no column with the name that is for
-        all tables, the usual names are tried.
+        Column names by role, from the caller. The role ``"hole"`` applies to all tables, and
+        ``"survey.hole"`` to the survey only. If a role applies to all tables, and this table has no
+        column with the name, the usual names are tried.
     title : str
         Name of the table in messages.
 
     Returns
     -------
     dict of str to int
-        Column index by role. Without a column for it, the role "end" of a collar table is left out.
-        Without columns for both, the roles "azimuth" and "dip" of a collar table are left out.
+        Column index by role. A collar table may lack a column for the role "end"; this role is then
+        left out. If it lacks a column for "azimuth" or for "dip", both roles are left out.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def _given(
 
 
 def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) -> int | None:
-    """Return the index of the column with the most common name of a role, or None.
+    """Return the index of the column whose name is the most common one for a role, or None.
 
     Raise TableError if several columns may have the role.
     """
@@ -203,7 +203,10 @@ def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) ->
     )
     if len(rivals) > 1:
         twins = " and ".join(repr(names[place]) for place in rivals)
-        message = f"{title} has {twins}: name the {role} with columns={{{role!r}: 'COLUMN'}}"
+        message = (
+            f"{title} has several columns for the role {role!r}, {twins}: choose one with "
+            f"columns={{{role!r}: 'COLUMN'}}"
+        )
         raise TableError(message)
     return rivals[0]
 
@@ -213,7 +216,7 @@ def _refuse(
 ) -> None:
     """Raise TableError with the missing role, its usual names, and the existing columns."""
     message = (
-        f"{title} has no column for the {role}, such as {', '.join(words[:3]).upper()}"
+        f"{title} has no column for the role {role!r}, such as {', '.join(words[:3]).upper()}"
         f"{closest(names, words[0])}; {listed(names)} "
         f"Name it with columns={{'{table}.{role}': 'COLUMN'}}."
     )
@@ -225,7 +228,11 @@ def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
     for place in found.values():
         roles = [role for role, at in found.items() if at == place]
         if len(roles) > 1:
-            message = f"{title}: {names[place]!r} cannot be the {' and the '.join(roles)}"
+            message = (
+                f"{title}: the column {names[place]!r} has the roles {' and '.join(roles)}, but a "
+                f"column can have only one role; choose another column with "
+                f"columns={{{roles[0]!r}: 'COLUMN'}}"
+            )
             raise TableError(message)
 
 
@@ -262,7 +269,7 @@ class Reading:
             if role not in known and role not in _ROLES:
                 message = (
                     f"columns= names {role!r}, which is not a role; the roles are "
-                    f"{', '.join(_ROLES)}; a role such as survey.hole applies to one table only"
+                    f"{', '.join(_ROLES)}; survey.hole is the role hole of the survey only"
                 )
                 raise ValueError(message)
 
@@ -498,10 +505,10 @@ def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> Non
             if differs.any():
                 rows = np.flatnonzero(differs)
                 message = (
-                    f"{table.name} has {table.names[taken]!r} and {table.names[place]!r}, which "
-                    f"differ in {rows.size:,} of {len(table):,} rows, the first in "
-                    f"{table.where(int(rows[0]))}: name the {role} with "
-                    f"columns={{{role!r}: 'COLUMN'}}"
+                    f"{table.name} has two columns for the role {role!r}, {table.names[taken]!r} "
+                    f"and {table.names[place]!r}, which differ in {rows.size:,} of "
+                    f"{counted(len(table), 'row')}, the first in {table.where(int(rows[0]))}: "
+                    f"choose one with columns={{{role!r}: 'COLUMN'}}"
                 )
                 raise TableError(message)
 

@@ -98,7 +98,7 @@ def test_bad_holes_are_warned_of_or_refused(folder: Path) -> None:
     result = run("--solid", "ORE=ore.ply")
     assert "1 hole without a station (B)" in result.stderr
     result = run("--solid", "ORE=ore.ply", "--strict", code=3)
-    assert "correct them" in result.stderr
+    assert "correct the tables" in result.stderr
     assert "2 of 2" in run("--solid", "ORE=ore.ply", "--vertical").output
 
 
@@ -116,7 +116,7 @@ def test_inspect_describes_holes(folder: Path) -> None:
     assert "1 interval of a hole without a collar (X)" in said
     found = json.loads(inspect(*tables, "--json").stdout)
     assert found["ends"]["collar table"] == 2
-    assert "correct them" in inspect(*tables, "--strict", code=3).stderr
+    assert "correct the tables" in inspect(*tables, "--strict", code=3).stderr
 
 
 def test_inspect_takes_blocks_or_holes(folder: Path) -> None:

@@ -611,7 +611,7 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
         "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
         "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
         "negative dips point down (in survey.csv 0 dips are positive, 24 negative)",
-        "12 holes whose unsurveyed end is longer than any leg between stations "
+        "12 holes whose unsurveyed end is longer than any distance between stations "
         "(DH001: the last 90 of 150, DH002: the last 90 of 150, ",
     ):
         assert words in said
@@ -636,7 +636,8 @@ def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     assert '<ul id="hole-notes"><li>dips: negative dips point down (in survey.csv 0 dips' in text
     assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
     assert (
-        "<li>note: 12 holes whose unsurveyed end is longer than any leg between stations " in text
+        "<li>note: 12 holes whose unsurveyed end is longer than any distance between stations "
+        in text
     )
     scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
     assert scene["drillholes"]["dips"].startswith("negative dips point down")
@@ -774,7 +775,7 @@ def test_samples_of_frames_are_refused_and_passed_as_by_commands() -> None:
         lambda **more: geodomain.flag(frame, holes, ore, **more),
         lambda **more: geodomain.composite(frame, holes, ore, length=5.0, **more),
     ):
-        with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; correct them"):
+        with pytest.raises(TableError, match=r"\(DHX\) \[interval-no-collar\]; correct the tables"):
             verb(strict=True)
         with pytest.warns(GeodomainWarning, match="DHX' names a hole that does not exist"):
             verb(strict=True, accept="interval-no-collar:DHX")

@@ -74,7 +74,7 @@ READ = {
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore:1 pierce points are not written:geodomain.GeodomainWarning")
+@pytest.mark.filterwarnings("ignore:1 pierce point is not written:geodomain.GeodomainWarning")
 @pytest.mark.parametrize(
     ("write", "name"), [(write, name) for write, names in READ.items() for name in names]
 )

@@ -36,7 +36,8 @@ def test_one_of_something_is_said_so() -> None:
         "collar-twice": "1 collar that appears twice (A) [collar-twice]",
         "interval-overlap": "1 interval that overlaps the interval before (A) [interval-overlap]",
         "survey-short": (
-            "1 hole whose unsurveyed end is longer than any leg between stations (A) [survey-short]"
+            "1 hole whose unsurveyed end is longer than any distance between stations (A) "
+            "[survey-short]"
         ),
     }
     for code, one in said.items():
