@@ -267,7 +267,7 @@ def _distinct(values: Floats, quantum: float) -> tuple[Floats, Codes]:
 
 
 def _size_codes(sizes: Floats) -> tuple[Codes, Floats]:
-    """Return, for each block, the index of its size among the distinct sizes; and these sizes."""
+    """Return a tuple: the index of each block's size among the distinct sizes, and these sizes."""
     import pandas
 
     if (sizes[0] == sizes).all():

@@ -30,7 +30,7 @@ _NO_LABEL = "(no label)"
 
 @dataclass(frozen=True)
 class Move:
-    """The blocks that had a certain old label and now have a certain new label.
+    """The blocks with one pair of labels: their old label, and their new label.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class _Part:
-    """A range of a model's rows, in the form in which `Tonnage` accepts a batch of a file."""
+    """A range of rows of a model, with the methods of a batch that `Tonnage` accepts."""
 
     blocks: Blocks
     rows: slice

@@ -302,7 +302,8 @@ def _warnings(
             reason = explain_better(mesh.bounds, survey.extent)
         elif meet(mesh.bounds, survey.extent):
             reason = (
-                "the mesh is outside the rotated model, but inside the model's world bounding box"
+                "the mesh is outside the rotated model, but inside the bounding box of the model "
+                "in world coordinates"
             )
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
@@ -411,7 +412,7 @@ def inspect_file(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> Inspection:
-    r"""Describe a block model in a file, and how wireframes fit it.
+    r"""Describe a block model in a file, and compare its extent with wireframes.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def with_ground(
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
-    """Return those of `labels` that usually mean background, such as waste, and are no domains."""
+    """Return the labels that usually mean background, such as waste, and are not domains."""
     return [name for name in labels if name.casefold() in _USUAL_GROUND and name not in domains]
 
 
@@ -101,7 +101,7 @@ def darker(colour: str) -> str:
 
 
 def blended(colour: str, towards: int, share: float) -> str:
-    """Mix a colour with black (`towards` is 0) or white (255), whose share is `share`."""
+    """Mix a colour with black (`towards` is 0) or white (255); `share` is the share of either."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
@@ -188,7 +188,7 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The colour ramps in the legend: that of blocks, and that of samples if it differs."""
+        """The colour ramps in the legend: one for blocks, and one for samples if theirs differs."""
         ramps = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
@@ -205,7 +205,7 @@ def near_holes(
     `below` says how to treat values below detection; it applies if the holes have no such setting.
     """
     if (samples is None) != (grade is None):
-        message = "samples= and sample_grade= need each other: give samples and their grade column"
+        message = "give both samples= and sample_grade=: the samples and their grade column"
         raise ValueError(message)
     if holes is None:
         if samples is not None:
@@ -219,10 +219,11 @@ def near_holes(
 
 
 def _distance(within: float | None) -> float:
-    """Return the largest distance of holes from a section; refuse a distance of 0 or less."""
+    """Return the largest distance of holes from a section; refuse None, and 0 or less."""
     if within is None or not 0 < within < math.inf:
         message = (
-            f"within={within} must be above 0: it is the largest distance at which holes are drawn"
+            f"within= is {within}, but must be above 0: it is the largest distance at which holes "
+            "are drawn"
         )
         raise ValueError(message)
     return within
@@ -276,7 +277,7 @@ def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
 
 
 def faces_note(section: Section) -> str:
-    """Return the end of a title, for a plane on block faces: the side whose blocks are drawn."""
+    """Return the end of the title of a plane on block faces: on which side blocks are drawn."""
     return f", on faces: blocks on the {_SIDES[section.across]} side"
 
 

@@ -129,7 +129,7 @@ def view(
 def _file_of(
     model: str | os.PathLike[str] | TableOf[object] | ArrowStream,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path of a model, and its name on the page; write a table to a temporary file."""
+    """Yield a model's path and its name on the page; a table is written to a temporary file."""
     if isinstance(model, str | os.PathLike):
         yield os.fspath(model), os.fspath(model)
         return

@@ -324,7 +324,7 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return the name of each file on the page, by its path; the longest path comes first.
+        """Return a dict: the path of each file, and its name on the page; longest paths first.
 
         A relative path in the record is left out, because its folder is unknown.
         """
@@ -522,7 +522,7 @@ class Content:
         return introduction + both + _explained(self.rows)
 
     def _changes(self) -> list[tuple[str, str, str]]:
-        """Return the part of the page about the earlier labelling, as a list; empty without one."""
+        """Return the part of the page about an earlier labelling, as a list; empty without it."""
         if self.changes is None:
             return []
         headings, *rows = self.changes.moves.cells()
@@ -636,7 +636,7 @@ def _fullest(figures: Sequence[Figure]) -> int:
 
 
 def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
-    """Return the bounding box of the blocks in domains; if there are none, that of all blocks."""
+    """Return the bounding box of the blocks in domains, or of all blocks if no block is in one."""
     is_domain = np.array([not label.ground for label in labels])[geometry.codes]
     if not is_domain.any():
         return geometry.extent

@@ -443,11 +443,11 @@ def require_kind(path: Path) -> str:
     Raises
     ------
     TableError
-        If the extension is not that of a picture.
+        If the path does not have the extension of a picture.
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _KINDS:
-        message = f"the extension of {path} is not that of a picture: use .{', .'.join(_KINDS)}"
+        message = f"{path} does not have the extension of a picture: use .{', .'.join(_KINDS)}"
         raise TableError(message)
     return kind
 
@@ -645,7 +645,7 @@ def plot_sections(
         shows the blocks to the north or east.
     domains : optional
         As for `label_file`. The wireframes of the domains are drawn, closed or open, in the
-        colours of the domains. Labels that they give to background are drawn as background.
+        colours of the domains. The background labels that `domains` sets are drawn as background.
     column : str
         Label column.
     background : str or several
@@ -669,8 +669,9 @@ def plot_sections(
         with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples (hole, FROM, TO, grades), which are drawn along the holes in the colours of `cmap`.
-        Samples without a value are not drawn. Negative values are treated as ``below_detection`` of
-        `holes` says, with a warning.
+        Samples without a value are not drawn. Negative values give a warning. The setting
+        ``below_detection`` of `holes`, or else of this function, or else of `domains`, says how to
+        treat them.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
@@ -692,12 +693,13 @@ def plot_sections(
     FileExistsError
         If the picture exists; see ``overwrite``.
     TableError
-        If the extension of the output is not that of a picture. If the label column holds hundreds
+        If the output does not have the extension of a picture. If the label column holds hundreds
         of numbers. If a section cuts no block. If a column is missing or has no number. If the
         model has no sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid. Also if one of ``holes``, ``within``, ``samples`` and
-        ``sample_grade`` is given without another of these that it needs.
+        If a section or colour map is invalid. Also if ``holes`` is given without ``within``, if
+        ``samples`` is given without ``holes``, or if only one of ``samples`` and ``sample_grade``
+        is given.
     TypeError
         If the model is not a path.
     ImportError

@@ -145,8 +145,8 @@ def require_same_file(record: Record, name: str, digest: Digest) -> None:
     output = record["output"]
     if output is None:
         message = (
-            f"the record has no output, so it cannot be the record of {name}: label to a file "
-            "with a record, or give no record here"
+            f"the record names no output file, so it cannot be the record of {name}: label the "
+            "model again with an output file and a record, or give no record here"
         )
         raise TableError(message)
     if output["sha256"] != digest.hexadecimal:

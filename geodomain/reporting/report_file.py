@@ -55,7 +55,7 @@ class Report:
     findings : tuple of Finding
         Findings about the drillholes, including a comparison of their collars with topography.
     dips : str
-        Which sign of a dip means downwards, and how that was decided; "" without drillholes.
+        Which dips point down, and how that was decided; "" without drillholes.
     notes : tuple of str
         Warnings and notes from the record of the labelling, and notes on grades and densities.
     """
@@ -127,13 +127,13 @@ def report_file(
     output : path
         The page. After an error there is no partial file.
     domains : optional
-        As for `label_file`. The wireframes of the domains are drawn, closed or open. Labels that
-        they give to background do not count as domains.
+        As for `label_file`. The wireframes of the domains are drawn, closed or open. The background
+        labels that `domains` sets do not count as domains.
     record : path or mapping, optional
-        The record that `label_file` wrote to the path ``record``. From it the page takes the
-        options, the overlaps, the warnings, and the volume of each domain before priority. This
-        volume includes the blocks that went to domains of higher priority. The output that the
-        record names must be this model, byte for byte.
+        The record that `label_file` wrote to the path ``record``. The page shows its options,
+        overlaps and warnings, and the volume of each domain before priority. This volume includes
+        the blocks that went to domains of higher priority. The output that the record names must be
+        this model, byte for byte.
     compare : path, optional
         An earlier labelling of the same blocks in the same order. The page shows the number and
         volume of blocks whose domain changed. Both files are read for this comparison.
@@ -151,8 +151,9 @@ def report_file(
         Holes are drawn on sections that are at most this far from them, on either side.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples (hole, FROM, TO, grades), which are drawn along the holes on sections and coloured
-        by grade; they need ``within``. Samples without a value are not drawn. Negative values are
-        treated as ``below_detection`` of `holes` says, with a warning.
+        by grade. Samples without a value are not drawn. Negative values give a warning. The setting
+        ``below_detection`` of `holes`, or else of this function, or else of `domains`, says how to
+        treat them.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
     density : str or float, optional
@@ -165,8 +166,8 @@ def report_file(
     title, note : str, optional
         Title of the page, and a text below it.
     relative_paths : bool
-        Whether the page shows paths relative to its own folder, so that the page shows no names of
-        users and drives.
+        Whether the page shows paths relative to its own folder. Such paths do not contain the names
+        of users and drives.
     overwrite : bool
         Whether to replace an existing page.
     progress : bool or callable
@@ -190,9 +191,9 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, or if there are more than 30 sections. Also if one of ``holes``,
-        ``within``, ``samples`` and ``sample_grade`` is given without another of these that it
-        needs.
+        If a section is invalid, or if there are more than 30 sections. Also if ``within`` or
+        ``samples`` is given without ``holes``, if ``samples`` is given without ``within``, or if
+        only one of ``samples`` and ``sample_grade`` is given.
 
     Examples
     --------
@@ -262,12 +263,12 @@ def gather_content(
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
-    """Read everything that a page shows; `place` is its path, or None if it has no file."""
+    """Read everything that a page shows; `place` is the path of the page, None without a file."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, planes = table_options(**table), as_sections(sections)
     if len(planes) > MOST_SECTIONS:
-        message = f"there are {len(planes)} sections: a report has at most {MOST_SECTIONS}"
+        message = f"{len(planes)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
     recorded = None if record is None else read_record(record)
     with Unchanged(file_of(source)):  # the comparison reads it again
@@ -328,7 +329,7 @@ def _near(
         message = "within= and samples= need drillholes: give holes= too"
         raise ValueError(message)
     if (samples is None) != (sample_grade is None):
-        message = "samples= and sample_grade= need each other: give a table and its grade column"
+        message = "give both samples= and sample_grade=: the samples and their grade column"
         raise ValueError(message)
     near = near_holes(holes, within, samples, sample_grade, below)
     if near is None or near.samples is None:

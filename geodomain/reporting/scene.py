@@ -24,7 +24,7 @@ _SMALL = 4_000_000
 
 
 class Packed(TypedDict):
-    """Description of an array in a `Pack`, by which the page unpacks the array."""
+    """Description of an array in a `Pack`, with which the page unpacks the array."""
 
     block: int
     type: str
@@ -156,7 +156,7 @@ _SLACK = 0.02
 
 
 def boundary_faces(geometry: Geometry) -> NDArray[np.uint8] | None:
-    """Find the block faces of which at least a part borders on another label or on no block.
+    """Find the block faces that border, at least in part, on another label or on no block.
 
     Parameters
     ----------

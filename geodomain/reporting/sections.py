@@ -215,7 +215,9 @@ def parse_sections(text: str) -> list[Section]:
         )
         raise ValueError(message) from None
     if not 1 <= count <= MOST_SECTIONS:
-        message = f"{text!r} means {count:,} sections, but a series can have 1 to {MOST_SECTIONS}"
+        message = (
+            f"{text!r} stands for {count:,} sections, but a series can have 1 to {MOST_SECTIONS}"
+        )
         raise ValueError(message)
     return [parse_section(f"{axis}={start + number * step}") for number in range(count)]
 
@@ -675,8 +677,8 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
 def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
     """Return, for each segment of a line, where its part near the plane begins and ends.
 
-    Both are fractions of the segment, from 0 to 1. If no part is near, the begin is not less than
-    the end.
+    Both are fractions of the segment, from 0 to 1. If no part is near the plane, the first fraction
+    is not less than the second.
     """
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -208,7 +208,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _round_factor(factor: float) -> float:
-    """Return the round vertical exaggeration whose ratio to a factor is nearest to 1."""
+    """Return the round vertical exaggeration that is nearest to a factor, compared by ratio."""
     factors = (1, 2, 3, 5, 10, 20, 50, 100)
     return min(factors, key=lambda rounded: abs(math.log(rounded / factor))) * 1.0
 
@@ -410,7 +410,7 @@ def section_svg(
         The plane. A plane on the lower face of a block cuts the block. A plane on the upper face
         does not.
     number : int
-        A number by which the identifiers of this drawing are unique in the page.
+        A number that makes the identifiers of this drawing unique in the page.
     geometry : Geometry
         The blocks.
     extent : (2, 3) float64
@@ -630,7 +630,7 @@ def histogram_svg(
     shares : (k,) float64
         Share of the volume in each interval, 0 to 1.
     name : str
-        A text by which the identifiers of this drawing are unique in the page.
+        A text that makes the identifiers of this drawing unique in the page.
     grade : str
         Text below the axis.
     """
@@ -671,7 +671,7 @@ def curve_svg(
     means : sequence of float or None
         Mean grade at or above each cut-off; None if no block has such a grade.
     name : str
-        A text by which the identifiers of this drawing are unique in the page.
+        A text that makes the identifiers of this drawing unique in the page.
     grade : str
         Text below the axis.
     """

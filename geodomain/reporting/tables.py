@@ -79,7 +79,7 @@ def domain_rows(
     summary : mapping, optional
         Summary of the labelling, from the record of the run.
     background : sequence of str
-        Labels that are not domains. If it is empty, WASTE and BACKGROUND are background.
+        Labels that are not domains. If the sequence is empty, WASTE and BACKGROUND are background.
 
     Returns
     -------

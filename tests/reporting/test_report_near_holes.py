@@ -129,7 +129,7 @@ def test_half_of_what_is_needed_is_refused_in_python(labelled: Path) -> None:
     holes = Drillholes("c.csv")
     for given, said in (
         ({"within": 5}, "give holes="),
-        ({"holes": holes, "within": 5, "samples": "a.csv"}, "need each other"),
+        ({"holes": holes, "within": 5, "samples": "a.csv"}, "give both samples="),
         ({"holes": holes, "samples": "a.csv", "sample_grade": "AU"}, "it is the largest distance"),
     ):
         with pytest.raises(ValueError, match=said):

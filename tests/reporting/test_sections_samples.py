@@ -113,7 +113,7 @@ def test_what_cannot_be_drawn_is_one_sentence(folder: Path) -> None:
         *NEAR, "--sample-grade", "AU", code=3
     ).stderr.replace("\n", " ")
     assert "--intervals" in plot("--sample-grade", "AU", "-o", "s.svg", code=2).stderr
-    with pytest.raises(ValueError, match="need each other"):
+    with pytest.raises(ValueError, match="give both samples= and sample_grade="):
         plot_sections("b.csv", "s.svg", samples="a.csv")
     with pytest.raises(ValueError, match="holes="):
         plot_sections("b.csv", "s.svg", samples="a.csv", sample_grade="AU")
