@@ -166,7 +166,10 @@ class States:
             return
         stored = read_job(self.output) or {}
         if (stored.get("job"), stored.get("run")) != (self.job, self.run):
-            message = "another run has taken over the output, with the parts labelled so far"
+            message = (
+                "another run has taken over the output and the parts labelled so far, so this run "
+                "stops"
+            )
             raise OSError(errno.EBUSY, message, str(self.output))
 
     def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
@@ -326,7 +329,7 @@ def _refusal(holder: Mapping[str, object]) -> str:
     if holder:
         place = f"process {holder.get('pid')} on {holder.get('host')}"
         who = f"{who}, {place}, since {holder.get('began')}"
-    return f"{who}: wait for its end. If the other run has stopped, continue with take_over=True"
+    return f"{who}: wait until it ends. If the other run has stopped, continue with take_over=True"
 
 
 def _holder(output: Store) -> Mapping[str, object]:
@@ -339,7 +342,7 @@ def _holder(output: Store) -> Mapping[str, object]:
 
 
 def _this_process() -> dict[str, object]:
-    """Return facts by which another process can check whether this process still runs."""
+    """Return facts with which another process can check whether this process still runs."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -481,7 +484,7 @@ def open_output(
 
 @contextmanager
 def _unless_in_vain(output: Store) -> Iterator[None]:
-    """Remove the output folder at the end of a ``with`` block that made it, but no file in it."""
+    """Remove the output folder after a ``with`` block that created it but wrote no file in it."""
     new = isinstance(output, LocalStore) and not output.path.exists()
     try:
         yield
@@ -529,10 +532,10 @@ def _clear(
 
 
 def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
-    """Refuse a file in the output that is named like a part but that no job has finished.
+    """Refuse a file in the output that is named like a part, but that no job has marked as done.
 
-    Such a file is left by a run that was killed after it wrote a part and before it stored the
-    part's state. It is refused if the part is not in the dataset that is labelled now.
+    A run that is killed between writing a part and storing the part's state leaves such a file. The
+    file is accepted if the part is in the dataset that is labelled now.
     """
     for name in placed:
         if name not in known:
@@ -546,7 +549,10 @@ def _require_known(output: Store, placed: Sequence[str], known: Collection[str])
 def _require_within(name: str, output: Store) -> None:
     """Refuse to remove a file whose name leads out of the output."""
     if ".." in PurePosixPath(name).parts:
-        message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
+        message = (
+            f"{output}/{STATE_FOLDER} lists the part {name}, which is outside {output}: choose "
+            "another output"
+        )
         raise TableError(message)
 
 

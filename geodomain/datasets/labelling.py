@@ -360,7 +360,8 @@ def label_dataset(
         by the same job. Its subfolder ``_geodomain`` records which parts are done. With None, no
         part is written.
     overwrite : bool
-        Remove the parts that another job wrote to the output, and replace an existing record.
+        Remove parts in the output that another job wrote, or that the dataset no longer has. Also
+        replace an existing record.
     take_over : bool
         Continue in an output that another run has locked. It is not needed after a run that was
         killed on this machine. If the other run is on another machine, make sure that it has ended;
@@ -536,8 +537,8 @@ def _refuse_shares(ready: Prepared) -> None:
     """Refuse domains that need shares of blocks, because shares are not summed over parts."""
     if ready.settings.measures:
         message = (
-            "the domains have shares of blocks (proportions, or by = 'majority'), which work only "
-            "in single files: label the parts one by one, or remove these keys"
+            "the domains need shares of blocks (proportions, or by = 'majority'), which are "
+            "computed only for single files: label the parts one by one, or remove these keys"
         )
         raise DomainError(message)
 
@@ -546,7 +547,7 @@ def _require_workers(scheduler: str, output: PathGiven | None) -> None:
     """Raise ValueError for an invalid scheduler, or for a scheduler without an output folder."""
     require_scheduler(scheduler)
     if output is None:
-        message = "scheduler= needs an output, to which its workers write"
+        message = "scheduler= needs an output, because its workers write files: name a folder"
         raise ValueError(message)
 
 

@@ -16,7 +16,7 @@ from geodomain.files.streams import URL, replaced
 
 
 class FileMark(NamedTuple):
-    """The size of a file, and its time or tag, from which changes of the file are noticed.
+    """The size of a file, and its time or tag; they differ after the file has changed.
 
     Attributes
     ----------

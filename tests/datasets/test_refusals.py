@@ -167,11 +167,11 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--in-place"], 2, "--in-place works for single files"),
-        (["-o", "out", "--report", "r.html"], 2, "--report works for a single labelled file"),
+        (["--in-place"], 2, "--in-place works only for single files"),
+        (["-o", "out", "--report", "r.html"], 2, "--report works only for a single labelled file"),
         (["-o", "out", "--background", "X"], 3, "remove these parts with --overwrite"),
-        (["-o", "out", "--proportions"], 2, "work for single files"),
-        (["-o", "out", "--by", "majority"], 2, "work for single files"),
+        (["-o", "out", "--proportions"], 2, "work only for single files"),
+        (["-o", "out", "--by", "majority"], 2, "work only for single files"),
         (["-o", "out", "--scheduler", "local:x"], 2, "give 'local:4' for four processes"),
         (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler lets workers write the files"),
         (["-o", "blocks/out"], 3, "choose a folder outside the dataset"),
@@ -189,7 +189,7 @@ def test_domains_that_ask_for_shares_are_refused(folder: Path) -> None:
     write_csv("blocks", all_parts())
     halo = geodomain.Domain("HALO", HALO)
     for asked in ({"by": "majority"}, {"proportions": "itself"}):
-        with pytest.raises(DomainError, match="only in single files"):
+        with pytest.raises(DomainError, match="only for single files"):
             label_dataset("blocks", geodomain.Domains((halo,), **asked), "out")
         assert not Path("out").exists()
 
