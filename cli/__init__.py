@@ -81,7 +81,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and note whether errors must be written as JSON as well."""
+        """Parse the arguments, and note whether errors must also be written as JSON."""
         args = _with_new_names(args)
         ctx.meta[WANTED] = wants_json(args)
         ctx.meta[_WORDS] = tuple(args)

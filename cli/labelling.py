@@ -199,15 +199,19 @@ def require_sense(
     if column and proportion:
         message = "--column and --proportion both assign blocks to domains: give only one of them"
     elif len(dict(proportion)) < len(proportion):
-        message = "--proportion names a domain twice"
+        message = "--proportion names a domain twice: give each domain one column"
     elif isinstance(cutoff, dict) and not cutoff.keys() <= set(grades):
         message = f"--cutoff names {', '.join(cutoff)}, but there is no --grade with that name"
     elif isinstance(cutoff, list) and len(grades) != 1:
-        message = "--cutoff must name a grade unless there is exactly one --grade: AU=0.5,1,2"
+        message = (
+            "--cutoff must name a grade, such as AU=0.5,1,2, unless there is exactly one --grade"
+        )
     elif isinstance(units, dict) and not units.keys() <= set(grades):
         message = f"--grade-unit names {', '.join(units)}, but there is no --grade with that name"
     elif isinstance(units, str) and len(grades) != 1:
-        message = "--grade-unit must name a grade unless there is exactly one --grade: AU=g/t"
+        message = (
+            "--grade-unit must name a grade, such as AU=g/t, unless there is exactly one --grade"
+        )
     if message:
         raise click.UsageError(message)
 
@@ -274,19 +278,21 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
     The keywords are those of `label_dataset`; `asked` is changed in place.
     """
     if asked["output"] is not None and asked["output"] == asked["model"]:
-        _misuse("--in-place works for single files; for a dataset give the output with -o OUT")
+        _misuse(
+            "--in-place works only for single files: for a dataset, give the output with -o OUT"
+        )
     if page is not None:
-        _misuse("--report works for a single labelled file, not for a dataset")
+        _misuse("--report works only for a single labelled file, not for a dataset")
     if asked["output"] is None and asked["scheduler"] is not None:
         _misuse("--scheduler lets workers write the files, so it needs -o OUT, not --dry-run")
     if asked.pop("gslib_grid") is not None:
         _misuse(
-            "--gslib-grid works for a single GSLIB file; a dataset consists of Parquet "
-            "or text files"
+            "--gslib-grid works only for a single GSLIB file; a dataset consists of Parquet or "
+            "text files"
         )
     names = FileKeywords.__annotations__.keys() - DatasetKeywords.__annotations__.keys()
     if any([asked.pop(name, None) not in (None, False) for name in names]):
-        _misuse("--proportions and --by work for single files, not for a dataset")
+        _misuse("--proportions and --by work only for single files, not for a dataset")
     asked["dataset"] = asked.pop("model")
 
 
@@ -370,7 +376,7 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
     replace, column = given.pop("replace_column"), given.pop("column")
     source = click.get_current_context().get_parameter_source("column")
     if replace and source is not ParameterSource.DEFAULT and replace != column:
-        _misuse("--replace-column and --column name different columns")
+        _misuse("--replace-column and --column name different columns: give only one of them")
     return {"column": replace or column, "replace": replace is not None}
 
 
@@ -408,7 +414,7 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
     if output is not None and in_place:
         _misuse("--in-place writes to BLOCKS.csv, but -o to another file: give only one of them")
     if in_place and blocks == "-":
-        _misuse("--in-place cannot rewrite stdin")
+        _misuse("--in-place cannot rewrite stdin: name a file, or use -o OUT.csv")
     if dry_run:
         return {"model": blocks, "output": None}
     if in_place:

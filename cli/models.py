@@ -104,7 +104,7 @@ def model(
                 bool(count) == bool(fit)
             ),
             "--count needs --origin: the lower corner of the model": count and not origin,
-            "--margin needs --fit": count and margin,
+            "--margin needs --fit, because --count sets the size of the model": count and margin,
             "--rotation needs --origin: the world coordinates of the model's origin": (
                 rotation and not origin
             ),
@@ -381,7 +381,7 @@ def _require_sense(given: dict[str, Any]) -> None:
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
     if not given["parent"]:
-        message = "--parent needs a name"
+        message = "--parent needs the name of a column"
         raise click.UsageError(message)
     options.require_settings(LabelSettings, given)
 

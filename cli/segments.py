@@ -135,10 +135,11 @@ def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, An
             _misuse("--start and --end must be given together")
         return inputs[0], str(inputs[1])
     if len(inputs) != 4:
-        _misuse(f"pass MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
+        given = counted(len(inputs), "input")
+        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {given}")
     _refuse(keywords, _OF_TABLES, "a table, and FROM and TO are raw files")
     if keywords["mode"] == "all":
-        _misuse("--mode all writes a table: pass MESH SEGMENTS.csv")
+        _misuse("--mode all writes a table, not raw files: give MESH SEGMENTS.csv")
     if keywords["output"] == "-":
         _misuse("results for raw files go to a folder: -o - is only for a table")
     return inputs[:2], inputs[2:]
@@ -151,7 +152,7 @@ def _refuse(keywords: dict[str, Any], names: tuple[str, ...], why: str) -> None:
     """
     for name in names:
         if keywords[name]:
-            _misuse(f"--{name.replace('_', '-')} is for {why}")
+            _misuse(f"--{name.replace('_', '-')} is only for {why}")
 
 
 def _misuse(message: str) -> NoReturn:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geodomain.tables.settings import TableKeywords
 
     class DistanceOptions(TableKeywords):
-        """Those options of `geodomain distance` that are also keywords of `distance_file`."""
+        """The options of `geodomain distance` that are also keywords of `distance_file`."""
 
         signed: bool
         output: str

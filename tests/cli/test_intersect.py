@@ -339,7 +339,7 @@ def test_a_long_table_counts_its_rows_through(ground, segments, tmp_path: Path) 
     [
         ((), "no output given"),
         (("-o", "-", "--start", "x1", "y1", "z1"), "must be given together"),
-        (("-o", "-", "--ray-type", "float32"), "--ray-type is for raw files"),
+        (("-o", "-", "--ray-type", "float32"), "--ray-type is only for raw files"),
     ],
 )
 def test_slips_with_a_table(table, options, said: str) -> None:
@@ -351,8 +351,8 @@ def test_slips_with_a_table(table, options, said: str) -> None:
     ("options", "said"),
     [
         (("--mode", "all"), "--mode all writes a table"),
-        (("--missing", "-99"), "--missing is for a table"),
-        (("--decimal", ","), "--decimal is for a table"),
+        (("--missing", "-99"), "--missing is only for a table"),
+        (("--decimal", ","), "--decimal is only for a table"),
         (("-o", "-"), "results for raw files go to a folder"),
         (("extra",), "not 5 inputs"),
     ],

@@ -75,7 +75,7 @@ def test_pipes_and_json(folder: Path) -> None:
         (("--resolution", "4"), "--resolution is 4, but the smallest size is 5"),
         (("--resolution", "x"), "--resolution is 'x'; it must be above zero"),
         (("--leaky", "L"), "--leaky needs --allow-open"),
-        (("--parent", ""), "--parent needs a name"),
+        (("--parent", ""), "--parent needs the name of a column"),
     ],
 )
 def test_slips_end_with_code_2(folder: Path, options: tuple[str, ...], said: str) -> None:

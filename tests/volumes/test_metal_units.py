@@ -81,7 +81,7 @@ def test_label_takes_units() -> None:
 
 
 MISUSED = {
-    ("--grade-unit", "g/t"): "must name a grade unless there is exactly one --grade",
+    ("--grade-unit", "g/t"): "must name a grade, such as AU=g/t, unless there",
     ("--grade-unit", "AG=g/t"): "names AG, but there is no --grade",
     ("--grade-unit", "AU=g/t", "--grade-unit", "AU=%"): "give each grade one unit",
     ("--grade-unit", "AU=g"): "the unit of AU is 'g'; use %, ppm, ppb, gpt, opt (troy ounces",
