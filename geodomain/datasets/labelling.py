@@ -384,8 +384,8 @@ def label_dataset(
     Returns
     -------
     Summary
-        Summary of all parts, including those that an earlier run labelled. Overlapping neighbours
-        are searched for within each part. Repeated centroids are searched for over all parts.
+        Summary of all parts, including parts that an earlier run labelled. Overlapping neighbours
+        are found only within a part. Repeated centroids are found over all parts.
 
     Raises
     ------

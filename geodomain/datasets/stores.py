@@ -486,7 +486,9 @@ class ObjectStore:
             reason = f"the store refuses access ({_reason(error)})"
             raise PermissionError(errno.EACCES, reason, place) from error
         except Exception as error:
-            raise OSError(errno.EIO, f"the store fails ({_reason(error)})", place) from error
+            raise OSError(
+                errno.EIO, f"the store reports an error ({_reason(error)})", place
+            ) from error
 
 
 @contextmanager

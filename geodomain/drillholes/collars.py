@@ -131,12 +131,14 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     """Find wrong coordinates of collars: missing-value marks, zeros and typing errors.
 
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
-    distance to the nearest collar. The limits of these checks follow from all collars of the field.
-    Real fields have holes 20 km away from the others and fans 600 units below them.
-    Therefore a distance alone is a finding only if it is extreme. Otherwise two conditions must be
-    met. First, a typing error explains the distance: a lost, added or moved digit, a sign, a power
-    of ten, or exchanged coordinates. Second, few positions at that distance would look like a
-    typing error by chance.
+    distance to the nearest collars. The limits of these checks follow from all collars of the
+    field.
+
+    Some real fields have holes 20 km away from all others, and fans 600 units below them. Therefore
+    a distance alone is a finding only if it is extreme. Any other distance is a finding if two
+    conditions are met. First, a typing error explains the distance: a lost, added or moved digit, a
+    sign, a power of ten, or exchanged coordinates. Second, few positions at that distance would
+    look like a typing error by chance.
 
     Parameters
     ----------
@@ -483,7 +485,9 @@ _SLIPS: tuple[_Meant, ...] = (
 
 
 def _chance(value: float, low: float, high: float, slips: tuple[_Meant, ...] = _SLIPS) -> float:
-    """Return the probability that `value` looks like a typing error by chance; 1 if it does not.
+    """Return the probability that a value looks like a typing error by chance.
+
+    The result is 1 if `value` does not look like a typing error.
 
     A number looks like a typing error if changing a digit, the sign or the power of ten moves it
     into the range from `low` to `high`. The result is the fraction of numbers that look like a

@@ -248,7 +248,7 @@ class Stretches:
 
 
 def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
-    """Join the parts of samples and gaps into runs, each of which lies within one domain.
+    """Join the parts of samples and gaps into runs; each run lies within one domain.
 
     `gaps` is the result of `label_gaps`: the hole of each gap, and the parts of the gaps.
     """
@@ -301,8 +301,8 @@ def averages(
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
     """Return a tuple: the sampled length of each composite, and two dicts with an array per grade.
 
-    The arrays of the first dict are mean grades of composites; those of the second are lengths
-    without a value.
+    The first dict has the mean grades of composites. The second dict has their lengths without a
+    value.
     """
     holes = rows.holes[parts.rows]
     edges = np.concatenate([composites.begins, composites.ends])

@@ -113,7 +113,7 @@ class Drillholes:
     Warns
     -----
     GeodomainWarning
-        For each warning among the findings, with the same text as in the commands.
+        For each warning among the findings, with the text that the commands print.
 
     Notes
     -----
@@ -215,7 +215,7 @@ class Drillholes:
             given, codes = np.unique(given, return_inverse=True)
             return np.array([index.get(str(one), -1) for one in given.tolist()], np.intp)[codes]
         if given.dtype.kind not in "UTO":
-            message = f"ids of holes are texts or whole numbers, not {given.dtype}"
+            message = f"ids of holes must be texts or whole numbers, not {given.dtype}"
             raise TypeError(message)
         flat = given.ravel()
         if not flat.size:
@@ -474,7 +474,7 @@ class HoleReport:
     left_out : dict of str to str
         Ids of the holes that are not usable, and the reason.
     stations : int
-        Number of stations, including those that were added at collars.
+        Number of stations, including stations that were added at collars.
     method : str
         Shape of the curve between stations.
     down : str

@@ -161,7 +161,7 @@ class FlagSummary:
         return html_table(self.output or "flagged", rows, headings=headings, notes=self._notes())
 
     def _shown(self) -> list[FlaggedPart]:
-        """Return the totals of all domains, and of those other labels that have samples."""
+        """Return the totals of all domains, and of the other labels if they have samples."""
         return [part for part in self.parts if part.samples or part.name == part.label]
 
     def _rows(self) -> list[list[str]]:

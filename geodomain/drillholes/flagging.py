@@ -31,7 +31,7 @@ _PART = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts into which walls cut intervals; each interval has at least one part.
+    """Parts of intervals between walls; each interval has at least one part.
 
     Attributes
     ----------

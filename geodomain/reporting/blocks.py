@@ -513,7 +513,7 @@ class _Reading:
         return labels, codes
 
     def _texts(self) -> TextColumns:
-        """Return the columns as text, without those that have too many distinct texts."""
+        """Return the columns as text; leave out columns with too many distinct texts."""
         names = self._model.columns
         small = [place for place, column in enumerate(self._columns) if not column.is_full]
         columns = [self._columns[place].result() for place in small]
@@ -528,7 +528,7 @@ class _Reading:
 
 
 def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None:
-    """Warn about blocks without a size: their number, and the place of the first of them."""
+    """Warn about blocks without a size, with their number and the centroid of the first one."""
     lacking = np.flatnonzero(~usable)
     if len(lacking):
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])

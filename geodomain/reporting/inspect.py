@@ -458,7 +458,7 @@ def inspect_file(
     >>> inspection.rows, inspection.lattice.cells, inspection.volume
     (2, (2, 1, 1), 2000.0)
     """
-    source = model_path(model, "a block model in memory has no inspection: write it to a file")
+    source = model_path(model, "write the blocks to a file first")
     options = table_options(**table)
     with collect_warnings() as warned, show_progress(progress, "reading") as report:
         listed = Domains() if domains is None else domains_to_draw(domains)

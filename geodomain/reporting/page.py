@@ -258,7 +258,7 @@ def _hash(text: str) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """The files, versions and options from which a page was made.
+    """The files, versions and options with which a page was made.
 
     Attributes
     ----------
@@ -645,7 +645,7 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
 
 
 def _explained(rows: Sequence[DomainRow]) -> str:
-    """Return an explanation, as HTML, of those volume columns that the table of domains has."""
+    """Return HTML that explains the volume columns in the table of domains."""
     sentences = ["Volume is the volume of the blocks with the label, in cubed units of the file."]
     if any(row.own_volume is not None for row in rows):
         sentences.append(

@@ -377,7 +377,7 @@ def draw(
     kind : {"png", "svg", "pdf"}
         Format of the picture.
     look : Look, optional
-        Style of the sections; only "pdf" can have pages.
+        Style of the sections. Only the format "pdf" can have several pages.
     progress : callable, optional
         Called with the number of pages drawn and the total.
 
@@ -514,7 +514,7 @@ class _Book:
         return figure
 
     def _others(self, panel: Panel) -> list[Section]:
-        """Return the sections to mark on a panel: those across the other two axes."""
+        """Return the sections to mark on a panel: all sections across the other two axes."""
         return [one for one in self._sections if one.across != panel.cut.section.across]
 
 
@@ -633,8 +633,8 @@ def plot_sections(
     Parameters
     ----------
     model : path
-        A block model with a label column, in any format. If no sections are named, it is read
-        twice.
+        A block model with a label column, in any format. The file is read once if sections are
+        named and blocks have sizes, otherwise twice.
     output : path
         The picture: .png, .svg or .pdf. After an error there is no partial file.
     sections : str, tuple, Section, or several of them

@@ -100,7 +100,7 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 def _wrong(value: object, kind: object, place: str) -> str:
-    """Describe the first entry of a value that has a wrong type; empty if all entries are right."""
+    """Describe the first entry of a value that has a wrong type; "" if all types are right."""
     if is_typeddict(kind):
         if not isinstance(value, Mapping):
             return _is_no(place, "an object")

@@ -227,7 +227,7 @@ def _cells_of(geometry: Geometry, parts: Ints, strides: Ints) -> Iterator[tuple[
 def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
     """Return a bit mask for each cell: the sides at which the neighbouring cell has another value.
 
-    The bits are those of `boundary_faces`.
+    The bits have the same meaning as in `boundary_faces`.
     """
     other = np.zeros(cells.shape, np.uint8)
     for axis in range(3):
@@ -255,7 +255,7 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     origin : (3,) float64
         Point to subtract from coordinates.
     pack : Pack
-        Compressed arrays of the page, to which the arrays are added.
+        The arrays are added to this object.
 
     Returns
     -------
@@ -349,8 +349,8 @@ def scene_of(
     holes : Drillholes, optional
         Drillholes, drawn as lines.
     pack : Pack
-        Compressed arrays of the page, to which the large arrays are added. The plain values hold a
-        description in place of each of these arrays.
+        The large arrays are added to this object. The plain values hold a description in place of
+        each large array.
     """
     shell, faces, every = _shell(geometry, labels)
     rows, count = geometry.rows, len(geometry.rows)

@@ -423,7 +423,7 @@ def gather(
     background : sequence of str
         Labels that are not domains, in addition to the empty label.
     grade : str, optional
-        A numeric column to read as well.
+        A further numeric column to read.
     progress : callable, optional
         Called for each pass with the work done and the total.
 
@@ -559,7 +559,7 @@ class _Cutting:
         self.is_done = True
 
     def add(self, chunk: _Chunk) -> None:
-        """Add those blocks of a batch that sections cut."""
+        """Add the blocks of a batch that sections cut."""
         points, sizes = chunk.points, chunk.sizes
         if sizes is None:
             if self._shape is None:

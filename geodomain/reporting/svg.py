@@ -276,7 +276,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
 
 
 def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
-    """Return (name, x, y) for those hole names that can be written without overlaps."""
+    """Return (name, x, y) for the hole names that can be written without overlaps."""
     placed: list[tuple[str, int, int]] = []
     for name, at in first.items() if len(first) <= _MOST_NAMES else ():
         x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)

@@ -162,7 +162,7 @@ def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
 
 
 def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
-    """Return the labels that are not domains, such as those of background or unassigned blocks."""
+    """Return the labels that are not domains, such as the labels of unassigned blocks."""
     codes = (domains.background_code, domains.unassigned_code)
     labels = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
     if summary is None:

@@ -380,7 +380,7 @@ def test_slips_of_the_caller(tmp_path: Path) -> None:
         holes_of(tmp_path, method="curved")
     with pytest.raises(ValueError, match="columns= names 'depth', which is not a role"):
         holes_of(tmp_path, columns={"depth": "AT"})
-    with pytest.raises(TypeError, match="holes are texts"):
+    with pytest.raises(TypeError, match="holes must be texts"):
         holes.positions(1.5, [1])
 
 
