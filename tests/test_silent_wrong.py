@@ -45,8 +45,8 @@ def label(kind: str = "above") -> str:
     ("low", "high", "said"),
     [
         (-910.0, -900.0, "with the sign of z changed, surface and blocks would meet"),
-        (905.0 / 0.3048, 906.0 / 0.3048, "as from feet to metres, surface and blocks would meet"),
-        (905.0 * 0.3048, 906.0 * 0.3048, "as from metres to feet, surface and blocks would meet"),
+        (905.0 / 0.3048, 906.0 / 0.3048, "(feet to metres), surface and blocks would meet"),
+        (905.0 * 0.3048, 906.0 * 0.3048, "(metres to feet), surface and blocks would meet"),
         (2900.0, 2901.0, "does the surface use another height datum?"),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_model_underground_lies_honestly_below_topography(
 
 def test_a_closed_mesh_as_a_surface_is_said(folder: Path) -> None:
     write_mesh(box((-1, -1, 901), (11, 11, 906)), folder / "ground.ply")
-    assert "AIR: ground.ply is closed. As a surface (kind = 'above'), points inside" in label()
+    assert "AIR: ground.ply is closed, but kind = 'above' uses it as a surface" in label()
 
 
 def test_a_table_of_nothing_but_a_header_is_said(folder: Path) -> None:

@@ -213,7 +213,7 @@ class Domain:
         elif self.kind == "either" and self.rule is not None:
             message = (
                 "rule needs kind = 'solid': without a kind, within and beyond measure distance on "
-                "both sides of the wireframe, and rule has no effect"
+                "both sides of the wireframe, so rule has no effect"
             )
         elif self.is_surface and self.rule is not None:
             message = (
@@ -303,7 +303,7 @@ def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
         message = f"{name}: {error}"
         raise TypeError(message) from None
     if not tiles:
-        message = f"{name} has no mesh"
+        message = f"{name} has no mesh: give at least one"
         raise DomainError(message)
     return tiles
 

@@ -244,9 +244,9 @@ class ConditionCounts:
         for (title, said), texts in by_condition.items():
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
-                f"only_if of {title}: {said} is case-sensitive, and texts of some {row}s differ "
-                f"from it only by case or blanks ({', '.join(texts[:_SHOWN])}{more}): to include "
-                f"these {row}s, list each spelling"
+                f"only_if of {title}: the condition {said} is case-sensitive, and some {row}s have "
+                f"a text that differs only by case or blanks ({', '.join(texts[:_SHOWN])}{more}): "
+                f"to include these {row}s, list each spelling"
             )
 
 

@@ -140,7 +140,7 @@ def _codes_by_names(
         refuse_nan(str(name))
         parts = as_solids(union, name)
         if not parts:
-            message = f"{name} has no mesh"
+            message = f"{name} has no mesh: give at least one"
             raise DomainError(message)
         meshes.extend(parts)
         owners.extend([owner] * len(parts))

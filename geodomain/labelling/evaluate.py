@@ -19,7 +19,7 @@ from geodomain.compute.native import thread_count
 from geodomain.domains.domain import CODE, Domain, is_code
 from geodomain.domains.order import DomainOrLayer, Domains
 from geodomain.domains.stack import Stack
-from geodomain.errors import DomainError, PointError, TableError, warn
+from geodomain.errors import DomainError, PointError, TableError, counted, warn
 from geodomain.labelling.settings import LabelSettings
 from geodomain.lattice import (
     MOST_CELLS,
@@ -75,17 +75,17 @@ def explain_apart(box: Box, model: Box) -> str:
     # large overlap.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
-        return f"{max(met, key=lambda one: one[0])[1]} the two would meet"
+        return f"{max(met, key=lambda one: one[0])[1]}, the mesh would fit"
     offsets = [_round_offset(box[:, axis], model[:, axis]) for axis in range(3)]
     if None not in offsets:
         said = " and ".join(
-            f"{abs(offset):,.0f} {'added to' if offset > 0 else 'taken from'} {axis}"
+            f"{abs(offset):,.0f} {'added to' if offset > 0 else 'subtracted from'} {axis}"
             for axis, offset in zip(_AXES, offsets, strict=True)
             if offset
         )
-        return f"with {said} of the mesh, the two would meet: is a prefix missing?"
+        return f"with {said} of the mesh, the mesh would fit: do coordinates lack leading digits?"
     if meet(box[:, :2], model[:, :2]):
-        return "the two meet in plan but not in elevation: does the mesh use another height datum?"
+        return "the mesh fits in plan but not in elevation: does it use another height datum?"
     return ""
 
 
@@ -98,7 +98,7 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
             named = " and ".join(_AXES[axis] for axis in axes)
             yield _negated(box, axes), f"with the sign of {named} changed"
     for ratio, what in _UNITS:
-        yield box * ratio, f"with the mesh times {ratio:.6g}, as from {what},"
+        yield box * ratio, f"with coordinates of the mesh times {ratio:.6g} ({what})"
 
 
 def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
@@ -110,7 +110,7 @@ def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
         changed = box * (1.0, 1.0, ratio)
         low, high = zip(changed[:, 2], model[:, 2], strict=True)
         if min(high) - max(low) > (max(high) - min(low)) / 2:
-            yield changed, f"with z of the mesh times {ratio:.6g}, as from {what},"
+            yield changed, f"with z of the mesh times {ratio:.6g} ({what})"
 
 
 def explain_height(surface: Box, model: Box) -> str:
@@ -124,7 +124,7 @@ def explain_height(surface: Box, model: Box) -> str:
     if meet(surface[:, 2:], model[:, 2:]) or not meet(surface[:, :2], model[:, :2]):
         return ""
     tried = [(-surface[::-1, 2:], "the sign of z changed")]
-    tried += [(surface[:, 2:] * ratio, f"z times {ratio:.6g}, as from {u}") for ratio, u in _UNITS]
+    tried += [(surface[:, 2:] * ratio, f"z times {ratio:.6g} ({unit})") for ratio, unit in _UNITS]
     for heights, what in tried:
         if meet(heights, model[:, 2:]):
             return f"with {what}, surface and blocks would meet"
@@ -137,7 +137,7 @@ def explain_better(box: Box, model: Box) -> str:
     if share_within(box, model) < 0.5:
         for order, what in EXCHANGES:
             if share_within(box[:, order], model) > 0.9:
-                return f"it would fit far better with {what} exchanged"
+                return f"with {what} exchanged, the mesh would fit the block model far better"
     return ""
 
 
@@ -195,11 +195,12 @@ def all_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> bo
 def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str) -> str:
     """Return the message that no domain meets the model, with the boxes and a likely cause."""
     said = [f"{solid.name} is in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
-    more = [f"{len(solids) - _SAID} more are elsewhere"] if len(solids) > _SAID else []
     what = "solid" if all(solid.is_solid for solid in solids) else "domain"
+    rest = len(solids) - _SAID
+    more = f"; {counted(rest, f'other {what}')} {'is' if rest == 1 else 'are'} elsewhere"
     return (
         f"no {what} meets the block model: the blocks of {table} are in {say_box(model)}; "
-        f"{'; '.join([*said, *more])}. {_guess(solids, model)}"
+        f"{'; '.join(said)}{more if rest > 0 else ''}. {_guess(solids, model)}"
     )
 
 
@@ -213,7 +214,10 @@ def _guess(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> str:
         if reason:
             hint = " Check x=, y= and z=." if "exchanged" in reason else ""
             return f"{reason[0].upper()}{reason[1:]}{'' if reason.endswith('?') else '.'}{hint}"
-    return "Check for another datum or grid, other units, or the local frame of a rotated model."
+    return (
+        "Check whether meshes and blocks use different datums, grids or units, or whether the "
+        "blocks have local coordinates of a rotated model."
+    )
 
 
 # --- Block lattices: answers of a mesh for all cells of the lattice that blocks lie on.

@@ -436,8 +436,8 @@ def _required(sizes: Floats | None, model: BlockFile) -> Floats:
     """Return the sizes of blocks; raise TableError if the model has no sizes."""
     if sizes is None:
         message = (
-            f"{model.name} has no block sizes, which proportions need: give dx=, dy= and dz=, as "
-            "columns or numbers"
+            f"{model.name} has no block sizes, but proportions need them: give dx=, dy= and dz=, "
+            "as columns or numbers"
         )
         raise TableError(message)
     return sizes
@@ -447,10 +447,10 @@ def _require_boxes(tally: Tally, name: str) -> None:
     """Raise TableError if proportions were computed but no block is a box with sizes."""
     if tally.unsized and not tally.volumes.any():
         message = (
-            f"no block of {name} is a box with sizes above 0, and proportions need such blocks: "
+            f"no block of {name} is a box with sizes above 0, but proportions need boxes: "
             "correct the sizes, or name other size columns with dx=, dy= and dz=. Skewed "
-            "cells have no sizes: give such a model as a lattice, or as a table of centroids "
-            "and sizes with frame=, such as frame='z=30'"
+            "cells have no sizes: give a model with skewed cells as a lattice, or as a table of "
+            "centroids and sizes with frame=, such as frame='z=30'"
         )
         raise TableError(message)
 

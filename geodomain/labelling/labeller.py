@@ -391,9 +391,9 @@ class Labeller:
 def _closed_surface(domain: Domain, mesh: Mesh) -> str:
     """Return the warning that a closed mesh is used as a surface."""
     return (
-        f"{domain.name}: {mesh.name} is closed. As a surface (kind = {domain.kind!r}), points "
-        "inside the mesh count as below it, and points over or under the mesh as above it; to "
-        "label the blocks inside, leave out kind"
+        f"{domain.name}: {mesh.name} is closed, but kind = {domain.kind!r} uses it as a surface: "
+        "points inside the mesh count as below the surface, and points over or under the mesh "
+        "count as above the surface. To label the blocks inside, leave out kind"
     )
 
 
@@ -401,7 +401,8 @@ def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
     """Raise MeshError if a surface without a rim is to be extended."""
     if extend == "nearest" and all(mesh.is_closed for mesh in tiles):
         message = (
-            f"{title}: extend = 'nearest' needs a surface with a rim, but {tiles[0].name} is closed"
+            f"{title}: extend = 'nearest' needs a surface with a rim, but {tiles[0].name} is "
+            "closed: leave out extend"
         )
         raise MeshError(message)
 
@@ -410,8 +411,8 @@ def _by_fraction(mesh: Mesh) -> str:
     """Return the warning that an open mesh is labelled by winding numbers, not crossings."""
     return (
         f"{mesh.name} is not closed, so a block is inside if its generalised winding number is "
-        "1/2 or more: a rounded measure of how far the mesh surrounds the block, not an exact "
-        "test"
+        "1/2 or more. This number measures how far the mesh surrounds the block; it is rounded, "
+        "so the test is not exact"
     )
 
 

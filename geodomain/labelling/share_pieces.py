@@ -75,7 +75,7 @@ def model_frame(axes: Floats, origin: Floats, *, has_surfaces: bool, name: str) 
         raise TableError(message)
     if has_surfaces and not np.abs(axes[2] - (0.0, 0.0, 1.0)).max() <= _UPRIGHT:
         message = (
-            f"{name} is tilted about x or y, and its block proportions can only be computed "
+            f"{name} is tilted about x or y, so its block proportions can only be computed "
             "inside solids, not above or below surfaces"
         )
         raise TableError(message)

@@ -315,7 +315,7 @@ def measure_blocks(
     """
     if sizes is None:
         message = (
-            f"{name} has no block sizes, which proportions need: name the size columns with "
+            f"{name} has no block sizes, but proportions need them: name the size columns with "
             "dx=, dy= and dz="
         )
         raise TableError(message)

@@ -256,7 +256,7 @@ def _notes(summary: Summary) -> list[str]:
     """Return the lines below the table."""
     lines = _overlaps(summary.overlaps)
     if summary.on_wall is not None:
-        lines.append(f"exactly on a wall: {summary.on_wall:,}")
+        lines.append(f"rows exactly on a wireframe: {summary.on_wall:,}")
     lines += [
         f"welded {weld.mesh} at {weld.tolerance:g}: {counted(weld.moved, 'vertex', 'vertices')} "
         "moved, "
@@ -285,7 +285,9 @@ def _overlaps(pairs: Sequence[SharedBlocks]) -> list[str]:
     if len(pairs) <= _MOST_PAIRS:
         return [_overlap(pair) for pair in pairs]
     largest = sorted(pairs, key=lambda pair: -pair["blocks"])[:_MOST_PAIRS]
-    rest = f"{len(pairs) - _MOST_PAIRS:,} other pairs share blocks; the JSON lists them"
+    others = len(pairs) - _MOST_PAIRS
+    share = "shares" if others == 1 else "share"
+    rest = f"{counted(others, 'other pair')} of domains {share} blocks; the JSON lists all pairs"
     return [*map(_overlap, largest), rest]
 
 

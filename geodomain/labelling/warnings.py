@@ -116,7 +116,7 @@ def exchanged_axes(
         if more and sum(then) >= _FEWEST:
             several = len(boxes) > 1
             yield (
-                f"with {what} exchanged {'all solids' if several else 'the solid'} would fit the "
+                f"with {what} exchanged, {'all solids' if several else 'the solid'} would fit the "
                 f"block model better: {sum(then) / len(sample):.0%} of the blocks would be inside, "
                 f"instead of {sum(now) / len(sample):.0%}. Check x=, y= and z="
             )
@@ -147,14 +147,14 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         last = divmod(int(tally.overlaps.pairs[-1]), tally.overlaps.targets)
         names = [domains.targets[index].name for index in last]
         yield (
-            f"more than {MOST_PAIRS:,} pairs of domains share blocks: only pairs up to "
-            f"{names[0]} with {names[1]} are counted"
+            f"more than {MOST_PAIRS:,} pairs of domains share blocks: in the order of the domains, "
+            f"only the pairs up to {names[0]} and {names[1]} are counted"
         )
     if tally.turned_apart and not samples:
         yield (
             "the parts of the model have different rotations, or some parts are too small to show "
-            "a rotation, so volumes of solids outside the model are measured from the model's box "
-            "along the world axes"
+            "a rotation. The volume of a solid outside the model is therefore its volume outside "
+            "the model's box along the world axes"
         )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
@@ -296,7 +296,7 @@ def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
     said = " x ".join(f"{size:.10g}" for size in sizes)
     return (
         f"{counted(count, 'block')} {'has' if count == 1 else 'have'} no usable size (above 0); "
-        f"block {number:,} of the table is the first, with {said}. "
+        f"block {number:,} of the table is the first, with size {said}. "
         "No volumes were computed: correct the sizes, or name other size columns with dx=, dy= and "
         "dz="
     )
@@ -307,8 +307,10 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
     if tally.leaking[index]:
         x, y, z = tally.first_leak[index]
         yield (
-            f"{name} is open, so {counted(tally.leaking[index], 'block')} above or below gaps in "
-            f"the mesh cannot be decided, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
+            f"{name} is open, so geodomain cannot decide whether "
+            f"{counted(tally.leaking[index], 'block')} above or below gaps in the mesh "
+            f"{'is' if tally.leaking[index] == 1 else 'are'} inside; the first is at "
+            f"({x:.10g}, {y:.10g}, {z:.10g})"
         )
     if tally.uncertain[index]:
         yield (
@@ -318,9 +320,9 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
 
 
 _EXTENDED = {
-    "unassigned": "unassigned, unless 'extend' is set",
+    "unassigned": "unassigned. To label blocks there, set 'extend' to 'nearest' or 'background'",
     "background": "not in this domain (extend = 'background')",
-    "nearest": "labelled as at the nearest point of the rim (extend = 'nearest')",
+    "nearest": "labelled by the height of the nearest point of the rim (extend = 'nearest')",
 }
 
 
@@ -369,8 +371,8 @@ def _doubled(solid: DomainOrLayer, blocks: int) -> str:
     if isinstance(solid, Domain) and len(solid.meshes) > 1:
         return f"{said} in more than one shell of {solid.name}, whose meshes overlap"
     return (
-        f"{said} in overlapping shells of {solid.name}, or in a void that faces outward, and so "
-        "outside by rule = 'parity' but inside by rule = 'winding'"
+        f"{said} in overlapping shells of {solid.name}, or in a void that faces outward. By rule = "
+        "'parity', such a block is outside; by rule = 'winding', it is inside"
     )
 
 
@@ -387,8 +389,8 @@ def share_warnings(
         if lost:
             yield (
                 f"{counted(lost, 'block')} {'lies' if lost == 1 else 'lie'} partly or wholly "
-                f"outside the footprint of a surface of {target.name}, and "
-                f"{'has' if lost == 1 else 'have'} no "
+                f"outside the footprint of a surface of {target.name}, so "
+                f"{'it has' if lost == 1 else 'they have'} no "
                 f"{settings.share_column(target.name)}"
             )
     if tally.beyond:

@@ -252,7 +252,8 @@ def decimal_mark(
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
             message = (
-                f"{name} writes {cell!r} with thousands separators; export the table without them."
+                f"{name} contains {cell!r} with thousands separators; export the table without "
+                "them."
             )
             raise TableError(message)
     comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
@@ -299,13 +300,13 @@ def _require_witness(
         witness = next(cell for cell in commas if not _EITHER.fullmatch(cell))
     because = ""
     if witness:
-        because = f" beside {witness}"
+        because = f" and {witness!r}"
     elif delimiter == b",":
-        because = " where commas separate the fields"
+        because = ", and commas separate the fields"
     message = (
-        f"{name} writes {example!r}{because}: is that {example.replace(mark, '')} or "
-        f"{example.replace(mark, '.')}? Export the table without thousands separators, or, if the "
-        f"{'comma' if mark == ',' else 'point'} is the decimal mark, use decimal={mark!r}."
+        f"{name} contains {example!r}{because}: does {example!r} mean {example.replace(mark, '')} "
+        f"or {example.replace(mark, '.')}? Export the table without thousands separators, or, if "
+        f"the {'comma' if mark == ',' else 'point'} is the decimal mark, use decimal={mark!r}."
     )
     raise TableError(message)
 
@@ -327,7 +328,7 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
     elif not (with_comma and with_point):
         return with_comma, with_point
     message = (
-        f"{name} writes {with_comma} in one column and {with_point} in another, and its "
+        f"{name} contains {with_comma} in one column and {with_point} in another, and its "
         "coordinates do not show which is the decimal mark: export the table with one decimal "
         "mark, or use decimal=',' or decimal='.'."
     )

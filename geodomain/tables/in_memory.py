@@ -482,8 +482,8 @@ class BlockFrame:
                 ", ".join(self.names[place] for place in each) for each in (choice.xyz, points)
             )
             message = (
-                f"{self._name}'s columns {columns} are not the coordinates of its points, "
-                f"{others}: name the right columns with x=, y= and z="
+                f"{self._name}'s columns {columns} are not the coordinates of its points "
+                f"({others}): name the right columns with x=, y= and z="
             )
             raise TableError(message)
         return choice

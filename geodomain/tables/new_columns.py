@@ -149,11 +149,11 @@ def place_columns(
 
 def require_writable(name: str, *cells: str) -> None:
     """Raise TableError if a column's name or label has a character that some format cannot hold."""
-    for what, text in (("the name of a column", name), *(("a label", cell) for cell in cells)):
+    for what, text in (("column name", name), *(("label", cell) for cell in cells)):
         if character := unwritable(text):
             message = (
-                f"{text!r}, {what}, contains the character {character!r}, which files cannot "
-                "hold: choose another name"
+                f"the {what} {text!r} contains the character {character!r}, which files cannot "
+                f"hold: choose another {what}"
             )
             raise TableError(message)
 
@@ -179,7 +179,7 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
         if plain in old:
             twin = names[old[plain]]
             mend = (
-                "rename the mesh or solid whose values it would hold."
+                "rename the mesh or solid whose values the new column would hold."
                 if column.measured
                 else f"choose another name with column=, or rewrite it with column={twin!r}, "
                 "replace=True."

@@ -239,8 +239,8 @@ Mark = float | str
 
 _SHARES = {"half": 0.5, "limit": 1.0, "zero": 0.0, "missing": math.nan}
 _COUNTED = {
-    "half": "they count as half their magnitude, the detection limit",
-    "limit": "they count as their magnitude, the detection limit",
+    "half": "they count as half of the detection limit, which is the magnitude of the value",
+    "limit": "they count as the detection limit, which is the magnitude of the value",
     "zero": "they count as 0",
     "missing": "they count as missing",
 }

@@ -64,7 +64,7 @@ def position_of(model: MicromineModel | None, table: str) -> Position:
         message = (
             f"{table} declares its coordinates to be upper corners of blocks ({model.position}); "
             "export the model with the block origin at the centre or bottom left. If the "
-            "declaration is wrong and they are centroids or lowest corners, use position=."
+            "declaration is wrong, use position='centroid' or position='corner' (lowest corner)."
         )
         raise TableError(message)
     return "corner" if word.startswith("bottom") else "centroid"
@@ -93,7 +93,7 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
         for points in (blocks.points, back.to_world(blocks.points))
     )
     if local == world:
-        return "its blocks do not show whether coordinates are local or in the world"
+        return "its blocks do not show whether they have local or world coordinates"
     if world and blocks.position == "corner":
         return "it has the corners of rotated blocks in world coordinates: export their centres"
     return frame if local else None
@@ -362,8 +362,8 @@ def _lonely(points: Floats, name: str, done: str) -> Iterator[str]:
     alone = min(len(np.unique(plan[:, axis])) for axis in range(2))
     if columns >= _COLUMNS and alone > _SHARE * columns:
         yield (
-            f"{name}: hardly any two columns of blocks share an x or a y, so the model may be "
-            f"rotated, but blocks are {done} along the world axes: {_SAY}"
+            f"{name}: hardly any two columns of blocks have the same x or the same y, so the model "
+            f"may be rotated, but blocks are {done} along the world axes: {_SAY}"
         )
 
 
@@ -416,7 +416,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
     if all(axis == "z" for axis, _ in local.turns):
         mend = f"give frame={say_turn(round(about_z + azimuth, 6))!r}"
     said = local.say_turns("frame")
-    message = f"{name}: {turn.evidence}, which {said} contradicts: {mend}"
+    message = f"{name}: {turn.evidence}. This contradicts {said}: {mend}"
     if turn.pair is not None:
         one, other = local.to_world(points[[*turn.pair]])
         message = (
@@ -677,8 +677,8 @@ class Rotation(NamedTuple):
         frame = frame_of(self.model, blocks) if self.model else self.prototype
         if frame is None:
             _warn(
-                f"{table} is a rotated model ({local}); {chosen} lie on its rotated lattice and "
-                "are used as world coordinates"
+                f"{table} is a rotated model ({local}); {chosen} lie on its rotated lattice, so "
+                "they are used as world coordinates"
             )
             return None
         if isinstance(frame, LocalFrame):

@@ -80,7 +80,10 @@ def test_an_open_mesh_is_refused_or_leaks(folder: Path) -> None:
     result = run("b.csv", "--solid", "open.obj", *options, "-o", "out.csv")
     cells = [row.split(b",")[-1] for row in (folder / "out.csv").read_bytes().splitlines()]
     assert cells == [b"domain", b"open", b"LEAK", b"LEAK", b"W"]
-    assert "so 2 blocks above or below gaps" in result.stderr and "(leaking) LEAK" in result.stderr
+    assert (
+        "whether 2 blocks above or below gaps" in result.stderr
+        and "(leaking) LEAK" in result.stderr
+    )
 
 
 def test_welding_to_nothing_is_refused(folder: Path) -> None:

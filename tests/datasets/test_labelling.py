@@ -87,7 +87,7 @@ def test_everything_that_is_counted_is_that_of_one_file(folder: Path) -> None:
     assert said(many) == said(one)
     assert one.leaking.blocks and one.folded and one.overlaps
     for words in (
-        "cannot be decided",
+        "cannot decide",
         "no usable size",
         "crossed more than once",
         "no block meets",

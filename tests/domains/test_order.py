@@ -206,7 +206,7 @@ def test_what_is_not_there_and_what_folds_is_counted(chunk: int) -> None:
     assert summary.beyond.blocks == 1 and summary.beyond.label == "?"
     said = " ".join(summary.warnings)
     assert "fold.ply is crossed more than once in 2 columns" in said
-    assert "1 block is outside the footprint of a surface of UP: unassigned, unless" in said
+    assert "1 block is outside the footprint of a surface of UP: unassigned. To label" in said
     assert "(beyond) ?" in as_table(summary)
 
 

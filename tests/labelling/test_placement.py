@@ -80,7 +80,7 @@ def test_all_blocks_on_one_side_are_a_note(model: Path) -> None:
     assert geodomain.label_file(model, [air], None).notes == ("all blocks are in AIR",)
 
 
-EXCHANGED = r"with x and y exchanged the solid would fit the block model better"
+EXCHANGED = r"with x and y exchanged, the solid would fit the block model better"
 LONG = box((10, 10, 5), (190, 60, 45))
 
 
@@ -91,7 +91,7 @@ def test_exchanged_axes_are_a_warning_but_not_for_samples(model: Path) -> None:
         given = [command, blocks, "--solid", "ORE=ore.ply", "--dry-run"]
         return CliRunner().invoke(main, given).stderr
 
-    assert "with x and y exchanged the solid would fit" in said("label", "exchanged.csv")
+    assert "with x and y exchanged, the solid would fit" in said("label", "exchanged.csv")
     assert "Check --x, --y and --z" in said("label", "exchanged.csv")
     assert "exchanged" not in said("flag", "exchanged.csv")
     assert "exchanged" not in said("label", "b.csv")
@@ -149,11 +149,11 @@ APART = {
         shifted(x=-400_000, y=-7_400_000),
         "400,000 added to x and 7,400,000 added to y",
     ),
-    "a mine's datum": (shifted(z=5_000), "with 5,000 taken from z of the mesh"),
+    "a mine's datum": (shifted(z=5_000), "with 5,000 subtracted from z of the mesh"),
     "heights in feet": (MESH * [1, 1, 0.54] - [0, 0, 50], "z of the mesh times 3.28084"),
     "heights in metres": (MESH * [1, 1, 5.4] - [0, 0, 400], "z of the mesh times 0.3048"),
     "elevation": (shifted(z=400), "in plan but not in elevation"),
-    "elsewhere": (shifted(x=12_345), "12,000 taken from x"),
+    "elsewhere": (shifted(x=12_345), "12,000 subtracted from x"),
     "near by": (shifted(x=700), ""),
 }
 

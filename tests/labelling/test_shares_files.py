@@ -203,7 +203,7 @@ def test_the_command_takes_the_same(folder: Path) -> None:  # noqa: F811
     frame()[["X", "Y", "Z"]].to_csv("n.csv", index=False)
     for option in (["--proportions"], ["--by", "majority"]):
         done = run("n.csv", *solids, "-o", "q.csv", *option, code=3)
-        said = "n.csv has no block sizes, which proportions need: give --dx"
+        said = "n.csv has no block sizes, but proportions need them: give --dx"
         assert said in " ".join(done.stderr.split())
         assert not Path("q.csv").exists()
     run("n.csv", *solids, "-o", "q.csv", "--by", "majority", "--dx", "5", "--dy", "5", "--dz", "5")

@@ -92,7 +92,7 @@ def test_of_very_many_overlaps_the_largest_are_read() -> None:
     lines = as_table(replace(summary, overlaps=pairs)).splitlines()
     shown = [line for line in lines if line.startswith("in both A")]
     assert shown == [f"in both A{n} and B: {n}" for n in range(60, 10, -1)]
-    assert "10 other pairs share blocks; the JSON lists them" in lines
+    assert "10 other pairs of domains share blocks; the JSON lists all pairs" in lines
 
 
 def test_report_of_domains() -> None:
@@ -154,7 +154,7 @@ def test_blocks_without_a_size_are_said_once_with_the_first() -> None:
     found = summarise(labeller, tally, LabelSettings(), seconds=1.0)
     (said,) = (text for text in found.warnings if "size" in text)
     assert said.startswith("2 blocks have no usable size")
-    assert "block 5 of the table is the first, with 2 x 2 x -3." in said
+    assert "block 5 of the table is the first, with size 2 x 2 x -3." in said
     assert found.domains[0].volume is None
 
 
@@ -189,7 +189,9 @@ def test_disjoint_boxes() -> None:
     with pytest.raises(TableError, match=r"x 100 to 200, y 0 to 10.*in x 0 to 10.*allow_disj"):
         refuse_disjoint([ORE], model, "b.csv")
     many = [Domain(f"S{k}", (box((k, 20, 0), (k + 1, 30, 1)),)) for k in range(5)]
-    with pytest.raises(TableError, match=r"; S0 is in x 0 to 1, .*; S2 is in .*; 2 more are"):
+    with pytest.raises(
+        TableError, match=r"; S0 is in x 0 to 1, .*; S2 is in .*; 2 other solids are"
+    ):
         refuse_disjoint(many, model, "b.csv")
 
 

@@ -292,7 +292,7 @@ def test_decimal_commas_that_come_late() -> None:
     assert read_layout(b"X,Y,Z\n1,2,3\n").decimal == b"."
 
 
-BOTH_MARKS = "writes {} in one column and {} in another.*decimal=',' or decimal='.'"
+BOTH_MARKS = "contains {} in one column and {} in another.*decimal=',' or decimal='.'"
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])

@@ -140,11 +140,11 @@ def test_text_that_no_file_can_hold_is_refused(text: str) -> None:
     """XML of it cannot be read again, NUL ends a text, and UTF-8 has no halves of characters."""
     with pytest.raises((ElementTree.ParseError, UnicodeError)):
         ElementTree.fromstring(f"<a>{text}</a>".encode())
-    with pytest.raises(TableError, match="the name of a column, contains"):
+    with pytest.raises(TableError, match=r"the column name .* contains"):
         NewColumn(text, ("ORE",))
-    with pytest.raises(TableError, match="a label, contains"):
+    with pytest.raises(TableError, match=r"the label .* contains"):
         NewColumn("domain", ("ORE", text))
-    with pytest.raises(TableError, match="the name of a column, contains"):
+    with pytest.raises(TableError, match=r"the column name .* contains"):
         Added(text)
     with pytest.raises(DomainError, match="without control characters"):
         Domain(f"A{text}B", cube())

@@ -138,7 +138,7 @@ COMMAS = {
 @pytest.mark.parametrize("case", COMMAS)
 def test_quoted_thousands_are_no_decimal_commas(case: str) -> None:
     head, said = COMMAS[case]
-    with pytest.raises(TableError, match=f"writes '{said}'.*without"):
+    with pytest.raises(TableError, match=f"contains '{said}'.*without"):
         read_layout(head)
     if case != "of a million":
         mark = said[2].encode()
@@ -479,7 +479,7 @@ def test_texts_that_differ_by_case_or_blanks_are_told(
     path = spelled(tmp_path / f"b.{kind}")
     where = {"rock": {operator: "ox"}}
     domains = Domains((Domain("A", box((0, 0, 0), (10, 10, 100)), only_if=where),), background="W")
-    said = r"texts of some blocks differ from it only by case or blanks \('OX' in 2"
+    said = r"some blocks have a text that differs only by case or blanks \('OX' in 2"
     with pytest.warns(GeodomainWarning, match=said):
         found = geodomain.label_file(path, domains, None)
     assert found.domains[0].blocks == met

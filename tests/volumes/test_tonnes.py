@@ -238,7 +238,7 @@ def test_negative_and_missing_values(model: Path) -> None:
 
 def test_negative_grades_go_by_the_policy_for_values_below_detection(model: Path) -> None:
     model.write_text(MODEL.replace("2,1,0.5,1", "2,-0.02,0.5,1"))
-    with pytest.warns(GeodomainWarning, match=r"\(-0.02 in 1\): they count as half their"):
+    with pytest.warns(GeodomainWarning, match=r"\(-0.02 in 1\): they count as half of the"):
         found = geodomain.tonnes_file(model, density=2, grade="AU", below_detection="half")
     model.write_text(MODEL.replace("2,1,0.5,1", "2,0.01,0.5,1"))
     assert geodomain.tonnes_file(model, density=2, grade="AU").totals == found.totals
