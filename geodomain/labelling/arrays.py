@@ -91,7 +91,7 @@ def label_points(
     DomainError
         If `columns` lacks a column that a condition needs, or a name has no mesh.
     TableError
-        If a column that is compared with numbers contains other texts.
+        If a column that is compared with numbers contains texts that are not numbers.
     MeshError, PointError
         As in `geodomain.contains`.
 
@@ -285,10 +285,11 @@ def label_grid(
     grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
         The block model, in the unit of the meshes. Unstructured cells are voxels or hexahedra.
         Conditions use the cell data. The grid may also be an xarray.DataArray or Dataset whose
-        coordinates have names such as x, y and z, as for columns of centroids. Conditions then use
+        coordinates are named like columns of centroids, such as x, y and z. Conditions then use
         the DataArray under its own name, or the variables of the Dataset.
     by, lines : optional
-        As for `label_file`. "majority" labels cells of PyVista grids by their largest share.
+        As for `label_file`. "majority" labels a cell of a PyVista grid by the domain that contains
+        most of the cell.
     domains, **numbers
         As in `label_points`.
     **settings
@@ -310,7 +311,7 @@ def label_grid(
     TableError
         If a grid is flat, cells are not blocks, or coordinates are not recognised.
     ValueError
-        For "majority" with xarray, whose blocks have no sizes.
+        If `by` is "majority" and the grid is of xarray, because its blocks have no sizes.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -452,7 +453,7 @@ def label_lattice(
         For arrays.
     xarray.DataArray of str
         For coordinates of xarray: an array named ``domain`` with these coordinates and the
-        dimensions of x, y and z, in this order or in that of `like`.
+        dimensions of x, y and z, in the order x, y, z or in the order of `like`.
 
     Raises
     ------

@@ -203,7 +203,7 @@ class Overlaps:
 
 
 class Tally:
-    """Counts, volumes and boxes of labelled blocks; safe among threads.
+    """Counts, volumes and boxes of labelled blocks; thread-safe.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class Tally:
     first_leak : (k, 3) float64
         Centroid of the first leaking block of each domain, NaN without leaking blocks.
     bounds : (2, 3) float64
-        Box of the finite blocks, including their sizes if known; NaN without blocks.
+        Box of the blocks with finite centroids, including their sizes if known; NaN without blocks.
     axes : (3, 3) float64
         Directions of the block edges, one in each row, if the blocks are rotated; otherwise NaN.
     turned : (2, 3) float64
@@ -242,12 +242,13 @@ class Tally:
     turned_apart : bool
         Whether parts of the model have different `axes`, or only some parts have known `axes`.
     unsized : int
-        Finite blocks with a size that is not above zero, not finite, or missing.
+        Blocks with a finite centroid, but with a size that is not above zero, not finite, or
+        missing.
     first_unsized : tuple of int and (3,) float64, optional
         Number of the first such block, counted from 1, and its sizes.
     sized : bool
-        Whether the volumes are valid: every finite block has sizes above 0, and the sum of
-        volumes is finite.
+        Whether the volumes are valid: every block with a finite centroid has sizes above 0, and
+        the sum of volumes is finite.
     shares : ShareTally, optional
         Sums of block proportions, if proportions are computed.
     """
@@ -279,7 +280,7 @@ class Tally:
 
     @property
     def sample(self) -> NDArray[np.float64]:
-        """A sample of the finite centroids, (n, 3), spread over all blocks."""
+        """A sample of the centroids, (n, 3), spread over all blocks; only finite centroids."""
         some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
         finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
         return finite[:: 1 + len(finite) // MOST_SAMPLES]
@@ -311,7 +312,7 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """Return the number of all blocks."""
+        """The number of all blocks."""
         return int(self.blocks.sum())
 
     def add(
@@ -479,7 +480,7 @@ class Tally:
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
         """Count blocks without a valid size, and store the first such block.
 
-        `rows` must already include the blocks of the chunk.
+        The property `rows` must already include the blocks of the chunk.
         """
         if unsized.any() and self.first_unsized is None:
             row = int(unsized.argmax())
@@ -493,7 +494,7 @@ def _grow(
     sizes: NDArray[np.float64] | None,
     finite: Bools,
 ) -> None:
-    """Extend a box so that it contains the finite blocks."""
+    """Extend a box so that it contains the blocks in the mask `finite`."""
     if not finite.all():
         points, sizes = points[finite], None if sizes is None else sizes[finite]
     if not len(points):
@@ -547,8 +548,8 @@ class ShareTally:
     crossed : dict of str to int
         By name of a mesh: blocks sampled along lines because triangles of the mesh cross or fold.
     lost : (k,) int64
-        For each domain on its own: blocks that have no proportion, because they are outside a
-        surface's footprint.
+        For each domain on its own: blocks that have no proportion, because they are partly or
+        wholly outside the footprint of a surface.
     beyond : int
         Blocks partly outside a surface's footprint, if proportions are by domain order.
     moved : int

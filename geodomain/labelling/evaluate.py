@@ -232,15 +232,16 @@ class BlockLattice:
     """A lattice whose cells tell which blocks a mesh contains; thread-safe.
 
     The lattice is a guess of the positions of blocks. A right guess saves time. A block whose
-    centroid is not that of a cell is computed separately, so no result depends on the lattice.
+    centroid is not the centre of a cell is computed separately, so no result depends on the
+    lattice.
 
     Parameters
     ----------
     axes : sequence of three LatticeAxis
         Coordinates along each axis.
     expected : int
-        Minimum number of blocks, if known. Cells are computed once the number of past or expected
-        blocks makes it worthwhile.
+        Minimum number of blocks, if known. Cells are computed only if enough blocks have come, or
+        are expected, for this to save time.
     threads : int, optional
         Number of threads. [default: all cores]
     """
@@ -342,12 +343,13 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
     Raises
     ------
     DomainError
-        If a label is also the name of a domain, or is nan.
+        If a label is also the name of a domain, or is nan. If codes are written, and a label is
+        also the code of a domain, or is not a code.
 
     Warns
     -----
     GeodomainWarning
-        If other programs read a label as a missing value.
+        If names are written, and other programs read a name or a label as a missing value.
     """
     codes, rest, lost = settings.codes, settings.background, settings.unassigned
     if codes:
@@ -474,7 +476,7 @@ class BlockChunk:
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
         """Return two numbers for each block, (n, 2), that tell its side of a mesh.
 
-        They are the numbers of crossings of the mesh above and below the block, or substitutes that
+        The two numbers are the crossings of the mesh above and below the block, or substitutes that
         give the same side. `sides_of` turns the numbers into a side.
         """
         known = None if self.lattice is None else self.lattice.sides(locator, self.points)
@@ -585,7 +587,7 @@ class SurfaceEvaluation:
 
     domain: Domain
     surface: TiledSurface
-    width = 1  # result of `sides` for some rows
+    width = 1  # number of answers
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
         """Return a list with one answer: which blocks of a chunk are in the domain."""
@@ -730,7 +732,10 @@ class SolidEvaluation:
     width = 1
 
     def ask(self, scene: BlockChunk) -> list[DomainAnswer]:
-        """Return which blocks of a chunk are in the domain; an empty list if no solid is near."""
+        """Return a list with one answer: which blocks of a chunk are in the domain.
+
+        The list is empty if no solid is near.
+        """
         near = [shell for shell in self.shells if not shell.is_apart(scene.box)]
         found = _union([shell.ask(scene) for shell in near], len(scene.points)) if near else None
         if not self.domain.invert:

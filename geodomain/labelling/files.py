@@ -105,13 +105,14 @@ class RunRecord:
     Attributes
     ----------
     inputs : list of Path
-        Input files other than the block model; they are hashed only for the record.
+        Input files other than the block model. They are hashed only if the record is written.
     parts : list of PartHashes
         Parts of a dataset. They take the place of a table and its output.
     path, page : Path, optional
         Files of the record and of the report.
     source, target : Digest
-        Hashes of the table's bytes as they are read and written; only if there is a record.
+        Hashes of the bytes that are read from and written to the table; None without a record and
+        a report.
     """
 
     def __init__(

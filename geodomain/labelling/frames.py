@@ -169,7 +169,7 @@ def label_blocks(
     pandas.Series of category
         For pandas, with the index of the frame. The categories are all domains in order, then the
         background and unassigned labels, then kept labels. The name of the Series is ``domain``, or
-        that of the column it replaces.
+        the name of the column that it replaces.
     polars.Series of Enum
         For polars, with the same categories.
     pyarrow.DictionaryArray
@@ -184,10 +184,11 @@ def label_blocks(
     TypeError
         If the table has another type; collect a polars.LazyFrame first.
     TableError
-        If columns are ambiguous, missing, not numeric, or may be local.
+        If columns are ambiguous, missing or not numeric, or if the centroids may be local to a
+        rotated model.
     ValueError
-        If float64 cannot represent a coordinate exactly. If a dask table has labels to keep: their
-        categories are not known in advance.
+        If float64 cannot represent a coordinate exactly. If a dask table has labels to keep,
+        because their categories are not known in advance.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -231,10 +232,10 @@ def label_blocks(
 
 
 def _sent_once(shared: SharedDomains) -> object:
-    """Wrap the domains in a task of their own, on which the tasks of all partitions depend.
+    """Wrap the domains in a separate task, on which the tasks of all partitions depend.
 
-    Dask sends the result of a task to each worker once. As part of each partition's task, the
-    domains would be sent with every partition.
+    Dask sends the result of a task to each worker once. If each partition's task contained the
+    domains, dask would send them with every partition.
     """
     from dask.delayed import delayed
 
@@ -346,7 +347,7 @@ def _polars(
 ) -> LabelColumn:
     """Return labels as a Series of type Enum.
 
-    It is made by indexing into a short Series, which holds each category once and a null.
+    The labels are gathered from a short Series, which holds each category once and a null.
     """
     import polars
 
@@ -423,7 +424,8 @@ def proportions_blocks(
     TypeError
         If the table has another type.
     TableError
-        If blocks have no sizes or a new column exists already; or as in `label_blocks`.
+        If blocks have no sizes, if they look rotated but their rotation is unknown, if a new column
+        exists already, or as in `label_blocks`.
     DomainError, MeshError
         As in `label_file`.
 

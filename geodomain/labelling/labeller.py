@@ -1,4 +1,4 @@
-"""The labeller: indexes of all domains, and the label of each block by domain order and rules."""
+"""Label blocks with the search indexes of all domains, by the order and rules of the domains."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ class Verdict:
     Attributes
     ----------
     codes : (n,) int32
-        Code of each block: the index of its domain, from 0; k in no domain; k + 1 centroid not
-        finite; k + 2 above or below a gap of an open mesh; k + 3 outside the footprint of a
-        surface; k + 4 existing label kept.
+        Code of each block. A block with the label of a domain has the index of the domain, from 0
+        to k - 1. The other codes are k for a block in no domain, k + 1 for a centroid that is not
+        finite, k + 2 for a block above or below a gap of an open mesh, k + 3 for a block outside
+        the footprint of a surface, and k + 4 for a block that keeps its existing label.
     count : int
         Number of domains and layers, k.
     found : mapping of int to DomainAnswer
@@ -141,7 +142,7 @@ _FEW = 8
 
 
 class Labeller:
-    """Domains with their indexes, ready to label chunks of blocks; safe among threads.
+    """Domains with their indexes, ready to label chunks of blocks; thread-safe.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class Labeller:
         Domains that blocks can be labelled with.
     settings : LabelSettings, optional
         Rule, backend, threads, whether open solids are allowed, and whether to find blocks exactly
-        on a wall, which takes longer.
+        on a wireframe, which takes longer.
 
     Attributes
     ----------
@@ -174,14 +175,14 @@ class Labeller:
 
     @property
     def machine(self) -> tuple[str, str]:
-        """Return the backend used so far, "cpu" or "cuda", and the reason for using it."""
+        """The backend used so far, "cpu" or "cuda", and the reason for using it."""
         return machine_used(
             self.settings.backend, [locator.index for locator in self._locators.values()]
         )
 
     @property
     def painted(self) -> list[int]:
-        """Return the targets' codes in writing order: later codes overwrite earlier ones."""
+        """The codes of the targets in writing order: a later code overwrites an earlier code."""
         order: list[int] = []
         for index, yields in self._sequence:
             order.insert(0 if yields else len(order), index)

@@ -50,7 +50,8 @@ class BodyShelf:
     DomainError
         If a domain has a distance limit, because proportions cannot be computed for it.
     MeshError
-        If a solid is open or lacks a winding number that its rule needs, or a surface is closed.
+        If a solid is open, if its rule is "winding" but the mesh has no winding number, or if a
+        surface is closed.
     """
 
     def __init__(self, labeller: Labeller, frame: ModelFrame, lines: int) -> None:
@@ -147,7 +148,7 @@ MOST_BY_VOLUME = 3  # most bodies for which the parts of a block are computed ex
 
 
 class SizedBlocks(NamedTuple):
-    """Blocks with their positions.
+    """Blocks with their sizes and corners.
 
     Attributes
     ----------
@@ -191,9 +192,9 @@ class Entered(NamedTuple):
     share : (m,) float64
         Fraction of each block inside or below the body; unknown if the block is partly `off`.
     crossed : (m,) bool
-        Blocks in which triangles of the body cross or fold.
+        Whether triangles of the body cross or fold in the block.
     off : (m,) bool
-        Blocks at or beyond the edge of the body's footprint.
+        Whether the block is at or beyond the edge of the body's footprint.
     """
 
     rows: Places
@@ -257,7 +258,8 @@ class SampledBlocks(NamedTuple):
     sure : (m, s) bool
         Whether the share of a body in a block is known exactly.
     copied : (m,) float64
-        Share of each block in pieces that stand for parts which no line meets.
+        Fraction of each block in copied pieces. A copied piece stands for a part that no line
+        meets.
     """
 
     rows: Places

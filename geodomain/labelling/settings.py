@@ -287,7 +287,7 @@ class LabelKeywords(WriteKeywords, total=False):
 
 
 class ArrayKeywords(PointKeywords, NumberKeywords, total=False):
-    """Keywords of `label_points` and similar functions, and those for reading numbers."""
+    """The keywords of `label_points` and similar functions, and keywords for reading numbers."""
 
 
 class DatasetKeywords(LabelKeywords, TableKeywords, total=False):

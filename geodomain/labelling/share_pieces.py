@@ -1,4 +1,4 @@
-"""Pieces of blocks along vertical lines, in the local frame in which blocks are axis-aligned."""
+"""Cut blocks into pieces along vertical lines, in the frame in which blocks are axis-aligned."""
 
 from __future__ import annotations
 
@@ -330,8 +330,8 @@ class Fitted(NamedTuple):
     piece : (m,) intp
         Number of the original piece.
     flipped : (m,) intp
-        For a copy: bits of the wireframes for which it is on the other side than its original. For
-        an original piece: 0.
+        For a copy: bits of the wireframes that separate the copy from its original. For an original
+        piece: 0.
     weight : (m,) float64
     """
 
@@ -352,8 +352,8 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
     pattern : (m,) intp
         Bits of the wireframes that a piece is inside.
     shares : (g, s) float64
-        Share of each wireframe in each group; NaN if unknown. The share of the first wireframe is
-        met exactly, even if those of the others cannot be.
+        Share of each wireframe in each group; NaN if unknown. The fitted weights give the first
+        wireframe its exact share, even if the other wireframes cannot have theirs.
     """
     groups, slots = shares.shape
     cells = 1 << slots

@@ -52,7 +52,7 @@ class Part:
         Volume from block proportions, if computed: of the domain on its own, or by domain order.
     proportion_error : float, optional
         Estimated error of `proportion_volume`: the sampling error of blocks sampled along lines,
-        plus 1e-9 of the volume of all blocks that wireframes enter, for rounding.
+        plus 1e-9 of the volume of all blocks that are partly inside the domain, for rounding.
     """
 
     name: str
@@ -101,12 +101,13 @@ class ShareSummary:
     entered, by_lines : int
         Blocks that a wireframe enters, and how many of these blocks were sampled along lines.
     beyond : int
-        Blocks of which a part is unlabelled, because it is outside the footprint of a surface.
+        Blocks with an unassigned part, because this part is outside the footprint of a surface.
     moved : int
         Blocks whose label by majority differs from the label of the centroid.
     estimated_error : float
-        Largest estimated error of a share along lines, 0 to 1: the difference between the share
-        by all lines and the share by every sixth line.
+        Largest estimated error of a share along lines, 0 to 1. The estimate is the difference
+        between the share by all lines and the share by every sixth line, or the share that all
+        lines may miss if this is larger.
     """
 
     proportions: str | None
@@ -467,8 +468,8 @@ def _by_shares(index: int, shares: ShareTally | None) -> _Own:
 def mesh_volume(mesh: Mesh) -> float:
     """Return the volume enclosed by a closed mesh, in cubed units of its coordinates.
 
-    It is the sum of signed tetrahedra from the centre of the box. At mine coordinates, a sum from
-    the origin would lose the volume in rounding.
+    Signed volumes of tetrahedra are summed. Their common corner is the centre of the mesh's box,
+    because at mine coordinates a sum from the origin would lose the volume in rounding.
     """
     corners = (mesh.vertices - mesh.bounds.mean(axis=0))[mesh.triangles]
     cross = np.cross(corners[:, 1], corners[:, 2])

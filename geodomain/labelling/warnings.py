@@ -429,7 +429,7 @@ def warn_of_blocks(
         Whether the points are all blocks of the model. If not, nothing is tested, because a part of
         a model may lie outside all domains.
     reach : bool
-        Whether a domain also meets blocks that it enters, without containing their centroids.
+        Whether a domain meets a block that it enters, even if it does not contain the centroid.
     axes : (3, 3) float64, optional
         Directions of the block edges, one in each row, if they differ from the world axes.
     """

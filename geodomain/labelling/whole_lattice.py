@@ -271,7 +271,7 @@ class _Counts:
                 self.overlaps[first, second] += solids[first].shared(solids[second])
 
     def give(self, tally: Tally, lattice: EvenLattice) -> None:
-        """Add the counts, and volumes from them, to the counts of a labelling."""
+        """Add the counts, and the volumes that follow from them, to the counts of a labelling."""
         volume = lattice.volume
         tally.blocks += self.blocks
         tally.own_blocks += self.own
