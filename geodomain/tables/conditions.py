@@ -88,7 +88,7 @@ class Column(Protocol):
 
 
 def with_policy(column: Column, below: BelowDetection | None) -> Column:
-    """Set a column's policy for values below detection if it has none, and return the column."""
+    """Return the column; if its rule has no policy for values below detection, set `below`."""
     if column.rule.below is None:
         column.rule = column.rule._replace(below=below)
     return column
@@ -184,7 +184,7 @@ def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
     ----------
     given : mapping
         Each column maps to a text or number that it must equal, to a list of allowed values, or to
-        a mapping of operators to such values.
+        a mapping such as ``{">=": 0.3, "<": 5}``, whose keys are operators.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """Exact decimal numbers of a text table.
 
-Each is stored as two integers: the number rounded down, and the remainder in units of 10^-18.
+Each number is stored as two integers: the number rounded down, and the remainder in units of
+10^-18.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Decimals:
         The number rounded down to a whole number, and the remainder in units of 10^-18, from 0 to
         10^18 - 1.
     decimals : (n,) uint8
-        Number of decimals in the text that was read. The number is written with at least as many.
-        `NOT_PLAIN` marks a cell that is not a plain decimal.
+        Number of decimals in the text that was read. The number is written with at least as many
+        decimals. `NOT_PLAIN` marks a cell that is not a plain decimal.
     """
 
     whole: Ints
@@ -50,14 +51,14 @@ class Decimals:
         return len(self.whole)
 
     def __add__(self, other: Decimals) -> Decimals:
-        """Return the exact sums of these numbers and those of `other`."""
+        """Return the exact sum of each number and the number of `other` in the same row."""
         parts = self.parts + other.parts
         over = parts >= _PARTS
         whole = self.whole + other.whole + over
         return Decimals(whole, np.where(over, parts - _PARTS, parts), self.decimals)
 
     def __sub__(self, other: Decimals) -> Decimals:
-        """Return these numbers minus those of `other`, exactly."""
+        """Return, exactly, each number minus the number of `other` in the same row."""
         parts = self.parts - other.parts
         under = parts < 0
         whole = self.whole - other.whole - under

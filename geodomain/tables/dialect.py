@@ -57,7 +57,8 @@ def _wide_encoding(head: bytes) -> str | None:
         if head.startswith(mark):
             return what
     sample = head[: 4096 - len(head) % 4] if len(head) < 4096 else head[:4096]
-    # ASCII in UTF-16 has a NUL in every pair, in UTF-32 three in every four bytes, always there.
+    # ASCII has a NUL in every pair of bytes in UTF-16, and three in every four bytes in UTF-32,
+    # always at the same places.
     lanes = sorted(sample[lane::4].count(0) * 4 / max(len(sample), 1) for lane in range(4))
     if lanes[0] < 0.2 and lanes[1] > 0.9:
         return "UTF-32"
@@ -195,7 +196,7 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) ->
 def decoded(text: bytes, encoding: str) -> str:
     """Decode bytes; text that is not valid in `encoding` is read as Latin-1, which never fails.
 
-    A table with a header in another encoding can thus be read.
+    Therefore a table can be read even if its header has another encoding.
     """
     try:
         return text.decode(encoding)
@@ -336,9 +337,10 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
 
 
 def _numbers(column: Sequence[str]) -> list[str]:
-    """Return the cells with digits of a column; return none if any of these is not a number.
+    """Return the cells of a column that contain digits; if one is not a number, return no cells.
 
-    A column of dates, versions or lists of codes thus gives no cells. Words such as NA are ignored.
+    Therefore a column of dates, versions or lists of codes gives no cells. Words such as NA are
+    ignored.
     """
     cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
     return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []

@@ -105,8 +105,8 @@ class Frame(NamedTuple):
     fixed : tuple of float, optional
         Size of every block, if there are no size columns.
     boxes : LocalFrame, optional
-        Frame to whose axes blocks are parallel. It is set if coordinates are world coordinates and
-        the caller gives the rotation of the blocks. Its origin is the world origin.
+        Frame whose axes are parallel to the block edges. It is set if coordinates are world
+        coordinates and the caller gives the rotation of the blocks. Its origin is the world origin.
     said : bool
         Whether the rotation comes from the caller, not from the file.
     """
@@ -140,10 +140,10 @@ class Frame(NamedTuple):
         """Return the world centroids of blocks, (n, 3).
 
         If `points` are corners, `sizes` (n, 3) are needed. A centroid is corner + size / 2 in
-        float64: halving is exact, and the sum is rounded once. If `boxes` is set, the corner is the
-        corner of the rotated block with the lowest coordinates in that frame, and half the size is
-        rotated before it is added. If `points` are world centroids, they are returned without a
-        copy. `where` names a row and its column in an error.
+        float64: halving is exact, and the sum is rounded once. If `boxes` is set, each corner is
+        the corner of a rotated block with the lowest coordinates in the frame `boxes`, and half the
+        size is rotated before it is added. If `points` are world centroids, they are returned
+        without a copy. `where` names a row and its column in an error.
 
         Raises
         ------
@@ -220,8 +220,8 @@ def shortest(value: float) -> str:
 def sine_and_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return sine and cosine of an angle in degrees, with more digits than a double.
 
-    Python's sine may differ in its last bit between platforms, and so would centroids computed with
-    it.
+    Python's sine may differ in its last bit between platforms. Centroids computed with Python's
+    sine would then differ, too.
     """
     with localcontext() as context:
         context.prec = _DIGITS

@@ -361,7 +361,7 @@ class BlockFrame:
         return self._coordinates(place)
 
     def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return two things: the index of each row's id, and the distinct ids of a column as texts.
+        """Return a tuple: the index of each row's id, and the distinct ids of a column as texts.
 
         Whole numbers keep all their digits. Rows with equal ids mostly follow each other, so an id
         is looked up only in the first row of each run of equal ids.

@@ -213,7 +213,7 @@ def warn_of_corners(
     """Warn if the coordinates of the first rows are those of block corners, not of centroids.
 
     The distance of a corner from XMORIG, YMORIG, ZMORIG is a whole number of block sizes. A
-    centroid, also of a sub-block, is half a block size farther.
+    centroid, even of a sub-block, is half a block size farther.
 
     Warns
     -----
@@ -559,8 +559,8 @@ class TableLayout:
     def scanned_words(self) -> tuple[bytes, ...]:
         """Texts that the scanner reads as missing, in any coordinate or size column.
 
-        A text may be the mark of a single column, but the scanner has one list for all columns. In
-        the other columns, `Scanner.values` and `TextColumn` therefore check the cells again.
+        A text may be the mark of a single column, but the scanner has one list for all columns.
+        `Scanner.values` and `TextColumn` therefore check the cells of the other columns again.
         """
         names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
         own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
@@ -590,8 +590,8 @@ def read_layout(
     Raises
     ------
     TableError
-        If the bytes are not text, if the header is missing or ambiguous, or if the centroids are
-        local to a rotated model.
+        If the bytes are not text, if the header is missing or ambiguous, or if the centroids may be
+        local to a model whose rotation the file does not describe.
 
     Examples
     --------

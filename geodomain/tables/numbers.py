@@ -81,7 +81,10 @@ class Numbers(Protocol):
         """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
 
     def portion(self, share: Floats) -> Self:
-        """Return each number times a share from 0 to 1, rounded to a few more decimals."""
+        """Return each number times a share from 0 to 1, with a few more decimals than the number.
+
+        `Doubles` returns the nearest float64 instead.
+        """
 
     def summed(self, group: Ints, count: int) -> Self:
         """Return the sum of each of `count` groups, added in row order."""
@@ -100,7 +103,7 @@ class Numbers(Protocol):
 
 
 def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
-    """Return a tuple: multiples of a resolution as whole numbers of units, and the units in 1.
+    """Return multiples of a resolution as whole numbers of units, and the number of units in 1.
 
     A unit is the last decimal of the resolution, such as 0.01.
     """
@@ -533,7 +536,7 @@ class NegativeGrades:
     """Counts of impossible grades by value: negative grades, and grades of 1e20 or more.
 
     A negative grade may be minus the detection limit. The user's policy for values below detection
-    then decides; without a policy, the grade is used as a number. Large grades, such as 1e30, are
+    decides how it counts; without a policy, it is used as a number. Large grades, such as 1e30, are
     used as numbers. The warnings name the most frequent values, and the option that makes them
     missing.
 

@@ -42,8 +42,8 @@ class TableOptions(NamedTuple):
     rotation : LocalFrame, optional
         The local frame of the coordinates; it overrides the frame that the file states.
     frame : LocalFrame, optional
-        Frame to whose axes the blocks are parallel, if they are rotated and their coordinates are
-        world coordinates.
+        Frame whose axes are parallel to the block edges, if blocks are rotated and their
+        coordinates are world coordinates.
     gslib_grid : Grid, optional
         The grid whose cells are the rows of a GSLIB table.
     points_are_middles : bool
@@ -177,7 +177,7 @@ def options_of(said: TableSettings) -> TableOptions:
 
 
 def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
-    """Return the missing-value marks of all columns, and (column, mark) for marks of one column."""
+    """Return the missing-value marks for all columns, and pairs (column, mark) for one column."""
     if isinstance(missing, Mapping):
         return [], tuple((name, mark) for name in missing for mark in _marks(missing[name])[0])
     # NumPy's numbers are Real, but not all are Python floats.

@@ -100,7 +100,7 @@ def frame_of(model: MicromineModel, blocks: Blocks) -> LocalFrame | str | None:
 
 
 def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
-    """Return whether, in plan, corners are whole numbers of block sizes from the model's origin."""
+    """Return whether corners are, in plan, whole numbers of block sizes away from the origin."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = (corners - np.array(model.origin))[:, :2] / sizes[:, :2]
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
@@ -371,10 +371,11 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
     """Refuse the caller's rotation if the blocks contradict it.
 
     Either of two observations contradicts a frame. First: two blocks of one size and elevation are
-    one block size apart, but not along an axis of the frame. As boxes along the axes, they would
-    overlap. Second, which matters without sizes or with coarse coordinates: nearly all blocks at
-    one elevation lie on a rectangular lattice that is not parallel to the axes. In the right frame,
-    neighbours lie along the axes and do not overlap, so the right frame is never refused.
+    one block size apart, but not along an axis of the frame. Boxes along the axes would overlap.
+    Second: nearly all blocks at one elevation lie on a rectangular lattice that is not parallel to
+    the axes. The second observation is needed if sizes are unknown or coordinates are coarse. In
+    the right frame, neighbours lie along the axes and do not overlap, so the right frame is never
+    refused.
 
     Parameters
     ----------
@@ -427,7 +428,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
 
 
 class _Turn(NamedTuple):
-    """A rotation of blocks in a frame, a text with its evidence, and two blocks that show it."""
+    """A rotation of blocks in a frame, the evidence as text, and two blocks that show it."""
 
     azimuth: float
     evidence: str
@@ -437,7 +438,7 @@ class _Turn(NamedTuple):
 def _turn_of_boxes(points: Floats, sizes: Floats, unit: float) -> _Turn | None:
     """Return the rotation that neighbouring blocks show, or None if they show none.
 
-    The rotation counts only if two neighbours, as boxes parallel to the axes, would overlap.
+    The rotation counts only if two neighbours would overlap as boxes parallel to the axes.
     """
     azimuth = azimuth_of(points, sizes, unit)
     if not azimuth:
@@ -570,9 +571,10 @@ def _may_be_checkered(azimuth: float) -> bool:
 
 
 def _fill(plan: Floats, area: float) -> float:
-    """Return the fraction, in plan, of the rectangle around all block columns that they cover.
+    """Return the fraction of a rectangle in plan that block columns cover.
 
-    `area` is the area of one column in plan.
+    The rectangle is the smallest one around all block columns. `area` is the area of one column in
+    plan.
     """
     return len(plan) * area / float((np.ptp(plan, axis=0) + area**0.5).prod())
 
@@ -580,7 +582,7 @@ def _fill(plan: Floats, area: float) -> float:
 def _overlapping(
     points: Floats, sizes: Floats, azimuth: float, unit: float
 ) -> tuple[int, int] | None:
-    """Return two neighbours on a rotated lattice that would overlap if unrotated, or None."""
+    """Return two neighbours on a rotated lattice that would overlap as unrotated boxes, or None."""
     back = frame_of_azimuth(azimuth).to_local(points)
     for along, across in ((0, 1), (1, 0)):
         lane = np.round((back[:, across] - back[0, across]) / sizes[:, across] * 4)
@@ -799,11 +801,10 @@ def require_constants(
     table: str,
     done: int = 0,
 ) -> None:
-    """Raise TableError for a row whose frame differs from that of the first rows.
+    """Raise TableError for a row whose frame differs from the frame of the first rows.
 
-    Such a row belongs to another model.
-
-    `done` is the number of rows before the first row of `column`.
+    Such a row belongs to another model. `done` is the number of rows before the first row of
+    `column`.
     """
     for place, value in constants.items():
         numbers = column(place).loose_numbers()

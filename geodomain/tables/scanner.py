@@ -102,7 +102,7 @@ SNIPPET = 40
 
 
 class Fault(IntEnum):
-    """Kinds of errors that the scanner reports; the numbers are those of dialect.h."""
+    """Kinds of errors that the scanner reports, with the same numbers as in dialect.h."""
 
     NONE = 0
     RAGGED = 1
@@ -337,7 +337,7 @@ class TextColumn:
         return texts, codes.astype(np.intp)
 
     def padded(self) -> NDArray[np.bool_]:
-        """Return the mask of rows whose text begins or ends with blanks, also inside quotes."""
+        """Return the mask of rows whose text begins or ends with blanks, even inside quotes."""
         places = np.empty((self._rows, 2), np.int64)
         self._call("places", self._which, places)
         begin, end = places.T
@@ -511,8 +511,8 @@ class Scanner:
         Returns
         -------
         ScanReport
-            Number of complete rows, and of the bytes they take. The text of the next call must
-            begin with the bytes after them.
+            Numbers of complete rows and of their bytes. The text of the next call must begin after
+            these bytes.
 
         Raises
         ------
@@ -534,7 +534,7 @@ class Scanner:
         return self._found
 
     def follow(self, other: Scanner) -> None:
-        """Continue the line count of another scanner, after the text that it scanned last."""
+        """Continue the line count of `other`, after the text that `other` scanned last."""
         self._line = other._line + other._found.lines
         self._found = self._found._replace(lines=0)
 
@@ -731,7 +731,7 @@ class TextChunks:
     Parameters
     ----------
     source : binary file
-        It needs `readinto`; `position` and `size` are used if it has them.
+        The file, which must have `readinto`. Its `position` and `size` are used if they exist.
     scanner : Scanner
         Scanner of the table.
     name : str

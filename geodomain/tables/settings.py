@@ -218,8 +218,8 @@ class ColumnKeywords(TextKeywords, total=False):
     ``local_origin``, three numbers each, are the same point in the world and in the model.
     ``delimiter``, ``decimal`` and ``encoding`` are for text tables. ``gslib_grid`` is
     "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
-    coordinates that look like collars, because they are the same for all intervals (FROM to TO) of
-    a hole.
+    sample midpoints that look like collar coordinates, because they are the same for all intervals
+    (FROM to TO) of a hole.
     """
 
     x: str | None

@@ -1,4 +1,4 @@
-"""Text tables: columns written as lines, and tables copied with new cells."""
+"""Write columns as lines of text, and copy text tables with new cells."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lines_of(
     Yields
     ------
     memoryview
-        Lines that end in "\n", valid until the next ones are requested. A float has the fewest
+        Lines that end in "\n", valid until the next lines are requested. A float has the fewest
         digits that read back as the same number, as in Python's `repr`; NaN is an empty field.
 
     Examples
@@ -169,8 +169,8 @@ def relabel(
     Parameters
     ----------
     source : binary file
-        The table from its first byte, such as from `open_source`. It needs `readinto`;
-        `name`, `position` and `size` are used if it has them.
+        The table from its first byte, such as from `open_source`. The file must have `readinto`.
+        Its `name`, `position` and `size` are used if they exist.
     target : binary file or None
         The output, such as from `open_target`; None writes nothing.
     layout : TableLayout
@@ -354,7 +354,7 @@ class TextRows:
         threads: int | None = None,
     ) -> None:
         if len(text) > _MOST:
-            message = f"{name} is larger than 4 GB: split it into files of fewer holes"
+            message = f"{name} is larger than 4 GB: split it into files with fewer holes"
             raise TableError(message)
         self.text, self.layout, self.name = text, layout, name
         self._body = np.frombuffer(text, np.uint8)[layout.data_start :]
@@ -375,7 +375,7 @@ class TextRows:
         return self._body[begin:end].tobytes()
 
     def texts(self, field: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return two things: the index of each row's text, and the distinct texts of a field.
+        """Return a tuple: the index of each row's text, and the distinct texts of a field.
 
         The rows of a hole mostly follow each other, so each row is first compared, as bytes, with
         the row before.
@@ -435,7 +435,10 @@ class TextRows:
 
 
 def _run_starts(body: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the first row, and each row whose bytes differ from those of the row before."""
+    """Return the index of the first row, and of each row whose field differs from the row before.
+
+    `places` holds the byte range of the field in each row, (n, 2).
+    """
     begins, lengths = places[:, 0], places[:, 1] - places[:, 0]
     same = lengths[1:] == lengths[:-1]
     for offset in range(int(lengths.max(initial=0))):
