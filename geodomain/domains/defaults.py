@@ -16,8 +16,8 @@ class LabelDefaults:
     """Settings shared by `domains.toml`, functions and commands.
 
     Each field is a key of `domains.toml`, an argument of `Domains`, a keyword of `label_file` and
-    an option of `geodomain label`. None means that the setting of the domains is used, or the
-    default if the domains do not set it either.
+    an option of `geodomain label`. If a field is None, the setting of the domains is used, or the
+    default if the domains have no such setting.
     """
 
     proportions: Proportions | None = setting(

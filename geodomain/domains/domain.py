@@ -97,7 +97,7 @@ CONDITIONS = Key(
 _DISTANCE = Key("a number of at least 0", _is_distance, float)
 _NAME = Key("a text that is not empty", _is_text, toml_only=True)
 _MESH = Key(
-    "the name of a mesh file (or FILE:NAME), or a list of them", is_mesh_name, toml_only=True
+    "the name of a mesh file (or FILE:NAME), or a list of such names", is_mesh_name, toml_only=True
 )
 
 
@@ -111,7 +111,7 @@ class Domain:
         Label of the blocks in the domain.
     meshes : mesh-like, or several of them
         Solids, whose union is the domain; or the tiles of one surface. See `as_mesh` for the types.
-        In messages, a mesh without a name has the name of the domain.
+        Messages call a mesh without a name by the name of the domain.
     kind : {"solid", "above", "below", "either"}
         "above" and "below" are measured along the vertical: see `geodomain.sides`. "either" means
         both sides of the meshes, open or closed, and needs ``within`` or ``beyond``. [default:
@@ -122,9 +122,9 @@ class Domain:
         Conditions on columns, which must all be met: ``{"rock": "OX"}``,
         ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet no condition.
     keep : bool
-        Do not replace an existing label. If the last domain wins, the existing label is that of an
-        earlier domain. If an existing column is replaced, the existing label is the one in that
-        column.
+        Do not replace an existing label. If the last domain wins, the existing label is the label
+        of an earlier domain. If an existing column is replaced, the existing label is the label in
+        this column.
     invert : bool
         Select the blocks outside the solids, or on the other side of the surface.
     rule : {"parity", "winding"}, optional
@@ -132,8 +132,8 @@ class Domain:
         also works for open meshes, by solid angle: see `geodomain.generalised_winding`.
     extend : {"unassigned", "background", "nearest"}
         Treatment of blocks outside a surface's footprint. With "unassigned", they are unassigned.
-        With "background", they are not in this domain. With "nearest", they are labelled as at the
-        nearest point of the surface's rim.
+        With "background", they are not in this domain. With "nearest", the surface continues beyond
+        its footprint at the height of the nearest point of its rim.
     within, beyond : float, optional
         ``within`` selects blocks at most this far from the nearest mesh, and ``beyond`` selects
         blocks farther away than this. Distances are the float64 values of `geodomain.distances`. If
@@ -284,9 +284,9 @@ class Domain:
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:
-        """The meshes with whose volume the volume of the domain's blocks is compared.
+        """The meshes whose volume is compared with the volume of the domain's blocks.
 
-        There are none unless the domain is the inside of closed solids, without conditions or
+        The result is empty unless the domain is the inside of closed solids, without conditions or
         distance.
         """
         whole = self.is_solid and not self.only_if

@@ -194,8 +194,8 @@ class ConditionCounts:
     grades : dict of str to NegativeGrades
         Negative and very large grades, by column.
     alike : dict of (str, str, str) to int
-        Numbers of rows whose text differs from that of a condition only by case or blanks. The key
-        is a tuple: name of the domain, condition, text of the rows.
+        Numbers of rows whose text differs from the text of a condition only by case or blanks. The
+        key is a tuple: name of the domain, condition, text of the rows.
     """
 
     grades: dict[str, NegativeGrades] = field(default_factory=dict)
@@ -232,7 +232,7 @@ class ConditionCounts:
         )
 
     def warnings(self, row: str) -> Iterator[str]:
-        """Yield warnings about grades, and about texts that are similar to those of a condition.
+        """Yield warnings about grades, and about texts that resemble the text of a condition.
 
         `row` is the noun for a row in the warnings, such as "block".
         """
@@ -344,8 +344,9 @@ def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator
 def _grades(domains: Domains) -> dict[str, bool]:
     """Return, for each column of grades, whether a negative value can meet its conditions.
 
-    A column holds grades if it is compared by <, <=, > or >=. But a column that is compared with a
-    negative number holds no grades, because its sign has a meaning, as for elevations.
+    A column holds grades if it is compared by <, <=, > or >=. A column that is compared with a
+    negative number, or by < or <= with 0, holds no grades, because its sign has a meaning, as for
+    elevations.
     """
     grades: dict[str, bool] = {}
     signed = set()

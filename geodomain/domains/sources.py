@@ -84,8 +84,8 @@ def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> Doma
     Parameters
     ----------
     domains : mapping, Domains, sequence of Domain and Stack, or path
-        A mapping gives each name a mesh or path, or several as a union. A path is a TOML file: see
-        `geodomain.read_domains`.
+        A mapping gives each name a mesh or the path of a mesh file, or several of these as a union.
+        A path instead of a mapping is a TOML file: see `geodomain.read_domains`.
     weld : float, optional
         In each mesh, join vertices that are at most this far apart.
 
@@ -133,7 +133,7 @@ def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> Doma
 def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
     """Raise MeshError if a mesh has no triangle with three different corners.
 
-    `tolerance` is that of welding, or None if the mesh was not welded.
+    `tolerance` is the tolerance of welding, or None if the mesh was not welded.
     """
     if mesh.bodies.triangles:
         return

@@ -77,9 +77,9 @@ class Stack:
         first surface, the last layer is below the last surface, and the others lie between two
         surfaces. A layer with an empty name labels no blocks; other stacks may label them.
     rule : {"erode", "onlap"}
-        Where surfaces cross, "erode" lets the upper surface cut the lower ones: a block above
-        the upper surface is in the layer above it. "onlap" keeps the lower surface: a block below
-        the lower surface is in the layer below it.
+        Which surface decides where surfaces cross. With "erode", the upper surface cuts the lower
+        surfaces: a block above the upper surface is in the layer above it. With "onlap", the lower
+        surface decides: a block below the lower surface is in the layer below it.
     codes : sequence of int, optional
         Code of each layer.
     only_if : mapping
@@ -87,7 +87,8 @@ class Stack:
     extend : {"unassigned", "background", "nearest"}
         Treatment of a block outside the footprint of the surface that decides its layer. With
         "unassigned", the block is unassigned. With "background", it is in no layer of this stack.
-        With "nearest", it is labelled as at the nearest point of the surface's rim.
+        With "nearest", the surface continues beyond its footprint at the height of the nearest
+        point of its rim.
     colours : sequence of str, optional
         Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 
@@ -132,8 +133,8 @@ class Stack:
         if not tiles or len(names) != len(tiles) + 1:
             message = (
                 f"'layers' must have {len(tiles) + 1} names, one more than 'surfaces', but it has "
-                f"{len(names)}: give one name above the first surface, one between each two, and "
-                "one below the last"
+                f"{len(names)}: give one name for the layer above the first surface, one for each "
+                "layer between two surfaces, and one for the layer below the last surface"
             )
             raise DomainError(message)
         for option, values, noun in (("codes", numbers, "numbers"), ("colours", paints, "colours")):

@@ -132,7 +132,7 @@ class _Reader:
         """Return the domains and stacks of the file."""
         keys = self.keys()
         if not keys.keys() & {"domain", "stack"}:
-            self._refuse("", "there is neither a [[domain]] nor a [[stack]]")
+            self._refuse("", "there is neither a [[domain]] nor a [[stack]]: add at least one")
         domains = [self._domain(*table) for table in _tables(keys, "domain")]
         stacks = [self._stack(*table) for table in _tables(keys, "stack")]
         return self._make("", "", Domains, tuple(domains), tuple(stacks), **keys)
@@ -195,7 +195,7 @@ class _Reader:
                 self._refuse(where, f"{key} is {shown(value)}; it must be {keys[key].expected}")
         for key in required_keys(kind):
             if key not in table:
-                self._refuse(where, f"the key {key!r} is missing: {keys[key].expected}")
+                self._refuse(where, f"the key {key!r} is missing: give {keys[key].expected}")
 
     def _tiles(self, names: str | list[str], where: str) -> tuple[Mesh, ...]:
         return tuple(

@@ -498,9 +498,9 @@ def label_file(
         Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, recognised
         by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models.
     domains : mapping, sequence of Domain and Stack, Domains, or path
-        Domains; the first that contains a block labels it. A mapping gives each name a mesh or
-        path, or a list of them as a union: ``{"ORE": "ore.stl"}``. A path is a TOML file: see
-        `read_domains`.
+        Domains; the first domain that contains a block labels it. A mapping gives each name a mesh
+        or the path of a mesh file, or several of these as a union: ``{"ORE": "ore.stl"}``. A path
+        instead of a mapping is a TOML file: see `read_domains`.
     output : path or None
         The file to write; "-" is stdout. None labels and counts without writing. With
         ``overwrite``, it may be the model itself, which is then changed in place.
