@@ -200,8 +200,8 @@ class Domain:
         message = ""
         if self.within is not None and self.beyond is not None and self.beyond >= self.within:
             message = (
-                f"no block can be both beyond {self.beyond:g} and within {self.within:g}: swap the "
-                "two distances"
+                f"no block can be both beyond {self.beyond:g} and within {self.within:g}: give a "
+                "smaller beyond or a larger within"
             )
         elif self.kind == "either" and not self.is_skin:
             message = "kind = 'either' needs a distance: give within or beyond"
@@ -217,11 +217,14 @@ class Domain:
             )
         elif self.is_surface and self.rule is not None:
             message = (
-                f"rule applies only to solids; crossings decide whether blocks are {self.kind} a "
-                "surface"
+                f"leave out rule: it applies only to solids, and crossings decide whether blocks "
+                f"are {self.kind} a surface"
             )
         elif not self.is_surface and self.extend != "unassigned":
-            message = "extend applies only to surfaces, with kind = 'above' or 'below'"
+            message = (
+                "extend applies only to surfaces: leave out extend, or set kind = 'above' or "
+                "kind = 'below'"
+            )
         if message:
             message = f"{self.name}: {message}"
             raise DomainError(message)

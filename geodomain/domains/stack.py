@@ -157,8 +157,8 @@ class Stack:
         for above, below in pairwise(tiles):
             if above == below:
                 message = (
-                    f"'surfaces' names {above[0].name} twice in succession, so the layer between "
-                    "them is empty"
+                    f"'surfaces' lists {above[0].name} twice in succession, so the layer in "
+                    "between is empty: list each surface once"
                 )
                 raise DomainError(message)
         require_fits("a stack", "rule", rule, _RULE)

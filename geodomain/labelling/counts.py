@@ -61,7 +61,7 @@ class Folds:
 
 
 class Overlaps:
-    """For each pair of solids that share blocks: the number and volume of these blocks.
+    """The number and the volume of the blocks that two solids share, for each pair of solids.
 
     If there are more than `MOST_PAIRS` pairs, only the first `MOST_PAIRS` of them in domain order
     are counted. Their counts are exact and do not depend on chunks or threads.
@@ -280,7 +280,7 @@ class Tally:
 
     @property
     def sample(self) -> NDArray[np.float64]:
-        """A sample of the centroids, (n, 3), spread over all blocks; only finite centroids."""
+        """A sample of the finite centroids, (n, 3), taken from all parts of the model."""
         some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
         finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
         return finite[:: 1 + len(finite) // MOST_SAMPLES]

@@ -133,7 +133,7 @@ def explain_height(surface: Box, model: Box) -> str:
 
 
 def explain_better(box: Box, model: Box) -> str:
-    """Return a hint if a mesh hardly meets the model but would be in it with two axes exchanged."""
+    """Return a hint if a mesh would fit the model far better with two axes exchanged; "" if not."""
     if share_within(box, model) < 0.5:
         for order, what in EXCHANGES:
             if share_within(box[:, order], model) > 0.9:
@@ -150,11 +150,12 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest number whose addition makes the mesh's interval meet the model's.
+    """Return the roundest number that moves the mesh's interval to the model's when added.
 
-    The intervals are coordinate ranges along one axis. Only multiples of 1,000 are tried, because a
-    smaller number is not a truncated prefix, and some smaller number fits any model. Return 0 if
-    the intervals meet already, and None if no number fits.
+    The intervals are coordinate ranges along one axis. A multiple of 10^8 is rounder than a
+    multiple of 10^7. Only multiples of 1,000 are tried, because a smaller number is not a truncated
+    prefix, and some smaller number fits any model. Return 0 if the intervals meet already, and None
+    if no number fits.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0

@@ -278,7 +278,7 @@ class Labeller:
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
-        """Return each block's code: that of the winning domain, or that of undecided blocks."""
+        """Return the code of each block: the index of the winning domain, or a code after these."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:

@@ -317,7 +317,7 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield for each batch a tuple: numbers of blocks, and the parts that bodies cut them into.
+        """Yield, batch by batch, the numbers of blocks and the parts into which bodies cut them.
 
         The volumes of the parts are exact. Blocks with contradictory volumes are added to
         `several`, so they are sampled along lines.
@@ -431,7 +431,7 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield for each body a tuple: the body, and for each piece the body's bit in its block.
+        """Yield each body, with the bit that the body has in the block of each piece.
 
         The bit is 0 for pieces of blocks that the body does not enter.
         """
@@ -455,7 +455,7 @@ def beyond_footprint(
     blocks: SizedBlocks,
     rows: Places,
 ) -> Bools:
-    """Return the mask of blocks without a proportion in a domain, or a stack, on its own.
+    """Return the mask of blocks that have no proportion in a domain or stack on its own.
 
     Lines would miss a gap that lies between two lines. Therefore footprints are tested in plan. The
     surfaces of a stack are tested in the order of its rule. Each surface is tested for the blocks
@@ -613,7 +613,7 @@ def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
 def score_itself(
     asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
 ) -> Score:
-    """Return a function that gives the column of pieces in one domain, or in the layers of a stack.
+    """Return a function that assigns pieces to columns, for one domain or the layers of a stack.
 
     The columns are the domain or the layers, then undecided pieces, then all other pieces.
     """

@@ -375,7 +375,7 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
 
 
 def _halves(table: Floats, slot: int) -> tuple[Floats, Floats]:
-    """Return views of the table's entries outside a wireframe, and of those inside it."""
+    """Return two views of the table: the entries outside a wireframe, and the entries inside."""
     parted = table.reshape(len(table), -1, 2, 1 << slot)
     return parted[:, :, 0], parted[:, :, 1]
 

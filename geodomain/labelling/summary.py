@@ -242,7 +242,7 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 
 def _volumes(summary: Summary) -> dict[str, str]:
-    """Return the heading of each volume column, mapped to the attribute of `Part` that it shows."""
+    """Map the heading of each volume column to the attribute of `Part` that the column shows."""
     first, own = {"volume": "volume"}, {"before priority": "own_volume"}
     measured = {"by proportion": "proportion_volume", "error": "proportion_error"}
     shares = measured if summary.shares else {}
@@ -296,7 +296,7 @@ def _overlap(pair: SharedBlocks) -> str:
     """Format the overlap of two solids."""
     one, two = pair["solids"]
     volume = "" if pair["volume"] is None else f", volume {_volume(pair['volume'])}"
-    return f"in both {one} and {two}: {pair['blocks']:,}{volume}"
+    return f"blocks in both {one} and {two}: {pair['blocks']:,}{volume}"
 
 
 def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:

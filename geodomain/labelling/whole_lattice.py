@@ -187,7 +187,10 @@ class _Part(NamedTuple):
     threads: int
 
     def inside(self, slab: Span) -> Inside | None:
-        """Return which cells of a slab are inside; one word of bits must hold all its layers."""
+        """Return which cells of a slab are inside; a word of bits must hold all layers of the slab.
+
+        Return None if no cell of the slab is in the box of the mesh.
+        """
         low, high = max(slab.first, self.z.first), min(slab.end, self.z.end)
         if low >= high or not self.bits.size:
             return None

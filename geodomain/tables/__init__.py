@@ -1,1 +1,1 @@
-"""Text tables read by the native scanner and written back byte for byte with new columns."""
+"""Read tables of blocks from text or memory, and copy text byte for byte with new columns."""

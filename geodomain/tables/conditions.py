@@ -120,12 +120,12 @@ class Condition(NamedTuple):
 
     @property
     def orders(self) -> bool:
-        """Return whether the operator is one of < <= > >=, which need a number."""
+        """Whether the operator is one of < <= > >=, which need a number."""
         return self.operator in _ORDERS
 
     @property
     def is_signed(self) -> bool:
-        """Return whether negative numbers can meet the condition."""
+        """Whether the condition compares with a negative number, or by < or <= with 0."""
         lowest = min((value for value in self.values if not isinstance(value, str)), default=0.0)
         return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
 
@@ -146,7 +146,10 @@ class Condition(NamedTuple):
         return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
     def near_misses(self, column: Column) -> dict[str, int]:
-        """Return row counts of texts that differ from a wanted value only in case or blanks."""
+        """Return the texts that differ from a wanted value only by case or blanks.
+
+        Each text maps to the number of its rows.
+        """
         texts = {value for value in self.values if isinstance(value, str)}
         if not texts:
             return {}

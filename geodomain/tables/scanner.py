@@ -584,7 +584,7 @@ class Scanner:
                 raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
-        """Return a field of the scanned rows; `field` is one of `also`.
+        """Return a field of the scanned rows as a column; `field` is one of `also`.
 
         The column is valid until the next scan.
         """

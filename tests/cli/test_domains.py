@@ -81,7 +81,7 @@ def test_labels_by_a_list_of_domains(folder: Path) -> None:
         BLOCKS.split(b"\n"), (folder / "out.csv").read_bytes().split(b"\n"), strict=True
     ):
         assert new.startswith(old)
-    assert "in both OX ORE and ORE: 1, volume 125" in result.stderr
+    assert "blocks in both OX ORE and ORE: 1, volume 125" in result.stderr
     assert "1 block is outside the footprint of a surface of the stack AIR / FLOOR" in result.stderr
 
 

@@ -45,7 +45,7 @@ def test_priority_union_and_flags(folder: Path) -> None:
         [b"", b"0", b"0"],
         [b"", b"0", b"0"],
     ]
-    assert "in both A and B: 1" in result.stderr
+    assert "blocks in both A and B: 1" in result.stderr
 
 
 def test_stdin_to_stdout(folder: Path) -> None:

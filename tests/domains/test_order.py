@@ -277,7 +277,7 @@ def test_overlaps_have_volumes() -> None:
     points, sizes = np.array([[2.0, 2, 2], [12, 12, 12], [0.5, 1, 1]]), np.full((3, 3), 2.0)
     summary = summary_of(ORE, halo, AIR, points=points, sizes=sizes)
     assert summary.overlaps == ({"solids": ["ORE", "HALO"], "blocks": 1, "volume": 8.0},)
-    assert "in both ORE and HALO: 1, volume 8" in as_table(summary)
+    assert "blocks in both ORE and HALO: 1, volume 8" in as_table(summary)
     assert summary_of(ORE, halo, points=points).overlaps[0]["volume"] is None
 
 

@@ -136,7 +136,7 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
             TWO.replace('["ground.ply"]', '["ground.ply", "ground.ply"]').replace(
                 '"DOWN"]', '"MID", "DOWN"]'
             ),
-            "'surfaces' names ground.ply twice in succession",
+            "'surfaces' lists ground.ply twice in succession",
         ),
         (TWO.replace('["UP", "DOWN"]', '"UP"'), "it must be a list of names from top to bottom"),
         (TWO + "rule = 'cut'", "rule is 'cut'; it must be one of 'erode', 'onlap'"),

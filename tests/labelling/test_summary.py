@@ -90,8 +90,8 @@ def test_of_very_many_overlaps_the_largest_are_read() -> None:
     summary = summary_of(ORE, HALO)
     pairs = tuple({"solids": [f"A{n}", "B"], "blocks": n, "volume": None} for n in range(1, 61))
     lines = as_table(replace(summary, overlaps=pairs)).splitlines()
-    shown = [line for line in lines if line.startswith("in both A")]
-    assert shown == [f"in both A{n} and B: {n}" for n in range(60, 10, -1)]
+    shown = [line for line in lines if line.startswith("blocks in both A")]
+    assert shown == [f"blocks in both A{n} and B: {n}" for n in range(60, 10, -1)]
     assert "10 other pairs of domains share blocks; the JSON lists all pairs" in lines
 
 
@@ -104,7 +104,9 @@ def test_report_of_domains() -> None:
     assert summary.overlaps == ({"solids": ["ORE", "HALO"], "blocks": 8, "volume": 125.0},)
     assert summary.warnings == () and summary.rows_per_second == 500
     table = as_table(summary)
-    assert "ORE" in table and "(background) bg" in table and "in both ORE and HALO: 8" in table
+    assert (
+        "ORE" in table and "(background) bg" in table and "blocks in both ORE and HALO: 8" in table
+    )
     assert "leaking" not in table
     assert json.loads(json.dumps(summary.as_dict()))["domains"][0]["volume"] == 1000
 
