@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "proportion",
         "grade_unit",
         "density_unit",
+        "classification",
     ),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),

@@ -49,6 +49,16 @@ def density_unit_option() -> Decorator:
     )
 
 
+def classification_option() -> Decorator:
+    """Make the option --classification."""
+    return click.option(
+        "--classification",
+        metavar="COLUMN",
+        help="Column of resource classes, such as Measured, Indicated and Inferred. The table then "
+        "has rows for each class of a domain, and totals by class.",
+    )
+
+
 def grade_option(what: str) -> Decorator:
     """Make the option --grade, with the help text `what`."""
     return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
@@ -68,7 +78,10 @@ def _density(value: str) -> str | float:
 
 # --- Options for tonnes and grade, shared by `geodomain tonnes` and `geodomain label`.
 
-AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
+AMOUNTS = (
+    *("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit"),
+    "classification",
+)
 
 
 Cutoff = list[str] | dict[str, list[str]]
@@ -184,6 +197,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
             "(for ppb) or troy ounces (for opt); for a mass per tonne, in that unit of mass (for "
             "g/t: g). May be repeated.",
         ),
+        classification_option(),
     )
 
 
@@ -327,8 +341,8 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
-        named = "--grade, --bench, --cutoff, --proportion, --grade-unit and --density-unit"
-        _misuse(f"{named} need --density")
+        named = "--grade, --bench, --cutoff, --proportion, --grade-unit, --density-unit"
+        _misuse(f"{named} and --classification need --density")
     if asked.get("output") in (None, "-") or in_parts:
         _misuse("--density needs a single labelled file: use -o OUT.csv, or geodomain tonnes")
     require_sense(
@@ -340,7 +354,12 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
 
         table = {name: asked[name] for name in _TABLE}
         require_amounts(
-            asked["model"], amounts["density"], amounts["grade"], amounts["cutoff"], **table
+            asked["model"],
+            amounts["density"],
+            amounts["grade"],
+            amounts["cutoff"],
+            amounts["classification"],
+            **table,
         )
 
 
@@ -516,7 +535,7 @@ def tonnes(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Add up volume, tonnes, mean grades and metal of LABELLED by domain, bench and cut-off.
+    """Add up volume, tonnes and metal of LABELLED by domain, class, bench and cut-off.
 
     LABELLED is a block model with sizes and a label column: text (- for stdin), Parquet or VTK.
     Tonnes are volume times density, metal is grade times tonnes, and means are weighted by

@@ -1,10 +1,10 @@
-"""Sum volume, tonnes and metal exactly by domain and bench, chunk by chunk."""
+"""Sum volume, tonnes and metal exactly by domain, class and bench, chunk by chunk."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -276,6 +276,8 @@ class Wanted:
         If there are shares, the domain of the remainder of each block.
     spelled : tuple of str
         The texts of cut-offs that have commas but no point: a comma may be a decimal mark in them.
+    classification : str
+        The column of resource classes, such as Measured and Indicated; empty if there is none.
     """
 
     domain: str
@@ -290,6 +292,7 @@ class Wanted:
     density_unit: DensityUnit | None = None
     rest: str = REST
     spelled: tuple[str, ...] = ()
+    classification: str = ""
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -301,12 +304,13 @@ class Wanted:
         """The columns to read, apart from centroids and sizes."""
         labels = tuple(self.shares.values()) or (self.domain,)
         density = (self.density,) if isinstance(self.density, str) else ()
-        return tuple(dict.fromkeys([*labels, *density, *self.grades]))
+        classes = (self.classification,) if self.classification else ()
+        return tuple(dict.fromkeys([*labels, *classes, *density, *self.grades]))
 
 
 @dataclass
 class Group:
-    """Sums over the blocks of a domain and a bench whose grade is between two cut-offs.
+    """Sums over the blocks of a domain, a class and a bench whose grade is between two cut-offs.
 
     Attributes
     ----------
@@ -331,13 +335,15 @@ class Group:
 class _Chunk:
     """Volumes, densities and grades of a chunk of blocks; NaN means a missing value.
 
-    `step` is the number of the cut-off interval of each block; see `Tonnage`.
+    `step` is the number of the cut-off interval of each block, and `classes` the number of its
+    class; see `Tonnage`.
     """
 
     volume: Floats
     density: Floats
     grades: tuple[Floats, ...]
     step: Places
+    classes: Places
 
 
 class Tonnage:
@@ -348,13 +354,15 @@ class Tonnage:
     rows : int
         Number of blocks.
     groups : dict
-        Sums by domain, bench and cut-off interval. A bench is given by its base, or is None if
+        Sums by domain, class, bench and cut-off interval. The class is empty if there is no column
+        of classes, or if the block has no class. A bench is given by its base, or is None if
         there are no benches or the height of blocks is unknown. Interval 0 holds blocks below every
         cut-off or without the grade. Interval 1 begins at the lowest cut-off.
     blocks : dict
-        Counts by domain and cut-off interval; a block in several benches counts once.
-    all_blocks : (intervals, ..) int64
-        Counts by cut-off interval; a block in several domains counts once.
+        Counts by domain, class and cut-off interval; a block in several benches counts once.
+    all_blocks : dict
+        For each class, counts (intervals, ..) int64 by cut-off interval; a block in several domains
+        counts once.
     negative : dict
         For each grade, counts of negative values.
     unshared : dict
@@ -370,9 +378,9 @@ class Tonnage:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted, self.rows = wanted, 0
-        self.groups: dict[tuple[str, float | None, int], Group] = {}
-        self.blocks: dict[tuple[str, int], NDArray[np.int64]] = {}
-        self.all_blocks = np.zeros((len(wanted.cutoffs) + 1, self._kinds), np.int64)
+        self.groups: dict[tuple[str, str, float | None, int], Group] = {}
+        self.blocks: dict[tuple[str, str, int], NDArray[np.int64]] = {}
+        self.all_blocks: dict[str, NDArray[np.int64]] = {}
         self.negative = {
             name: NegativeGrades(name, wanted.below_detection) for name in wanted.grades
         }
@@ -381,12 +389,26 @@ class Tonnage:
         self.spelled = LabelSpellings(wanted.domain)
         self.densities = DensityChecks(wanted.density, wanted.grades, wanted.density_unit)
         self._labels: list[str] = list(wanted.domains)
+        self._classes: list[str] = [] if wanted.classification else [""]
 
     @property
-    def _kinds(self) -> int:
+    def intervals(self) -> int:
+        """Number of cut-off intervals, that below every cut-off included."""
+        return len(self.wanted.cutoffs) + 1
+
+    @property
+    def kinds(self) -> int:
+        """Number of counts of a group."""
         return 3 + len(self.wanted.grades)
 
-    def add(self, points: Floats, sizes: Floats, numbers: GiveNumbers, labels: GiveLabels) -> None:
+    def add(
+        self,
+        points: Floats,
+        sizes: Floats,
+        numbers: GiveNumbers,
+        labels: GiveLabels,
+        classes: GiveLabels | None = None,
+    ) -> None:
         """Add the blocks of a chunk to the sums.
 
         Parameters
@@ -397,8 +419,11 @@ class Tonnage:
             Takes the name of a column, and returns the blocks' values in it as numbers.
         labels : callable
             Returns the labels of the blocks; see `GiveLabels`.
+        classes : callable, optional
+            Returns the resource classes of the blocks in the same way. It is needed if there is a
+            column of classes.
         """
-        chunk = self._read(sizes, numbers)
+        chunk = self._read(sizes, numbers, classes)
         flags = _flags(chunk)
         any_part = np.zeros(len(points), np.bool_)
         for codes, share in self._parts(numbers, labels):
@@ -409,11 +434,15 @@ class Tonnage:
                 here = np.flatnonzero(present & (part > 0))
                 if len(here):
                     self._sum(here, codes, bench, share * part, chunk, flags)
-        self.all_blocks += _table(chunk.step[any_part], flags[:, any_part], len(self.all_blocks))
+        keys = chunk.classes[any_part] * self.intervals + chunk.step[any_part]
+        table = _table(keys, flags[:, any_part], len(self._classes) * self.intervals)
+        tables = table.reshape(len(self._classes), self.intervals, self.kinds)
+        for name, counts in zip(self._classes, tables, strict=True):
+            self.all_blocks[name] = self.all_blocks.get(name, 0) + counts
         self.rows += len(points)
 
-    def _read(self, sizes: Floats, numbers: GiveNumbers) -> _Chunk:
-        """Check volumes, densities and grades of the blocks; return them with cut-off intervals."""
+    def _read(self, sizes: Floats, numbers: GiveNumbers, classes: GiveLabels | None) -> _Chunk:
+        """Check and return the values of the blocks, with cut-off intervals and classes."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
@@ -433,7 +462,11 @@ class Tonnage:
             cut = grades[wanted.grades.index(wanted.cut)]
             above = np.searchsorted(wanted.cutoffs, cut, side="right")
             step = np.where(np.isnan(cut), 0, above)
-        return _Chunk(volume, density, grades, step)
+        codes = np.zeros(len(sizes), np.intp)
+        if classes is not None:
+            self._classes, codes = classes(self._classes)
+            _require_few(self._classes, wanted.classification, "classification=")
+        return _Chunk(volume, density, grades, step, codes)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
         """Raise TableError for the first block in the mask `wrong`; accept an empty mask."""
@@ -481,12 +514,7 @@ class Tonnage:
         """
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
-            if len(self._labels) > _MOST_LABELS:
-                message = (
-                    f"{self.wanted.domain} has more than {_MOST_LABELS:,} different values: "
-                    "name the column of domains with column="
-                )
-                raise TableError(message)
+            _require_few(self._labels, self.wanted.domain, "column=")
             yield codes, np.ones(len(codes))
             return
         total: Floats | float = 0.0
@@ -520,13 +548,15 @@ class Tonnage:
         yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
 
     def _count(self, rows: Places, codes: Places, chunk: _Chunk, flags: NDArray[np.bool_]) -> None:
-        """Count the blocks in `rows` by domain and cut-off interval."""
-        intervals = len(self.all_blocks)
-        keys = codes[rows] * intervals + chunk.step[rows]
-        table = _table(keys, flags[:, rows], len(self._labels) * intervals)
-        for key in np.flatnonzero(table[:, 0]).tolist():
-            name = self._labels[key // intervals], key % intervals
-            self.blocks[name] = self.blocks.get(name, 0) + table[key]
+        """Count the blocks in `rows` by domain, class and cut-off interval."""
+        shape = len(self._labels), len(self._classes), self.intervals
+        keys = np.ravel_multi_index((codes[rows], chunk.classes[rows], chunk.step[rows]), shape)
+        distinct, places = numbered_keys(keys, math.prod(shape))
+        table = _table(places, flags[:, rows], len(distinct))
+        for counts, *key in zip(table, *np.unravel_index(distinct, shape), strict=True):
+            label, resource_class, step = map(int, key)
+            name = self._labels[label], self._classes[resource_class], step
+            self.blocks[name] = self.blocks.get(name, 0) + counts
 
     def _sum(
         self,
@@ -537,24 +567,36 @@ class Tonnage:
         chunk: _Chunk,
         flags: NDArray[np.bool_],
     ) -> None:
-        """Add the blocks in `rows` to the sums by domain, bench and cut-off interval."""
+        """Add the blocks in `rows` to the sums by domain, class, bench and cut-off interval."""
         ends, which = np.array([np.nan]), np.zeros(len(rows), np.intp)
         if self.wanted.bench is not None:
             ends, which = np.unique(bench[rows], return_inverse=True)
-        intervals = len(self.all_blocks)
-        keys = (codes[rows] * len(ends) + which) * intervals + chunk.step[rows]
-        distinct, places = numbered_keys(keys, len(self._labels) * len(ends) * intervals)
+        shape = len(self._labels), len(self._classes), len(ends), self.intervals
+        parts = codes[rows], chunk.classes[rows], which, chunk.step[rows]
+        distinct, places = numbered_keys(np.ravel_multi_index(parts, shape), math.prod(shape))
         sums = [exact_sums(values, places, len(distinct)) for values in _values(chunk, rows, share)]
         table = _table(places, flags[:, rows], len(distinct))
-        for index, key in enumerate(distinct.tolist()):
-            end = float(ends[key // intervals % len(ends)])
-            label = self._labels[key // intervals // len(ends)]
-            name = label, None if end != end else end, key % intervals
+        for index, key in enumerate(zip(*np.unravel_index(distinct, shape), strict=True)):
+            label, resource_class, which_end, step = map(int, key)
+            end = float(ends[which_end])
+            bench_end = None if end != end else end
+            name = self._labels[label], self._classes[resource_class], bench_end, step
             group = Group(table[index], [each[index] for each in sums])
             if name in self.groups:
                 self.groups[name].add(group)
             else:
                 self.groups[name] = group
+
+
+def _require_few(texts: Sequence[str], column: str, keyword: str) -> None:
+    """Refuse a column with too many different texts to be domains or classes."""
+    if len(texts) > _MOST_LABELS:
+        what = "domains" if keyword == "column=" else "resource classes"
+        message = (
+            f"{column} has more than {_MOST_LABELS:,} different values: name the column of {what} "
+            f"with {keyword}"
+        )
+        raise TableError(message)
 
 
 def _flags(chunk: _Chunk) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,7 @@ def tonnes(
     grade_unit: str | Mapping[str, str] | None = None,
     density_unit: str | None = None,
     background: str | None = None,
+    classification: str | None = None,
     **table: Unpack[ColumnKeywords],
 ) -> Tonnes:
     """Add up volume, tonnes, mean grades and metal of the blocks of a table, by domain.
@@ -108,6 +109,9 @@ def tonnes(
         default tonnes are volume times density without a factor.
     background : str, optional
         If ``proportion`` is given, the domain of the remainder of each block. [default: "rest"]
+    classification : str, optional
+        The column of resource classes, such as Measured, Indicated and Inferred. Each domain then
+        has rows for each class, and `Tonnes.classes` has the sums of each class over all domains.
     **table
         Options for the columns and the geometry, such as ``x``, ``dz``, ``missing``, ``position``
         and ``rotation``; as for `label_file`.
@@ -152,7 +156,7 @@ def tonnes(
     options = table_options(**table)
     wanted = _wanted(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
-        density_unit, background,
+        density_unit, background, classification,
     )  # fmt: skip
     with collect_warnings() as warned:
         blocks = BlockFrame(frame, options=options)
@@ -168,6 +172,9 @@ def tonnes(
             sizes,
             lambda name: columns[name].numbers(),
             lambda texts: tonnage.spelled.distinct(columns[column], texts),
+            (lambda texts: columns[wanted.classification].distinct(texts))
+            if wanted.classification
+            else None,
         )
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
@@ -188,6 +195,7 @@ def tonnes_file(
     grade_unit: str | Mapping[str, str] | None = None,
     density_unit: str | None = None,
     background: str | None = None,
+    classification: str | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: Progress | bool = False,
@@ -202,7 +210,8 @@ def tonnes_file(
     output : path, optional
         File for the result of `Tonnes.to_csv`; "-" is stdout. After an error no partial file
         remains.
-    density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background
+    density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background, \
+    classification
         As for `tonnes`.
     overwrite : bool
         Whether an existing output may be replaced.
@@ -233,7 +242,7 @@ def tonnes_file(
     options = table_options(**table)
     wanted = _wanted(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
-        density_unit, background,
+        density_unit, background, classification,
     )  # fmt: skip
     path = os.fspath(model)
     if output is not None and os.fspath(output) != STANDARD:
@@ -262,10 +271,11 @@ def require_amounts(
     density: str | float,
     grade: Sequence[str],
     cutoff: Cutoffs | None = None,
+    classification: str | None = None,
     **table: Unpack[TableKeywords],
 ) -> None:
-    """Raise an error if a model lacks a density or grade column, or if cut-offs are invalid."""
-    named = [density, *grade] if isinstance(density, str) else grade
+    """Raise an error if a model lacks one of the columns, or if cut-offs are invalid."""
+    named = [name for name in (density, *grade, classification) if isinstance(name, str)]
     cut, _, spelled = _cutoffs(cutoff, tuple(grade))
     if not named:
         return
@@ -303,7 +313,17 @@ def _add_up(
             texts, codes = tonnage.spelled.distinct(column(places[wanted.domain]), texts)
             return texts, codes[there]
 
-        tonnage.add(points, lengths, lambda name: column(places[name]).numbers()[there], labels)
+        def classes(texts: list[str]) -> tuple[list[str], Places]:
+            texts, codes = column(places[wanted.classification]).distinct(texts)
+            return texts, codes[there]
+
+        tonnage.add(
+            points,
+            lengths,
+            lambda name: column(places[name]).numbers()[there],
+            labels,
+            classes if wanted.classification else None,
+        )
         return ()
 
     model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))
@@ -339,11 +359,15 @@ def _wanted(
     below_detection: BelowDetection | None,
     density_unit: str | None,
     background: str | None,
+    classification: str | None,
 ) -> Wanted:
     """Check the arguments of `tonnes`, and return them as settings."""
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade or ()))
     if not isinstance(column, str):
         message = f"column is {column!r}; give the name of the column of labels"
+        raise TypeError(message)
+    if not isinstance(classification, str | None):
+        message = f"classification is {classification!r}; give the name of the column of classes"
         raise TypeError(message)
     if isinstance(density, bool) or not isinstance(density, str | Real):
         message = (
@@ -372,7 +396,7 @@ def _wanted(
         raise ValueError(message)
     return Wanted(
         column, density, grades, bench, cut, cutoffs, shares, below_detection, units,
-        unit_of(density_unit), background or REST, spelled,
+        unit_of(density_unit), background or REST, spelled, classification or "",
     )  # fmt: skip
 
 
@@ -449,7 +473,7 @@ def _cutoffs(
 # --- The report: values, CSV, a text table and warnings.
 
 
-_NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
+_NO_DOMAIN, _NO_BENCH, _NO_CLASS = "(none)", "(unknown)", "(none)"
 
 
 @dataclass(frozen=True)
@@ -484,7 +508,7 @@ class GradeTotal:
 
 @dataclass(frozen=True)
 class TonnesRow:
-    """Sums over the blocks in a domain and a bench that have a grade at or above a cut-off.
+    """Sums over the blocks in a domain, a class and a bench, with a grade at or above a cut-off.
 
     Attributes
     ----------
@@ -495,7 +519,7 @@ class TonnesRow:
     cutoff : float, optional
         The lowest grade of the blocks that are summed; None if all blocks are summed.
     blocks : int
-        Number of blocks with any part in the domain and the bench.
+        Number of blocks of the class with any part in the domain and the bench.
     volume : float
         Volume in cubed units of the coordinates.
     tonnes : float
@@ -505,6 +529,8 @@ class TonnesRow:
     without_volume, without_density : int
         Number of blocks without a volume, and number of blocks without a density. Both are included
         in `blocks`.
+    classification : str
+        The resource class; empty for blocks without a class, or if classes are not asked for.
     """
 
     domain: str
@@ -516,6 +542,7 @@ class TonnesRow:
     grades: tuple[GradeTotal, ...]
     without_volume: int = 0
     without_density: int = 0
+    classification: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -525,9 +552,10 @@ class Tonnes:
     Attributes
     ----------
     rows : tuple of TonnesRow
-        Rows by domain, bench and cut-off. The first row of each domain and bench has no cut-off.
+        Rows by domain, class, bench and cut-off. The first row of each domain, class and bench has
+        no cut-off.
     domains : tuple of TonnesRow
-        Rows by domain and cut-off, summed over all benches.
+        Rows by domain and cut-off, summed over all classes and benches.
     totals : tuple of TonnesRow
         Rows by cut-off, summed over all blocks.
     blocks : int
@@ -541,6 +569,11 @@ class Tonnes:
     notes : tuple of str
         Other observations: blocks of density 0, a wide spread of densities, labels that differ
         only in case.
+    classification : str
+        The column of resource classes; empty if there is none.
+    classes : tuple of TonnesRow
+        Rows by class and cut-off, summed over all domains and benches; empty without such a column.
+        Measured, Indicated and Inferred come first, in this order.
     """
 
     rows: tuple[TonnesRow, ...]
@@ -551,6 +584,8 @@ class Tonnes:
     bench: float | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    classification: str = ""
+    classes: tuple[TonnesRow, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
@@ -566,15 +601,17 @@ class Tonnes:
     def to_csv(self) -> str:
         r"""Return the rows as CSV, with unrounded numbers, and empty cells for missing values.
 
-        The columns are domain, bench, cutoff, blocks, volume and tonnes, then two columns for each
-        grade: the mean, such as ``mean_AU``, and the metal, such as ``metal_AU``. If the unit of
-        the metal is known, it is added to the name, as in ``metal_AU_g``. Lines end in "\n".
+        The columns are domain, classification (if there is one), bench, cutoff, blocks, volume and
+        tonnes, then two columns for each grade: the mean, such as ``mean_AU``, and the metal, such
+        as ``metal_AU``. If the unit of the metal is known, it is added to the name, as in
+        ``metal_AU_g``. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         named = [name for grade in self.totals[0].grades for name in (_mean(grade), _metal(grade))]
-        writer.writerow(["domain", "bench", "cutoff", "blocks", "volume", "tonnes", *named])
-        writer.writerows(map(_csv_cells, self.rows))
+        keys = ["domain", *["classification"] * bool(self.classification), "bench", "cutoff"]
+        writer.writerow([*keys, "blocks", "volume", "tonnes", *named])
+        writer.writerows(_csv_cells(row, classed=bool(self.classification)) for row in self.rows)
         return text.getvalue()
 
     def _grade_columns(self) -> dict[str, TableColumn]:
@@ -611,15 +648,41 @@ class Tonnes:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Return a tuple: the printed table's headings, and the cells of its rows, totals last."""
-        benched, cut = self.bench is not None, bool(self.cutoff_grade)
-        headings = ["domain", *["bench"] * benched]
-        headings += [f"{self.cutoff_grade} from"] if cut else []
+        headings = ["domain"]
+        headings += [self.classification] if self.classification else []
+        headings += ["bench"] if self.bench is not None else []
+        headings += [f"{self.cutoff_grade} from"] if self.cutoff_grade else []
         headings += ["blocks", "volume", "tonnes"]
         for grade in self.totals[0].grades:
             headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
-        rows = [_cells(row, row.domain or _NO_DOMAIN, benched, cut) for row in self.rows]
-        rows += [_cells(row, "total", benched, cut, whole=True) for row in self.totals]
+        rows = [self._cells(row, row.domain or _NO_DOMAIN) for row in self.rows]
+        rows += [self._cells(row, "total", bench="") for row in self.classes]
+        rows += [self._cells(row, "total", bench="", class_name="") for row in self.totals]
         return headings, rows
+
+    def _cells(
+        self,
+        row: TonnesRow,
+        name: str,
+        *,
+        bench: str = _NO_BENCH,
+        class_name: str = _NO_CLASS,
+    ) -> list[str]:
+        """Return the cells of a row of the printed table, with rounded numbers.
+
+        `bench` and `class_name` are shown for a row without a bench or a class.
+        """
+        cells = [name]
+        if self.classification:
+            cells.append(row.classification or class_name)
+        if self.bench is not None:
+            cells.append(bench if row.bench is None else f"{row.bench:.10g}")
+        if self.cutoff_grade:
+            cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
+        cells += [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
+        for grade in row.grades:
+            cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
+        return cells
 
 
 def _mean(grade: GradeTotal) -> str:
@@ -630,26 +693,11 @@ def _metal(grade: GradeTotal) -> str:
     return f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit)
 
 
-def _cells(
-    row: TonnesRow, name: str, benched: bool, cut: bool, *, whole: bool = False
-) -> list[str]:
-    """Return the cells of a row of the printed table, with rounded numbers."""
-    cells = [name]
-    if benched:
-        unknown = "" if whole else _NO_BENCH
-        cells.append(unknown if row.bench is None else f"{row.bench:.10g}")
-    if cut:
-        cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
-    cells += [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
-    for grade in row.grades:
-        cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
-    return cells
-
-
-def _csv_cells(row: TonnesRow) -> list[str | int | float]:
+def _csv_cells(row: TonnesRow, *, classed: bool) -> list[str | int | float]:
     """Return the cells of a CSV row, with unrounded numbers."""
     grades = [value for grade in row.grades for value in (grade.mean, grade.metal)]
-    cells = [row.domain, row.bench, row.cutoff, row.blocks, row.volume, row.tonnes, *grades]
+    keys = [row.domain, *[row.classification] * classed, row.bench, row.cutoff]
+    cells = [*keys, row.blocks, row.volume, row.tonnes, *grades]
     return ["" if cell is None else cell for cell in cells]
 
 
@@ -672,70 +720,89 @@ def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
 
 # From sums to the report, with warnings.
 
-# Name of a domain, and base of a bench.
-_Key = tuple[str, float | None]
+# Classes of resources in the order of a statement, other classes follow by name.
+_CLASS_ORDER = ("measured", "indicated", "inferred")
+
+
+class _Key(NamedTuple):
+    """What the blocks of a row have in common: domain, class and base of the bench."""
+
+    domain: str = ""
+    classification: str = ""
+    bench: float | None = None
+
+
+# For each key, a group for each cut-off interval.
+_Groups = dict[_Key, list[Group]]
 
 
 def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
     """Return the running sums as a report, with the warnings issued so far."""
-    by_bench, by_domain, whole = _gather(tonnage)
-    for (name, _), steps in by_domain.items():
-        for step, group in enumerate(steps):
-            group.counts = tonnage.blocks.get((name, step), np.zeros_like(group.counts))
-    for step, group in enumerate(whole):
-        group.counts = tonnage.all_blocks[step]
-    order = {name: place for place, name in enumerate(tonnage.wanted.domains)}
+    rows: _Groups = {}
+    domains: _Groups = {}
+    classes: _Groups = {}
+    whole = _empty(tonnage)
+    for (name, resource_class, bench, step), group in tonnage.groups.items():
+        key = _Key(name, resource_class, bench)
+        rows.setdefault(key, _empty(tonnage))[step].add(group)
+        domains.setdefault(_Key(name), _empty(tonnage))[step].add(group)
+        classes.setdefault(_Key("", resource_class), _empty(tonnage))[step].add(group)
+        whole[step].add(group)
+    # A block in several benches or domains counts once.
+    for group in (each for groups in (domains, classes) for key in groups for each in groups[key]):
+        group.counts = np.zeros_like(group.counts)
+    for (name, _, step), counts in tonnage.blocks.items():
+        domains[_Key(name)][step].counts += counts
+    for group, counts in zip(whole, sum(tonnage.all_blocks.values(), _none(tonnage)), strict=True):
+        group.counts = counts
+    for resource_class, tables in tonnage.all_blocks.items():
+        for group, counts in zip(classes.get(_Key("", resource_class), []), tables, strict=False):
+            group.counts = counts
     return Tonnes(
-        rows=_in_order(tonnage, by_bench, order),
-        domains=_in_order(tonnage, by_domain, order),
-        totals=tuple(_rows(tonnage, ("", None), whole)),
+        rows=_in_order(tonnage, rows),
+        domains=_in_order(tonnage, domains),
+        totals=tuple(_rows(tonnage, _Key(), whole)),
         blocks=tonnage.rows,
         cutoff_grade=tonnage.wanted.cut,
         bench=tonnage.wanted.bench,
         warnings=tuple(warned),
         notes=tuple(_notes(tonnage)),
+        classification=tonnage.wanted.classification,
+        classes=_in_order(tonnage, classes) if tonnage.wanted.classification else (),
     )
 
 
-def _gather(
-    tonnage: Tonnage,
-) -> tuple[dict[_Key, list[Group]], dict[_Key, list[Group]], list[Group]]:
-    """Return a tuple: the groups by domain and bench, by domain, and for the whole model.
-
-    Groups that belong together are combined into a list with a group for each cut-off interval.
-    """
-    by_bench: dict[_Key, list[Group]] = {}
-    by_domain: dict[_Key, list[Group]] = {}
-    whole = _empty(tonnage)
-    for (name, bench, step), group in tonnage.groups.items():
-        by_bench.setdefault((name, bench), _empty(tonnage))[step].add(group)
-        by_domain.setdefault((name, None), _empty(tonnage))[step].add(group)
-        whole[step].add(group)
-    return by_bench, by_domain, whole
+def _none(tonnage: Tonnage) -> NDArray[np.int64]:
+    """Return counts of no blocks, for each cut-off interval."""
+    return np.zeros((tonnage.intervals, tonnage.kinds), np.int64)
 
 
 def _empty(tonnage: Tonnage) -> list[Group]:
     """Return a group without blocks for each cut-off interval."""
-    intervals, kinds = tonnage.all_blocks.shape
     sums = 2 + 2 * len(tonnage.wanted.grades)
-    return [Group(np.zeros(kinds, np.int64), [0] * sums) for _ in range(intervals)]
+    return [Group(counts, [0] * sums) for counts in _none(tonnage)]
 
 
-def _in_order(
-    tonnage: Tonnage, groups: dict[_Key, list[Group]], order: dict[str, int]
-) -> tuple[TonnesRow, ...]:
-    """Return the rows, sorted by domain and bench; rows without a domain or a bench come last."""
+def _in_order(tonnage: Tonnage, groups: _Groups) -> tuple[TonnesRow, ...]:
+    """Return the rows by domain, class and bench; those without a domain, class or bench last."""
+    order = {name: place for place, name in enumerate(tonnage.wanted.domains)}
 
-    def place(key: _Key) -> tuple[int, bool, str, float]:
-        name, bench = key
-        return order.get(name, 0), not name, name, math.inf if bench is None else bench
+    def place(key: _Key) -> tuple[int, bool, str, bool, int, str, float]:
+        name, resource_class, bench = key
+        word = resource_class.lower()
+        rank = _CLASS_ORDER.index(word) if word in _CLASS_ORDER else len(_CLASS_ORDER)
+        return (
+            order.get(name, 0), not name, name,
+            not resource_class, rank, resource_class,
+            math.inf if bench is None else bench,
+        )  # fmt: skip
 
     keys = sorted(groups, key=place)
     return tuple(row for key in keys for row in _rows(tonnage, key, groups[key]))
 
 
 def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow]:
-    """Yield a row for all blocks of a domain and bench, then a row for each cut-off.
+    """Yield a row for all blocks of a key, then a row for each cut-off.
 
     The row of a cut-off sums the blocks whose grade is at or above the cut-off.
     """
@@ -756,8 +823,8 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
     # Sums and factors of units are exact; each result is rounded once.
     parts, whole = wanted.density_unit.tonnes if wanted.density_unit else (1, 1)
     row = TonnesRow(
-        domain=key[0],
-        bench=key[1],
+        domain=key.domain,
+        bench=key.bench,
         cutoff=cutoff,
         blocks=blocks,
         volume=nearest_float(volume),
@@ -777,6 +844,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
         ),
         without_volume=no_volume,
         without_density=no_density,
+        classification=key.classification,
     )
     _require_finite(wanted, row)
     return row
@@ -847,7 +915,7 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
     """Return counts of all blocks, and of blocks without volume, density, and each grade."""
-    counts: NDArray[np.int64] = tonnage.all_blocks.sum(axis=0)
+    counts = sum(tonnage.all_blocks.values(), _none(tonnage)).sum(axis=0)
     return [int(count) for count in counts]
 
 
