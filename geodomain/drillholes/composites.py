@@ -379,9 +379,9 @@ def composite(
         Length of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns to average, weighted by length. Missing values are left out, and their length is
-        reported beside the mean. The setting ``below_detection`` of this function, `holes` or
-        `domains` says how to treat negative values. Without this setting they are used unchanged,
-        with a warning.
+        reported beside the mean. The setting ``below_detection`` of this function, or else of
+        `holes`, or else of `domains`, says how to treat negative values. Without this setting they
+        are used unchanged, with a warning.
     short : {"keep", "merge", "drop"}
         What to do with the last composite before a hole leaves a domain, if it is shorter than
         `min_length`: keep it, merge it into the composite above, or drop it.
@@ -396,9 +396,9 @@ def composite(
     Returns
     -------
     Composites
-        The first composite begins where a hole enters a domain, and the last composite ends where
-        the hole leaves it. Therefore each composite lies in one domain. Composites without any
-        sample are left out. ``print`` the result for a summary.
+        In each domain, the first composite begins where the hole enters, and the last composite
+        ends where the hole leaves. Therefore each composite lies in one domain. Composites without
+        any sample are left out. ``print`` the result for a summary.
 
     Raises
     ------

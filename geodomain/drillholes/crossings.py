@@ -3,11 +3,12 @@
 A stay is a stretch of a hole inside a solid. A pierce point is where a hole goes through a surface.
 
 Crossings are on the arcs of holes, not on chords. An arc is halved until the chord of each part is
-within `SAGITTA` of the part. A part is dropped if no point of the mesh is in the ball around the
-middle of the part whose diameter is the length of the part. The chords of neighbouring parts share
-their end points, so they form a chain without gaps. Exact predicates find where this chain crosses
-the mesh: a chain that begins inside and ends outside a closed mesh always crosses it an odd number
-of times. At the end, the depth of each crossing is moved from the chord to the arc.
+within `SAGITTA` of the part. A ball around the middle of a part contains the part: its diameter is
+the length of the part. If no point of the mesh is in this ball, the part is dropped. The chords of
+neighbouring parts share their end points, so they form a chain without gaps. Exact predicates find
+where this chain crosses the mesh: a chain that begins inside and ends outside a closed mesh always
+crosses it an odd number of times. At the end, the depth of each crossing is moved from the chord to
+the arc.
 
 A hole that goes through a wall and back is detected if it goes deeper than `SAGITTA` behind the
 wall. A test that only compares inside and outside at points would miss such a pair of crossings.

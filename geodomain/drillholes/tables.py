@@ -229,9 +229,9 @@ def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
         roles = [role for role, at in found.items() if at == place]
         if len(roles) > 1:
             message = (
-                f"{title}: the column {names[place]!r} has the roles {' and '.join(roles)}, but a "
-                f"column can have only one role; choose another column with "
-                f"columns={{{roles[0]!r}: 'COLUMN'}}"
+                f"{title}: the column {names[place]!r} has the roles "
+                f"{' and '.join(map(repr, roles))}, but a column can have only one role; choose "
+                f"another column with columns={{{roles[0]!r}: 'COLUMN'}}"
             )
             raise TableError(message)
 

@@ -101,7 +101,7 @@ def darker(colour: str) -> str:
 
 
 def blended(colour: str, towards: int, share: float) -> str:
-    """Mix a colour with black (`towards` is 0) or white (255); `share` is the share of either."""
+    """Mix a colour with black (`towards` is 0) or white (255), in the proportion `share`."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
@@ -188,7 +188,7 @@ class Look:
 
     @property
     def ramps(self) -> list[Ramp]:
-        """The colour ramps in the legend: one for blocks, and one for samples if theirs differs."""
+        """The colour ramps in the legend: one for blocks, and one for samples if it differs."""
         ramps = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(ramp for ramp in ramps if ramp is not None))
 
