@@ -45,8 +45,8 @@ class LabelDefaults:
         None,
         one_of(get_args(LabelBy)),
         "How to label a block: by the domain of its centroid, or by the domain that contains most "
-        "of the block (majority). If two domains contain equal parts, the first one wins.  "
-        "[default: centroid]",
+        "of the block (majority). If two domains contain equal parts, the domain of higher "
+        "priority wins.  [default: centroid]",
         hashed=True,
         usual="centroid",
         note="Fractions within 1e-9 of the largest count as equal, and a domain wins over the "

@@ -113,7 +113,7 @@ class Domains(LabelDefaults):
             if label in seen:
                 message = (
                     f"{what} is {shown(label)}, which is also the name of {seen[label]}: change "
-                    "one of them"
+                    "the label or the name"
                 )
                 raise DomainError(message)
 

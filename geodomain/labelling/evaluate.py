@@ -150,7 +150,7 @@ def _negated(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _round_offset(mesh: Box, model: Box) -> float | None:
-    """Return the roundest number that moves the mesh's interval to the model's when added.
+    """Return the roundest offset that makes the mesh's interval meet the model's interval.
 
     The intervals are coordinate ranges along one axis. A multiple of 10^8 is rounder than a
     multiple of 10^7. Only multiples of 1,000 are tried, because a smaller number is not a truncated

@@ -70,13 +70,13 @@ def model_frame(axes: Floats, origin: Floats, *, has_surfaces: bool, name: str) 
     if not np.abs(axes @ axes.T - np.eye(3)).max() <= _SQUARE:
         message = (
             f"{name}: the block edges are not at right angles, so block proportions "
-            "cannot be computed"
+            "cannot be computed: label by centroids, without proportions= or by='majority'"
         )
         raise TableError(message)
     if has_surfaces and not np.abs(axes[2] - (0.0, 0.0, 1.0)).max() <= _UPRIGHT:
         message = (
             f"{name} is tilted about x or y, so its block proportions can only be computed "
-            "inside solids, not above or below surfaces"
+            "inside solids, not above or below surfaces: use only solids, or label by centroids"
         )
         raise TableError(message)
     return ModelFrame(axes, origin)

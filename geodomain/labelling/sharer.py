@@ -322,7 +322,7 @@ def measure_blocks(
     labeller = index or Labeller(domains, replace(settings, allow_open=False))
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
     if not sharer.tally.turned:
-        mend = "write them to a file, and label it with label_file(..., frame={!r})".format
+        mend = "write the blocks to a file, and use label_file(..., frame={!r})".format
         require_known_turn(points, sizes, Frame(), name, "measured", mend)
     allowed = allowed_rows(domains, column, every=index is None)
     wanted = len(labeller.targets) if settings.proportions is not None else 0

@@ -153,8 +153,8 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
     if tally.turned_apart and not samples:
         yield (
             "the parts of the model have different rotations, or some parts are too small to show "
-            "a rotation. The volume of a solid outside the model is therefore its volume outside "
-            "the model's box along the world axes"
+            "a rotation. Therefore the model's box along the world axes decides which part of a "
+            "solid is outside the model"
         )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
@@ -429,7 +429,8 @@ def warn_of_blocks(
         Whether the points are all blocks of the model. If not, nothing is tested, because a part of
         a model may lie outside all domains.
     reach : bool
-        Whether a domain meets a block that it enters, even if it does not contain the centroid.
+        Whether a domain that enters a block meets the block, even if the domain does not contain
+        the centroid.
     axes : (3, 3) float64, optional
         Directions of the block edges, one in each row, if they differ from the world axes.
     """

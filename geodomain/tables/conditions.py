@@ -236,7 +236,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
         number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
         if not number and not (isinstance(one, str) and one.strip()):
             said = repr(one) if isinstance(one, str) else str(one).lower()
-            message = f"only_if {column} is {said}; give a number, a text, or a list of them"
+            message = f"only_if {column} is {said}; give a number, a text, or a list of these"
             raise DomainError(message)
     if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
         message = f"only_if {column}: {sign} compares with one number, not {value!r}"
@@ -301,7 +301,9 @@ class ArrayColumn:
             self._codes = codes
             self._texts = list(places)
         else:
-            message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
+            message = (
+                f"column {name!r} holds {data.dtype}, neither numbers nor texts: convert the column"
+            )
             raise DomainError(message)
 
     def present(self, *, number: bool = False) -> Bools:

@@ -223,7 +223,7 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
     try:
         cell = text.encode(encoding)
     except UnicodeEncodeError:
-        message = f"{text!r} cannot be written in {encoding}; choose another with encoding=."
+        message = f"{text!r} cannot be written in {encoding}; choose another text or encoding=."
         raise TableError(message) from None
     special = any(mark in cell for mark in (delimiter, b'"', b"\n", b"\r"))
     if special or cell != cell.strip():

@@ -512,7 +512,10 @@ class BlockFrame:
         """Return a column as numbers, NaN where missing; raise TableError for infinite values."""
         series, name = self._series(place), self.names[place]
         if not is_numeric(series):
-            message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"
+            message = (
+                f"{self._name}'s column {name!r} holds {series.dtype}, not numbers: convert the "
+                "column, or name another column"
+            )
             raise TableError(message)
         values = numbers_of(series, exact=f"{self._name}'s column {name!r}")
         return read_positions(values, self._rule.of(name))

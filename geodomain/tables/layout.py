@@ -497,8 +497,8 @@ def _sizes(
         return None
     if twice:
         message = (
-            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
-            "with dx=, dy= and dz=."
+            f"{table}: {names[min(twice)]!r} cannot be both a coordinate and a size; name the "
+            "sizes with dx=, dy= and dz=."
         )
         raise TableError(message)
     return sizes

@@ -140,8 +140,8 @@ def place_columns(
     field = find_column(names, column.name, name)
     if field in taken:
         message = (
-            f"{name}: {names[field]!r} holds the coordinates or sizes of the blocks and "
-            "cannot be replaced by labels."
+            f"{name}: {names[field]!r} holds the coordinates or sizes of the blocks, so it cannot "
+            "be replaced by labels. Name another column with column=."
         )
         raise TableError(message)
     return field

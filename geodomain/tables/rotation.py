@@ -511,7 +511,10 @@ def _turn_of_plan(points: Floats, sizes: Floats | None, unit: float) -> _Turn | 
     error = math.degrees(3.0 * float(off[off < slack].mean()) / float(spans.max())) + 2e-7
     digits = next((d for d in range(6) if abs(round(azimuth, d) - azimuth) <= error), 6)
     sides = " by ".join(f"{length:.4g}" for length in lengths)
-    evidence = f"{share:.0%} of {len(plan):,} blocks of one level lie on a lattice of {sides}"
+    evidence = (
+        f"{share:.0%} of {len(plan):,} blocks of one level lie on a lattice of {sides} that is not "
+        "parallel to the axes"
+    )
     return _Turn(round(azimuth, digits), evidence)
 
 

@@ -197,4 +197,4 @@ def test_a_bug_keeps_its_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_coordinate_is_no_size(folder: Path) -> None:
     sizes = ("--dx", "X", "--dy", "DY", "--dz", "DZ")
     result = run("b.csv", *BOTH, *sizes, "-o", "out.csv", code=3)
-    assert "'X' cannot be a coordinate and a size" in result.stderr
+    assert "'X' cannot be both a coordinate and a size" in result.stderr
