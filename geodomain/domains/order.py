@@ -362,7 +362,7 @@ def _grades(domains: Domains) -> dict[str, bool]:
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
-    """Return, by name, the index of each column of a table that conditions use.
+    """Return a mapping from name to index of the columns of a table that conditions use.
 
     Raises
     ------

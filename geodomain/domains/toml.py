@@ -63,7 +63,8 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     ------
     DomainError
         If a key is unknown, a value is invalid, a mesh is missing, or a name occurs twice or is
-        also the background label. The message names the file, the key and the expected value.
+        also the background or unassigned label. The message names the file, the key and the
+        expected value.
     MeshError
         If a mesh cannot be read.
     OSError

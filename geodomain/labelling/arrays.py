@@ -132,7 +132,7 @@ def _codes_by_names(
 ) -> tuple[list[str], NDArray[np.intp]]:
     """Label points by named unions of meshes.
 
-    Return a tuple: the names, and the code of each point's label as in `Verdict`.
+    Return the names, and the code of each point's label as in `Verdict`.
     """
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []

@@ -559,7 +559,7 @@ class ShareTally:
     turned : bool
         Whether meshes were rotated to the frame of the blocks.
     by_itself : bool
-        Whether volumes are those of each domain on its own, instead of volumes by domain order.
+        Whether `volumes` are volumes of each domain on its own, instead of by domain order.
     """
 
     def __init__(self, count: int) -> None:

@@ -65,9 +65,9 @@ def share_within(box: Box, model: Box) -> float:
 def explain_apart(box: Box, model: Box) -> str:
     """Return a hint why a mesh's box does not meet the model's box, or "" without a likely cause.
 
-    First, exchanged axes, changed signs and other units are tried; the hint names the change that
-    puts most of the mesh into the model. Next, a round number missing from coordinates is tried (a
-    truncated prefix such as 7,000,000). Last, another height datum is tried.
+    First, exchanged axes, changed signs and other units are tried. The hint names the change that
+    puts most of the mesh into the model. Next, round offsets are tried, because leading digits of
+    coordinates may be missing, such as 7,000,000. Last, another height datum is tried.
     """
     changed = (*_changed(box), *_heights_in_feet(box, model))
     met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
@@ -153,9 +153,9 @@ def _round_offset(mesh: Box, model: Box) -> float | None:
     """Return the roundest offset that makes the mesh's interval meet the model's interval.
 
     The intervals are coordinate ranges along one axis. A multiple of 10^8 is rounder than a
-    multiple of 10^7. Only multiples of 1,000 are tried, because a smaller number is not a truncated
-    prefix, and some smaller number fits any model. Return 0 if the intervals meet already, and None
-    if no number fits.
+    multiple of 10^7. Only multiples of 1,000 are tried: leading digits are worth at least 1,000,
+    and smaller steps would fit any model. Return 0 if the intervals meet already, and None if no
+    offset fits.
     """
     if mesh[0] <= model[1] and model[0] <= mesh[1]:
         return 0.0

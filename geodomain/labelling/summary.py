@@ -157,7 +157,7 @@ class Summary:
     on_wall : int, optional
         Blocks exactly on a wireframe, if they were counted.
     seconds, rows_per_second : float
-        Run time, including reading and writing; and the rows labelled per second of this time.
+        Run time in seconds, including reading and writing, and the rows labelled per second.
     backend, backend_reason : str
         Backend that computed the labels, and the reason for this backend.
     columns : tuple of str

@@ -544,8 +544,8 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
 def _usual(steps: Floats, lengths: Floats, unit: float, fewest: float) -> Floats | None:
     """Return the shortest step that occurs more than `fewest` times, or None if there is none.
 
-    Steps that are equal or opposite, apart from rounding, count as the same step. Return the mean
-    of these steps.
+    Steps that are equal or opposite, apart from rounding, count as the same step, and the result is
+    their mean.
     """
     rest = np.ones(len(steps), np.bool_)
     while rest.any():
