@@ -484,7 +484,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return JSON values; in sentences, keywords are written as options."""
+    """Return JSON values, with keywords such as dip_down= in their texts replaced by options."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

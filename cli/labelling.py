@@ -174,8 +174,8 @@ def amounts_options(*, required: bool = False) -> Decorator:
             callback=_together,
             metavar="[GRADE=]VALUE,...",
             help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
-            "With a single --grade its name may be left out. May be repeated for the same "
-            "grade.",
+            "With a single --grade its name may be left out. May be repeated, but only one grade "
+            "can have cut-offs.",
         ),
         click.option(
             "--proportion",
@@ -193,9 +193,9 @@ def amounts_options(*, required: bool = False) -> Decorator:
             callback=_units,
             metavar="[GRADE=]UNIT",
             help="Unit of a grade: %, ppm, ppb, gpt (g/t), opt (troy ounces per short ton) or a "
-            "mass per tonne, such as AU=g/t. Metal is then reported in t (for %), g (for ppm), mg "
-            "(for ppb) or troy ounces (for opt); for a mass per tonne, in that unit of mass (for "
-            "g/t: g). May be repeated.",
+            "mass per tonne, such as AU=g/t. Metal is then in t for %, g for ppm and "
+            "gpt, mg for ppb, and troy ounces for opt. For any other mass per tonne it is in that "
+            "mass, such as kg for kg/t. May be repeated.",
         ),
         classification_option(),
     )

@@ -158,7 +158,7 @@ class DensityChecks:
         if self._zero:
             yield (
                 f"density 0: {counted(self._zero, 'block')}, included in the volume, with 0 tonnes "
-                "(right for air and water)"
+                "(right for blocks of air)"
             )
         if self._unit is None and self._most > _SPREAD * self._least:
             yield (

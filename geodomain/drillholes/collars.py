@@ -341,7 +341,7 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
 def _without_tilt(points: Floats, sound: Bools) -> Floats:
     """Return elevations relative to a plane that is fitted to the collars.
 
-    The tenth of the collars farthest from the plane is left out of the fit.
+    The 10 % of the collars that are farthest from the plane are left out of the fit.
     If the collars do not fit a plane, the elevations are returned unchanged.
     """
     rows = np.flatnonzero(sound)

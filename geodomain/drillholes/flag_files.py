@@ -305,7 +305,7 @@ class TextSamples:
     text: TextRows
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
-        """Return FROM and TO with the decimals of the text; only rows in `several` are set."""
+        """Return FROM and TO with the decimals of the text; rows outside `several` are None."""
         mark = self.text.layout.decimal.decode()
         found = []
         for role in ("from", "to"):

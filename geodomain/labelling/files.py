@@ -185,7 +185,7 @@ class RunRecord:
 
 
 def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
-    """Return the path, size and SHA-256 of a file; None stands for the digest of an empty file."""
+    """Return the path, size and SHA-256 of a file; `digest` is None for an empty file."""
     return {"path": str(path), **hash_of(digest or Digest())}
 
 

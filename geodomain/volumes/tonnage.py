@@ -315,8 +315,8 @@ class Group:
     Attributes
     ----------
     counts : (2 + grades + 1,) int64
-        Numbers of all blocks, of blocks without volume, of blocks without density, and of blocks
-        without each grade.
+        Numbers of blocks: all, those without volume, and those without density; then, for each
+        grade, those without this grade.
     sums : list of int
         Exact sums: volume and tonnes, then two for each grade. These two are the tonnes of the
         blocks that have the grade, and the metal.

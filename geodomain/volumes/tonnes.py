@@ -594,9 +594,11 @@ class Tonnes:
     def to_pandas(self) -> pandas.DataFrame:
         """Return `rows` as a DataFrame.
 
-        A grade has several columns, such as ``mean_AU`` and ``metal_AU_g``.
+        A grade has several columns, such as ``mean_AU`` and ``metal_AU_g``. The classification is a
+        column if it was asked for.
         """
-        return records_frame(TonnesRow, self.rows, self._grade_columns())
+        frame = records_frame(TonnesRow, self.rows, self._grade_columns())
+        return frame if self.classification else frame.drop(columns="classification")
 
     def to_csv(self) -> str:
         r"""Return the rows as CSV, with unrounded numbers, and empty cells for missing values.
