@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
 
 
+_NOT_FIT = 3
 _SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
 _tables = (
     click.option(
@@ -333,7 +334,7 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
         print_text(composites, err=bool(given["output"]))
 
 
-# --- The commands `geodomain holes ...`: crossings of drillholes with solids and surfaces.
+# --- The commands `geodomain holes ...`: crossings with solids and surfaces, and checks.
 
 _HOLES_EXAMPLE = """\b
 Example:
@@ -343,7 +344,7 @@ Example:
 
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Find where drillholes cross solids and surfaces."""
+    """Find where drillholes cross solids and surfaces, and check their tables."""
 
 
 @holes.command(
@@ -414,3 +415,59 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
         print_json(result.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(result, err=bool(written))
+
+
+_CHECK_EXAMPLE = """\b
+Example:
+  geodomain holes check --collar collar.csv --survey survey.csv --intervals assay.csv -o table.csv
+"""
+
+
+@holes.command(
+    short_help="Check the tables of drillholes, and list what is wrong.",
+    epilog=_CHECK_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@hole_options
+@intervals_option
+@options.list_option
+@grade_option(
+    "A column of grades to check. May be repeated.  [default: each column that looks like grades]"
+)
+@click.option(
+    "--twin",
+    type=click.FloatRange(min=0),
+    callback=options.finite,
+    metavar="DISTANCE",
+    help="Report holes that run beside another hole, at most DISTANCE away.  [default: the smaller "
+    "of 5 and a quarter of the usual distance between collars]",
+)
+@options.output_option("TABLE", "Write a row for each finding: .csv or .parquet; - is stdout.")
+@options.overwrite_option
+@options.threads_option
+@options.report_options
+def check(as_json: bool, quiet: bool, **given: Any) -> None:
+    """Check the tables of drillholes: what is wrong, where, and what to do about it.
+
+    The command checks ids, collars, stations, intervals and grades. A finding is an error if a row
+    or hole cannot be used, a warning if samples may have a wrong position or value, and a note if
+    the rows may be right. The summary gives the rows of each table: read, used, and not used with
+    the reason. TABLE (-o) has a row for each case, hole by hole: severity, code, finding, table,
+    hole, rows of the file, depths, value, and what to do.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, or an error or a warning with --strict, 4 cannot
+    read or write a file, 130 interrupted.
+    """
+    from geodomain.drillholes.files import check_holes_file
+
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    keywords = as_keywords(given)
+    with console.listening():
+        result = check_holes_file(**keywords, **given)
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=to_stdout)
+    if keywords["strict"] and not result.fit:
+        raise SystemExit(_NOT_FIT)

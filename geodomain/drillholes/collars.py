@@ -31,7 +31,9 @@ class Collars:
     findings : list of Finding
         Findings about the collar table.
     left_out : dict of str to str
-        Holes that are not used, and the reason.
+        Holes that are not used, and the code of the finding about them.
+    rows : (h,) intp
+        The row of each collar in the table.
     """
 
     names: list[str]
@@ -41,6 +43,7 @@ class Collars:
     dips: Floats
     findings: list[Finding]
     left_out: dict[str, str]
+    rows: NDArray[np.intp]
 
 
 def read_collars(table: HoleTable) -> Collars:
@@ -54,10 +57,11 @@ def read_collars(table: HoleTable) -> Collars:
     here = np.isfinite(points).all(axis=1)
     found: list[Finding] = []
     bare = np.flatnonzero(~named)
-    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])))
-    lost = named & ~here
-    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]])
-    left_out = dict.fromkeys((ids[code] for code in codes[lost]), "its collar has no coordinates")
+    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])),
+         rows=bare)  # fmt: skip
+    lost = np.flatnonzero(named & ~here)
+    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]], rows=lost)
+    left_out = dict.fromkeys((ids[code] for code in codes[lost]), "collar-no-coordinates")
     rows = np.flatnonzero(named & here)
     _, first = np.unique(codes[rows], return_index=True)
     kept = rows[np.sort(first)]
@@ -65,11 +69,14 @@ def read_collars(table: HoleTable) -> Collars:
     if again.size:
         of_code = np.full(len(ids), -1)
         of_code[codes[kept]] = kept
-        other = _differ(table, again, of_code[codes[again]])
-        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]])
-        both = list(dict.fromkeys(ids[code] for code in codes[again[other]]))
-        note(found, "collar-differs", both)
-        left_out |= dict.fromkeys(both, "it has two different collars")
+        before = of_code[codes[again]]
+        other = _differ(table, again, before)
+        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]],
+             rows=again[~other], others=before[~other])  # fmt: skip
+        apart = again[other][np.sort(np.unique(codes[again[other]], return_index=True)[1])]
+        both = [ids[code] for code in codes[apart]]
+        note(found, "collar-differs", both, rows=of_code[codes[apart]], others=apart)
+        left_out |= dict.fromkeys(both, "collar-differs")
     names = [ids[code] for code in codes[kept]]
     use = np.array([name not in left_out for name in names], np.bool_)
     kept = kept[use]
@@ -82,6 +89,7 @@ def read_collars(table: HoleTable) -> Collars:
         _numbers(table, "dip")[kept],
         found,
         left_out,
+        kept,
     )
 
 
@@ -408,6 +416,13 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
         near[rows, :count] = rows[order]
     near[np.isinf(apart)] = -1
     return apart, near
+
+
+def usual_spacing(points: Floats) -> float:
+    """Return the median distance in plan to the nearest other collar; 0 for a single collar."""
+    apart = _neighbours(points[:, :2], np.ones(len(points), np.bool_))[0][:, 0]
+    apart = apart[np.isfinite(apart)]
+    return float(np.median(apart)) if apart.size else 0.0
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""Write crossings and composites of drillholes as CSV files."""
+"""Write crossings, composites and checks of drillholes as files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
+
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
+from geodomain.drillholes.check import HoleCheck
 from geodomain.drillholes.composites import Composites, Short, composite
 from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_crossings
-from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.drillholes import Drillholes, checked_holes
+from geodomain.drillholes.ground import ground_of
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
-from geodomain.drillholes.tables import TableLike, read_table, reading_of, require_outputs
-from geodomain.errors import counted, warn
+from geodomain.drillholes.tables import (
+    PARQUET,
+    TableLike,
+    read_table,
+    reading_of,
+    require_outputs,
+    several_tables,
+)
+from geodomain.errors import TableError, counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.files.streams import open_target
+from geodomain.files.streams import Target, open_target
+from geodomain.formats.blocks import require_text_name
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, with_keywords
@@ -243,3 +255,119 @@ def composite_file(
         with open_target(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(composites.headings, composites.rows())))
     return composites
+
+
+# --- Checks of the tables of drillholes.
+
+
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
+def check_holes_file(
+    collar: TableLike,
+    survey: TableLike | None = None,
+    intervals: TableLike | Sequence[TableLike] | None = None,
+    *,
+    domains: DomainsLike | None = None,
+    output: PathGiven | None = None,
+    grade: str | Sequence[str] = (),
+    twin: float | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    **holes: Unpack[HoleKeywords],
+) -> HoleCheck:
+    r"""Check the tables of drillholes, and write a table of findings.
+
+    Parameters
+    ----------
+    collar, survey, intervals
+        As for `Drillholes`.
+    domains, grade, twin
+        As for `Drillholes.check`.
+    output : path, optional
+        CSV or Parquet file with a row for each case of a finding, "-" for CSV on stdout.
+    overwrite : bool
+        Whether to replace an existing output.
+    threads : int, optional
+        Number of threads that read text.
+    **settings
+
+    Returns
+    -------
+    HoleCheck
+        As from `Drillholes.check`. With ``strict``, errors and warnings raise nothing: see
+        `HoleCheck.fit`.
+
+    Raises
+    ------
+    TableError, DomainError, MeshError, OSError, ValueError
+        As `Drillholes` and `Drillholes.check`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> from geodomain.drillholes.files import check_holes_file
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "collar.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    >>> _ = (folder / "assay.csv").write_text("HOLE,FROM,TO,AU\nA,0,2,1.5\nA,2,2,0.5\n")
+    >>> check_holes_file(folder / "collar.csv", None, folder / "assay.csv",
+    ...                  output=folder / "findings.csv")
+    <HoleCheck of 1 hole: 1 error, 0 warnings and 1 note>
+    >>> row = (folder / "findings.csv").read_text().splitlines()[2].split(",")
+    >>> row[1], row[4:6], row[-2:]
+    ('interval-reversed', ['A', '3'], ['no length', 'Correct the depths.'])
+    """
+    logs = several_tables(intervals)
+    places = require_outputs(
+        [output], [collar, survey, holes.get("topography"), *logs], overwrite=overwrite, text=False
+    )
+    for place in places:
+        if place.suffix.lower() not in PARQUET:
+            require_text_name(str(place))
+    sources = None if domains is None else domains_to_label(domains)
+    refuse_inputs(places, () if sources is None else sources.files)
+    settings, reading = reading_of(holes, threads)
+    check = checked_holes(
+        collar, survey, logs, settings, reading, ground_of(settings.topography),
+        domains=None if sources is None else sources.domains, grade=grade, twin=twin,
+    )  # fmt: skip
+    if output is not None:
+        with open_target(output, overwrite=overwrite) as target:
+            _write_findings(check, target, str(output))
+    return check
+
+
+def _write_findings(check: HoleCheck, target: Target, path: str) -> None:
+    """Write the table of findings as Parquet or CSV, as the extension of the path says."""
+    if path.lower().endswith(PARQUET):
+        target.write(memoryview(_parquet_bytes(check, path)))
+        return
+    texts = [
+        [_number(value) for value in column.tolist()] if isinstance(column, np.ndarray) else column
+        for column in check.columns.values()
+    ]
+    target.write(memoryview(csv_bytes([*check.columns], zip(*texts, strict=True))))
+
+
+def _number(value: float) -> str:
+    """Return a depth as text, empty for NaN; whole numbers have no decimal point."""
+    return "" if value != value else repr(value).removesuffix(".0")
+
+
+def _parquet_bytes(check: HoleCheck, path: str) -> bytes:
+    """Return the table of findings as Parquet; missing rows and depths are null."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"writing {path} needs pyarrow: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    kinds = {"row": pyarrow.int64(), "other_row": pyarrow.int64()}
+    arrays = {
+        name: pyarrow.array(column, from_pandas=True)
+        if isinstance(column, np.ndarray)
+        else pyarrow.array(column, kinds.get(name, pyarrow.string()))
+        for name, column in check.columns.items()
+    }
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(arrays), sink)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written

@@ -42,7 +42,15 @@ from geodomain.tables.layout import TableLayout
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import TextKeywords
 from geodomain.tables.text import TextRows
-from geodomain.tables.vendors import HeadRow, closest, find_column, listed, vendor_rows
+from geodomain.tables.vendors import (
+    CENTROIDS,
+    SIZES,
+    HeadRow,
+    closest,
+    find_column,
+    listed,
+    vendor_rows,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -81,6 +89,11 @@ _NAMES: dict[Table, dict[str, str]] = {
     },
 }
 _OPTIONAL = {"end", "azimuth", "dip"}
+_GEOMETRY = {
+    *(word for roles in _NAMES.values() for words in roles.values() for word in words.split()),
+    *(re.sub(r"[_.-]", "", name) for each in (*CENTROIDS, *SIZES) for name in each.names),
+    "interval", "width", "thickness", "midpoint", "middle", "mid", "a0", "b0", "c0",
+}  # fmt: skip
 _ROLES = dict.fromkeys(role for roles in _NAMES.values() for role in roles)
 # Two sets of coordinates are ambiguous, unless one set has the word "collar" in its names.
 _COORDINATES, _COLLAR = {"x", "y", "z"}, "collar"
@@ -163,6 +176,11 @@ def find_rivals(
         if places and _given(names, table, role, given, "") is None:
             rivals[role] = places
     return rivals
+
+
+def is_geometry(name: str) -> bool:
+    """Return whether a column has a usual name of a depth, length, coordinate, size or angle."""
+    return plain(name) in _GEOMETRY
 
 
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
@@ -370,6 +388,7 @@ class HoleTable:
     _texts: Callable[[int], tuple[NDArray[np.intp], list[str]]]
     _numbers: Callable[[int], NDArray[np.float64]]
     _column: Callable[[int], Column]
+    _cells: Callable[[int, NDArray[np.intp]], list[str]]
     parquet: ParquetTable | None = None
 
     def __len__(self) -> int:
@@ -392,6 +411,21 @@ class HoleTable:
     def column(self, name: str) -> Column:
         """Return the column with this name, for conditions."""
         return self._column(find_column(self.names, name, self.name))
+
+    def texts(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
+        """Return the index of each row's text in the list of distinct texts, and this list.
+
+        The column is given by its index.
+        """
+        return self._texts(place)
+
+    def cells(self, place: int, rows: NDArray[np.intp]) -> list[str]:
+        """Return the cells of a column, given by its index, in some rows as texts."""
+        return self._cells(place, rows)
+
+    def lines(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the line in the file of each row of a text table; of other tables, the rows."""
+        return rows.astype(np.int64) if self.rows is None else self.rows.lines(rows)
 
     def where(self, row: int) -> str:
         """Return the position of a row for a message, such as "line 12"."""
@@ -491,6 +525,7 @@ def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) 
         _texts=frame.ids,
         _numbers=frame.numbers,
         _column=frame.column,
+        _cells=frame.cells,
     )
     _refuse_rivals(taken, find_rivals(frame.names, table, roles, reading.columns))
     return taken
@@ -555,7 +590,13 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
         column.rule = column.rule._replace(below=None, has_limits=False)
         return column.numbers()
 
-    taken = HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)
+    def cells(place: int, some: NDArray[np.intp]) -> list[str]:
+        read = (rows.cell(place, row) for row in some.tolist())
+        return [cell_text(cell, options.encoding) for cell in read]
+
+    taken = HoleTable(
+        name, layout.names, roles, len(rows), rows, texts, numbers, rows.column, cells
+    )
     _refuse_rivals(taken, rivals)
     return taken
 

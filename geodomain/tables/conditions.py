@@ -71,6 +71,12 @@ class Column(Protocol):
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
 
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+
+    def said(self, row: int) -> str:
+        """Return the value of a row as text, for a message."""
+
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
 
@@ -333,7 +339,7 @@ class ArrayColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self.said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -346,11 +352,15 @@ class ArrayColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self._said, self._where)
+        refused.add(self._cells[1], self.said, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+        return self._cells
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -359,7 +369,7 @@ class ArrayColumn:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)
 
-    def _said(self, row: int) -> str:
+    def said(self, row: int) -> str:
         """Return the value of a row as text, for a message."""
         if self._numeric:
             return _shortest(float(self._values[row]))

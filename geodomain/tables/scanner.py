@@ -279,7 +279,7 @@ class TextColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self.said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -294,11 +294,15 @@ class TextColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self._said, self._where)
+        refused.add(self._cells[1], self.said, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+        return self._cells
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
@@ -372,7 +376,7 @@ class TextColumn:
         """The texts that mean a missing value in this column."""
         return {word.encode(self._layout.encoding) for word in self.rule.words}
 
-    def _said(self, row: int) -> str:
+    def said(self, row: int) -> str:
         """Return the text of a row's cell, for a message."""
         text = self._field(row).decode(self._layout.encoding, "replace")
         return text.strip(BLANKS).replace('""', '"')
