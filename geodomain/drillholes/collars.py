@@ -411,11 +411,30 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
         distances[:, ~among[rows]] = np.inf
         np.fill_diagonal(distances, np.inf)
         count = min(_CELLS, len(rows))
-        order = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        order = _smallest(distances, count)
         apart[rows, :count] = np.take_along_axis(distances, order, axis=1)
         near[rows, :count] = rows[order]
     near[np.isinf(apart)] = -1
     return apart, near
+
+
+def _smallest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return the columns of the smallest values of each row, in increasing order.
+
+    Of equal values, the first come first. Only some values of a row are sorted, unless so many are
+    equal that this may give other columns.
+    """
+    some = 4 * count
+    if some >= values.shape[1]:
+        return np.argsort(values, axis=1, kind="stable")[:, :count]
+    chosen = np.sort(np.argpartition(values, some - 1, axis=1)[:, :some], axis=1)
+    near = np.take_along_axis(values, chosen, axis=1)
+    order = np.argsort(near, axis=1, kind="stable")
+    sorted_near = np.take_along_axis(near, order, axis=1)
+    columns = np.take_along_axis(chosen, order, axis=1)[:, :count]
+    unsure = np.flatnonzero(sorted_near[:, count - 1] == sorted_near[:, -1])
+    columns[unsure] = np.argsort(values[unsure], axis=1, kind="stable")[:, :count]
+    return columns
 
 
 def usual_spacing(points: Floats) -> float:
