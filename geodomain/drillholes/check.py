@@ -435,49 +435,75 @@ _MOST_NEAR, _PAIRS = 1000, 1 << 20
 def check_twins(
     found: list[Finding], paths: HolePaths, stations: Stations, distance: float
 ) -> None:
-    """Find copied holes, and holes that run beside another hole.
+    """Find copied holes, and holes that run beside an earlier hole of the table.
 
     Two holes are twins if their collars, and the points at a quarter, half, three quarters and the
     end of the shorter hole, are at most `distance` apart, and their distance changes by at most a
     tenth of its length. If both also have the same stations and end, one is a copy of the other.
+    The finding names the nearest twin, and the number of the others.
     """
-    pairs: list[tuple[int, int, float]] = []
-    for first, second in _near_pairs(paths.collars, distance):
-        lengths = np.minimum(paths.ends[first], paths.ends[second])
-        start = paths.collars[second] - paths.collars[first]
-        most = np.sqrt((start * start).sum(axis=1))
-        kept = (most <= distance) & (lengths > 0)
-        for fraction in _FRACTIONS:
-            first, second, lengths = first[kept], second[kept], lengths[kept]
-            start, most = start[kept], most[kept]
-            depths = fraction * lengths
-            apart = paths.points_at(second, depths) - paths.points_at(first, depths)
-            most = np.maximum(most, np.sqrt((apart * apart).sum(axis=1)))
-            kept = most <= distance
-            kept &= np.sqrt(((apart - start) ** 2).sum(axis=1)) <= _PARTING * lengths
-        chosen = zip(first[kept].tolist(), second[kept].tolist(), most[kept].tolist(), strict=True)
-        pairs += chosen
-    pairs.sort(key=lambda pair: (pair[1], pair[0]))
-    copies = [_is_copy(paths, stations, *pair[:2]) for pair in pairs]
-    names = paths.names
-    for code, state in (("hole-copy", True), ("hole-twin", False)):
-        these = [pair for pair, copy in zip(pairs, copies, strict=True) if copy == state]
-        texts = [
-            f"like {names[one]}" if state else f"{names[one]}, at most {most:.3g} apart"
-            for one, _, most in these
-        ]
-        note(found, code, [names[two] for _, two, _ in these], value=texts)
+    firsts = _copies(paths, stations)
+    names, own = paths.names, np.arange(len(paths))
+    copies = np.flatnonzero(firsts != own).tolist()
+    note(found, "hole-copy", [names[hole] for hole in copies],
+         value=[f"like {names[firsts[hole]]}" for hole in copies])  # fmt: skip
+    nearest, apart = np.full(len(paths), -1), np.full(len(paths), np.inf)
+    counts = np.zeros(len(paths), np.intp)
+    for one, two in _near_pairs(paths.collars, distance):
+        others = firsts[one] != firsts[two]
+        first, second, most = _twins(paths, one[others], two[others], distance)
+        order = np.lexsort((first, most, second))
+        first, second, most = first[order], second[order], most[order]
+        holes, begins, many = np.unique(second, return_index=True, return_counts=True)
+        counts[holes] += many
+        better = most[begins] < apart[holes]
+        better |= (most[begins] == apart[holes]) & (first[begins] < nearest[holes])
+        holes, begins = holes[better], begins[better]
+        nearest[holes], apart[holes] = first[begins], most[begins]
+    twins = np.flatnonzero(nearest >= 0).tolist()
+    more = {1: "", 2: ", and 1 other"}
+    texts = [
+        f"{names[nearest[hole]]}, at most {apart[hole]:.3g} apart"
+        + more.get(int(counts[hole]), f", and {counts[hole] - 1:,} others")
+        for hole in twins
+    ]
+    note(found, "hole-twin", [names[hole] for hole in twins], value=texts)
 
 
-def _is_copy(paths: HolePaths, stations: Stations, one: int, two: int) -> bool:
-    """Return whether two holes have the same collar, stations and end."""
-    parts = [slice(*stations.offsets[[hole, hole + 1]].tolist()) for hole in (one, two)]
-    return (
-        bool((paths.collars[one] == paths.collars[two]).all())
-        and bool(paths.ends[one] == paths.ends[two])
-        and np.array_equal(*(stations.depths[part] for part in parts))
-        and np.array_equal(*(stations.tangents[part] for part in parts))
-    )
+def _twins(
+    paths: HolePaths, first: Rows, second: Rows, distance: float
+) -> tuple[Rows, Rows, Floats]:
+    """Return those pairs of holes that are twins, and the largest distance found of each."""
+    lengths = np.minimum(paths.ends[first], paths.ends[second])
+    start = paths.collars[second] - paths.collars[first]
+    most = np.sqrt((start * start).sum(axis=1))
+    kept = (most <= distance) & (lengths > 0)
+    for fraction in _FRACTIONS:
+        first, second, lengths = first[kept], second[kept], lengths[kept]
+        start, most = start[kept], most[kept]
+        depths = fraction * lengths
+        apart = paths.points_at(second, depths) - paths.points_at(first, depths)
+        most = np.maximum(most, np.sqrt((apart * apart).sum(axis=1)))
+        kept = most <= distance
+        kept &= np.sqrt(((apart - start) ** 2).sum(axis=1)) <= _PARTING * lengths
+    return first[kept], second[kept], most[kept]
+
+
+def _copies(paths: HolePaths, stations: Stations) -> Rows:
+    """Return, for each hole, the first hole with the same collar, stations and end: or itself."""
+    _, places, many = np.unique(paths.collars, axis=0, return_inverse=True, return_counts=True)
+    firsts = np.arange(len(paths))
+    known: dict[tuple[bytes, ...], int] = {}
+    for hole in np.flatnonzero(many[places.ravel()] > 1).tolist():
+        part = slice(*stations.offsets[[hole, hole + 1]].tolist())
+        parts = (
+            paths.collars[hole],
+            paths.ends[hole],
+            stations.depths[part],
+            stations.tangents[part],
+        )
+        firsts[hole] = known.setdefault(tuple(each.tobytes() for each in parts), hole)
+    return firsts
 
 
 def _near_pairs(points: Floats, distance: float) -> Iterator[tuple[Rows, Rows]]:
