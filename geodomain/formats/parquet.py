@@ -505,18 +505,16 @@ class ParquetModel(TableModel[Any]):
 
     def _sample(self) -> list[list[str]]:
         """Return the first rows as text; the coordinate columns are recognised from them."""
-        from pyarrow import types
-
         with readable(self.name):
             batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
-        if batch is None:
-            return []
-        cells = []
-        for column in batch.columns:
-            known = types.is_integer(column.type) or types.is_floating(column.type)
-            values = column.to_pylist() if known else [None] * len(batch)
-            cells.append(["" if value is None else repr(value) for value in values])
-        return [list(row) for row in zip(*cells, strict=True)]
+        cells: list[list[object]] = []
+        for column in () if batch is None else batch.columns:
+            try:
+                cells.append(column.to_pylist())
+            except UnicodeDecodeError:  # an error only if the column is used
+                cells.append([None] * len(column))
+        rows = zip(*cells, strict=True)
+        return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 def _with(
