@@ -82,7 +82,16 @@ def keywords() -> dict[str, str]:
         *("bench", "output", "overwrite", "take_over", "devices"),
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
-        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+        *(
+            "within",
+            "twin",
+            "colour_by",
+            "grade",
+            "sample_grade",
+            "grade_unit",
+            "cutoff",
+            "scheduler",
+        ),
         *("density", "density_unit", "proportion"),
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )

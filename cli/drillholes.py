@@ -344,7 +344,7 @@ Example:
 
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Find where drillholes cross solids and surfaces, and check their tables."""
+    """Check drillholes, and find where they cross solids and surfaces."""
 
 
 @holes.command(

@@ -78,6 +78,12 @@ def merged(folder: Path) -> geodomain.MergeSummary:
 
 SIX = np.array([[5.0, 5, -5], [5, 5, 5], [np.nan, 5, 5]])
 
+CHECKED = [
+    *(f"{name} text" for name in ("severity", "code", "finding", "table", "hole")),
+    *("row Int64", "other_row Int64", "depth float64", "from float64", "to float64"),
+    *("value text", "mend text"),
+]
+
 # For each class: how it is made in a folder with a model, and its columns.
 TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "Comparison": (
@@ -96,6 +102,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "FlagSummary": (flagged, ["name text", "label text", "samples int64", "length float64"]),
     "Hits": (lambda folder: geodomain.intersect(cube(), SIX, SIX + 20.0, mode="all"), HITS),
+    "HoleCheck": (lambda folder: holes().check(), CHECKED),
     "HoleCrossings": (lambda folder: holes().crossings({"ORE": cube()}), STAYS),
     "HoleReport": (
         lambda folder: holes().report,
@@ -179,7 +186,7 @@ def test_every_public_class_is_a_table_or_is_none() -> None:
         for name, value in public.items()
         if inspect.isclass(value) and not issubclass(value, BaseException)
     }
-    assert classes - NO_TABLES == TABLES.keys() - {"HoleReport"}
+    assert classes - NO_TABLES == TABLES.keys() - {"HoleCheck", "HoleReport"}
     assert not [name for name in NO_TABLES & classes if hasattr(public[name], "to_pandas")]
 
 

@@ -416,8 +416,8 @@ class Drillholes:
         ...                             "AU": [1.5, -0.01]})
         >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
         >>> table = holes.check().to_pandas()
-        >>> table.loc[1, ["severity", "code", "hole", "from", "value"]].tolist()
-        ['warning', 'grade-negative', 'A', 2.0, 'AU -0.01']
+        >>> print(*table.loc[1, ["severity", "code", "hole", "from", "value"]])
+        warning grade-negative A 2.0 AU -0.01
         """
         collar, survey, intervals = self._sources
         ordered = None if domains is None else domains_to_label(domains).domains
