@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
@@ -464,7 +464,7 @@ def check(as_json: bool, quiet: bool, **given: Any) -> None:
     console = Console(quiet or (as_json and to_stdout))
     keywords = as_keywords(given)
     with console.listening():
-        result = check_holes_file(**keywords, **given)
+        result = check_holes_file(**keywords, **given, say=as_options)
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
     elif not quiet:

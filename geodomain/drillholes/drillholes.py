@@ -56,6 +56,7 @@ from geodomain.drillholes.tables import (
     several_tables,
 )
 from geodomain.errors import TableError, counted, in_lines, warn
+from geodomain.files.streams import STANDARD
 from geodomain.query.locator import Rule
 from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
@@ -402,7 +403,7 @@ class Drillholes:
         Raises
         ------
         TableError
-            If a table cannot be read again, or has no column `grade`.
+            If a table cannot be read again, as from stdin, or has no column `grade`.
         DomainError, OSError
             If the domains are invalid, or a file cannot be read.
         ValueError
@@ -420,6 +421,9 @@ class Drillholes:
         warning grade-negative A 2.0 AU -0.01
         """
         collar, survey, intervals = self._sources
+        if any(isinstance(one, str) and one == STANDARD for one in (collar, survey, *intervals)):
+            message = "a table from stdin cannot be read again to check it: give a file"
+            raise TableError(message)
         ordered = None if domains is None else domains_to_label(domains).domains
         return checked_holes(
             collar, survey, intervals, self._settings, self._reading, self._ground,
@@ -790,10 +794,11 @@ def _survey_rows(
     codes, ids = survey.ids
     index = {name: row for row, name in enumerate(collars.names)}
     holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
-    strange = [text for text in ids if text not in index and text not in collars.left_out]
+    lost = [at for at, text in enumerate(ids) if text not in index and text not in collars.left_out]
+    strange = [ids[at] for at in lost]
     first = np.unique(codes, return_index=True)[1]
     note(found, "survey-no-collar", strange, value=id_proposals(strange, index), table="survey",
-         rows=first[[at for at, text in enumerate(ids) if text in {*strange}]])  # fmt: skip
+         rows=first[lost])  # fmt: skip
     depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
     if check_exchanged(azimuths, dips):
         _refuse_exchanged(survey, dips)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 
+from geodomain.compute.data import TableColumn
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
@@ -272,6 +273,7 @@ def check_holes_file(
     twin: float | None = None,
     overwrite: bool = False,
     threads: int | None = None,
+    say: Callable[[str], str] = str,
     **holes: Unpack[HoleKeywords],
 ) -> HoleCheck:
     r"""Check the tables of drillholes, and write a table of findings.
@@ -288,6 +290,8 @@ def check_holes_file(
         Whether to replace an existing output.
     threads : int, optional
         Number of threads that read text.
+    say : callable
+        Converts what to do, which names keywords such as ``missing=``, to the text in the file.
     **settings
 
     Returns
@@ -331,20 +335,22 @@ def check_holes_file(
     )  # fmt: skip
     if output is not None:
         with open_target(output, overwrite=overwrite) as target:
-            _write_findings(check, target, str(output))
+            spelled = {text: say(text) for text in map(str, check.columns["mend"])}
+            mends = [spelled[str(text)] for text in check.columns["mend"]]
+            _write_table(check.columns | {"mend": mends}, target, str(output))
     return check
 
 
-def _write_findings(check: HoleCheck, target: Target, path: str) -> None:
-    """Write the table of findings as Parquet or CSV, as the extension of the path says."""
+def _write_table(columns: Mapping[str, TableColumn], target: Target, path: str) -> None:
+    """Write columns as Parquet or CSV, as the extension of the path says."""
     if path.lower().endswith(PARQUET):
-        target.write(memoryview(_parquet_bytes(check, path)))
+        target.write(memoryview(_parquet_bytes(columns, path)))
         return
     texts = [
         [_number(value) for value in column.tolist()] if isinstance(column, np.ndarray) else column
-        for column in check.columns.values()
+        for column in columns.values()
     ]
-    target.write(memoryview(csv_bytes([*check.columns], zip(*texts, strict=True))))
+    target.write(memoryview(csv_bytes([*columns], zip(*texts, strict=True))))
 
 
 def _number(value: float) -> str:
@@ -352,8 +358,8 @@ def _number(value: float) -> str:
     return "" if value != value else repr(value).removesuffix(".0")
 
 
-def _parquet_bytes(check: HoleCheck, path: str) -> bytes:
-    """Return the table of findings as Parquet; missing rows and depths are null."""
+def _parquet_bytes(columns: Mapping[str, TableColumn], path: str) -> bytes:
+    """Return the columns of a table of findings as Parquet; missing rows and depths are null."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -365,7 +371,7 @@ def _parquet_bytes(check: HoleCheck, path: str) -> bytes:
         name: pyarrow.array(column, from_pandas=True)
         if isinstance(column, np.ndarray)
         else pyarrow.array(column, kinds.get(name, pyarrow.string()))
-        for name, column in check.columns.items()
+        for name, column in columns.items()
     }
     sink = pyarrow.BufferOutputStream()
     parquet.write_table(pyarrow.table(arrays), sink)

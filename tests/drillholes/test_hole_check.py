@@ -467,7 +467,25 @@ def test_the_table_as_csv_and_parquet_and_data_frame() -> None:
         frame = Drillholes(collar, survey, assay).check().to_pandas()
     assert frame["code"].tolist() == table["code"].to_pylist()
     assert frame["value"].tolist() == table["value"].to_pylist()
+    assert frame["mend"].tolist()[1] == "Choose below_detection=, or declare a mark with missing=."
+    assert rows[1]["mend"] == "Choose --below-detection, or declare a mark with --missing."
     assert frame["other_row"].isna().tolist() == [True, True, False, True, False, True]
+
+
+def test_a_table_from_stdin_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    collar, survey, assay = write(field())
+    with Path(assay).open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        holes = Drillholes(collar, survey, "-")
+    with pytest.raises(geodomain.TableError, match="stdin cannot be read again"):
+        holes.check()
+
+
+def test_the_summary_in_a_notebook() -> None:
+    check = check_holes_file(*faulty())
+    html = check._repr_html_()
+    assert "<caption>12 drillholes</caption>" in html
+    assert "<div>warning: 1 station whose dip" in html and str(check).splitlines()[-1] in html
 
 
 def test_the_summary_and_json() -> None:
