@@ -7,7 +7,6 @@ flips of the dip, jumps of the azimuth, repeated intervals and samples, and grad
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,11 +18,11 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.drillholes.collars import Collars, usual_spacing
 from geodomain.drillholes.curves import HolePaths, bends_between
-from geodomain.drillholes.findings import MARKS, Finding, accepted, note
+from geodomain.drillholes.findings import MARKS, Finding, accepted, id_skeleton, note
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.stations import Stations, SurveyRows
 from geodomain.drillholes.tables import HoleTable, is_geometry, plain
-from geodomain.errors import counted, in_lines
+from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import data_frame, html_table, text_table
 from geodomain.tables.numbers import NO_GRADE, Kind
 from geodomain.tables.vendors import find_column
@@ -407,22 +406,9 @@ def check_ids(found: list[Finding], names: Sequence[str]) -> None:
     """Find ids of holes that differ only in case, blanks, punctuation, zeros or the letter O."""
     alike: dict[str, list[str]] = {}
     for name in names:
-        alike.setdefault(_skeleton(name), []).append(name)
+        alike.setdefault(id_skeleton(name), []).append(name)
     pairs = [(one, same[0]) for same in alike.values() for one in same[1:]]
     note(found, "id-alike", [one for one, _ in pairs], value=[f"like {two!r}" for _, two in pairs])
-
-
-def _skeleton(name: str) -> str:
-    """Return an id without what people write in several ways.
-
-    A mark between two digits remains, as any mark, because 1-12 and 11-2 are two holes. The letter
-    O after a digit becomes a zero.
-    """
-    text = re.sub(r"\.0+$", "", name.strip()).casefold()
-    text = re.sub(r"(?<=\d)o", "0", text)
-    text = re.sub(r"(?<=\d)[\s_\-./'\"]+(?=\d)", "-", text)
-    text = re.sub(r"(?<!\d)[\s_\-./'\"]+|[\s_\-./'\"]+(?!\d)", "", text)
-    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
 
 
 # Fractions of the shorter hole at which two holes are compared; and the most that they may part,
@@ -750,8 +736,11 @@ def check_grades(
     Raises
     ------
     TableError
-        If no table has a column of `grades`.
+        If there is no table, or no table has a column of `grades`.
     """
+    if grades and not logs:
+        message = f"grade={grades[0]!r} is a column of intervals: give these with intervals="
+        raise TableError(message)
     checked: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for key, log in logs.items():
@@ -800,8 +789,8 @@ def _check_grade(found: list[Finding], log: Intervals, key: str, name: str, *, n
     negative &= ~marks
     words = np.isin(kinds, (Kind.WORD, Kind.GARBLED, Kind.INFINITE))
     if not named:
-        codes = np.unique(values[negative])
-        signed = negative.sum() > _FEW_NEGATIVE * known and len(codes) > _LIMITS
+        several = len(np.unique(values[negative])) > _LIMITS
+        signed = several and negative.sum() > _FEW_NEGATIVE * known
         if not known or signed or words.sum() > _NUMBERS * known:
             return False
     below = np.isin(kinds, (Kind.BELOW, Kind.UNSTATED, Kind.UNLIMITED))

@@ -546,18 +546,25 @@ def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
         return []
     alike: dict[str, list[str]] = {}
     for name in known:
-        alike.setdefault(_skeleton(name), []).append(name)
+        alike.setdefault(id_skeleton(name), []).append(name)
     found = []
     for text in strange:
-        same = [name for name in alike.get(_skeleton(text), ()) if name != text]
+        same = [name for name in alike.get(id_skeleton(text), ()) if name != text]
         found.append(f"is it {same[0]!r}?" if len(same) == 1 else "")
     return found
 
 
-def _skeleton(name: str) -> str:
-    """Return an id without case, blanks, punctuation, leading zeros, and a final .0."""
-    plain = re.sub(r"[\s_\-.'\"]", "", re.sub(r"\.0+$", "", name.strip())).casefold()
-    return re.sub(r"(?<!\d)0+(?=\d)", "", plain)
+def id_skeleton(name: str) -> str:
+    """Return an id without what people write in several ways.
+
+    A mark between two digits remains, as any mark, because 1-12 and 11-2 are two holes. The letter
+    O after a digit becomes a zero.
+    """
+    text = re.sub(r"\.0+$", "", name.strip()).casefold()
+    text = re.sub(r"(?<=\d)o", "0", text)
+    text = re.sub(r"(?<=\d)[\s_\-./'\"]+(?=\d)", "-", text)
+    text = re.sub(r"(?<!\d)[\s_\-./'\"]+|[\s_\-./'\"]+(?!\d)", "", text)
+    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
 
 
 # Numbers that mean a missing value in many tables.

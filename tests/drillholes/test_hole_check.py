@@ -428,6 +428,8 @@ def test_grades_by_name_and_policy() -> None:
     assert counts_of(policy) == {"grade-below": 3, "grade-text": 1}
     with pytest.raises(geodomain.TableError, match=r"assay.csv has no column 'CU'"):
         check_holes_file(*files, grade="CU")
+    with pytest.raises(geodomain.TableError, match="grade='AU' is a column of intervals"):
+        check_holes_file(*files[:2], grade="AU")
 
 
 def counts_of(check: HoleCheck) -> dict[str, int]:
