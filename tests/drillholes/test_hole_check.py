@@ -544,7 +544,7 @@ def test_topography_and_domains() -> None:
 
 BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "no file": (("--intervals", "none.csv"), 4, "none.csv"),
-    "no column": (("--intervals", "collar.csv"), 3, "has no column for the from"),
+    "no column": (("--intervals", "collar.csv"), 3, "has no column for the role 'from'"),
     "an output that is there": (("-o", "assay.csv"), 4, "--overwrite"),
     "an output that is an input": (("-o", "assay.csv", "--overwrite"), 3, "is the input"),
     "another format": (("-o", "table.xlsx"), 3, ".xlsx"),
@@ -567,7 +567,7 @@ def test_tables_without_a_usable_hole() -> None:
     tables["survey"] = [["X", 0, 0, -60]]
     write(tables)
     said = run(code=3).stderr
-    assert "contain no usable hole (it has no station)" in said
+    assert "contain no usable hole (DH001: it has no station)" in said
 
 
 def test_several_interval_tables_are_named() -> None:
