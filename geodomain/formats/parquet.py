@@ -22,6 +22,7 @@ from geodomain.formats.parquet_footer import Original, original
 from geodomain.formats.parquet_table import (
     RowGroups,
     as_doubles,
+    encoded_texts,
     keys_beside,
     new_array,
     new_schema,
@@ -41,7 +42,7 @@ from geodomain.formats.rewriting import (
     last_group,
     open_rewritten,
 )
-from geodomain.tables.conditions import Column
+from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.layout import SAMPLE_ROWS
 from geodomain.tables.new_columns import NewColumn, place_columns
@@ -497,6 +498,19 @@ class ParquetModel(TableModel[Any]):
         doubles = self._doubles(chunk, column)
         single = types.is_float32(kind) and column not in self._taken
         return doubles.astype(np.float32) if single else doubles
+
+    def _column(self, chunk: Any, column: int, first: int = 0) -> Column:
+        """Return a column of a batch as a `Column`; texts are compared once, not row by row."""
+        from pyarrow import types
+
+        name = self.columns[column]
+        values = chunk.column(name)
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            return super()._column(chunk, column, first)
+        with readable(self.name):
+            words, codes = encoded_texts(values)
+        return ArrayColumn.of_codes(words, codes, name, self._rule.of(name), first)
 
     def _doubles(self, chunk: Any, column: int) -> Floats:
         """Return a column of a batch as float64, with NaN for null."""
