@@ -37,8 +37,9 @@ from geodomain.progress import Progress
 from geodomain.tables.conditions import Column
 from geodomain.tables.numbers import NumberError, Refused
 from geodomain.tables.options import TableOptions, table_options
-from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
+from geodomain.tables.rotation import azimuth_of, frame_of_azimuth, require_constants
 from geodomain.tables.settings import TableKeywords
+from geodomain.tables.vendors import find_column
 
 __all__ = [
     "BlockFile",
@@ -51,6 +52,7 @@ __all__ = [
     "file_of",
     "kind_of",
     "open_model",
+    "read_columns",
     "require_page_name",
     "require_record_name",
     "require_same_kind",
@@ -139,6 +141,57 @@ def _of_the_whole(
         model.relabel(Relabelling(count, also=[place]))
         return error.of(whole) if whole.count >= some.count else error
     return error
+
+
+# The blocks of a batch that a reader takes: a mask, or all of them.
+Rows = NDArray[np.bool_] | slice
+AddRows = Callable[[Floats, Floats | None, Callable[[str], Column], Rows], None]
+
+
+def read_columns(
+    model: BlockFile,
+    columns: Sequence[str],
+    add: AddRows,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Read the blocks of an open model with some columns, batch by batch.
+
+    Blank cells of a grid (ghosts) are left out.
+
+    Parameters
+    ----------
+    model : BlockFile
+        The model.
+    columns : sequence of str
+        Names of the columns to read, apart from centroids and sizes.
+    add : callable
+        Takes a batch: its centroids, its sizes (None if unknown), a function that returns a column
+        by name, and the rows of that column to which centroids and sizes belong.
+    threads, progress
+        As for `Relabelling`.
+
+    Raises
+    ------
+    TableError
+        For a missing column, and if rows contradict the position of the model.
+    """
+    places = {name: find_column(model.columns, name, model.name) for name in columns}
+    also = list(dict.fromkeys([*places.values(), *model.constants]))
+    ghosts = bool(getattr(model, "has_ghosts", False))  # only formats of cells have ghosts
+    done = 0
+
+    def take(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+        nonlocal done
+        require_constants(model.constants, column, model.columns, model.name, done)
+        there: Rows = ~np.isnan(points).all(axis=1) if ghosts else slice(None)
+        some = points[there]
+        add(some, None if sizes is None else sizes[there], lambda name: column(places[name]), there)
+        done += len(some)
+        return ()
+
+    model.relabel(Relabelling(take, also=also, threads=threads, progress=progress))
 
 
 def file_of(path: str) -> Path:

@@ -119,7 +119,7 @@ def as_doubles(column: Any, name: str, table: str) -> Floats:
 
 
 def encoded_texts(column: Any) -> tuple[list[str | None], NDArray[np.intp]]:
-    """Return the distinct texts of an Arrow column, and the index of each row's text; None is null."""
+    """Return the distinct texts of an Arrow column, None for null, and each row's index."""
     import pyarrow
     from pyarrow import types
 

@@ -23,7 +23,14 @@ from geodomain.compute.data import Floats, TableColumn
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_target
-from geodomain.formats.blocks import BlockFile, Relabelling, file_of, open_model, require_text_name
+from geodomain.formats.blocks import (
+    BlockFile,
+    Rows,
+    file_of,
+    open_model,
+    read_columns,
+    require_text_name,
+)
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.settings import renamed
@@ -32,7 +39,6 @@ from geodomain.tables.frames import Frame
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
-from geodomain.tables.rotation import require_constants
 from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
 from geodomain.volumes.tonnage import (
@@ -297,36 +303,31 @@ def _add_up(
     """Add up the blocks of a model in one pass over its file."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
     _refuse_commas(wanted.cut, wanted.spelled, model)
-    places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
-    also = list(dict.fromkeys([*places.values(), *model.constants]))
     tonnage = Tonnage(wanted)
-    ghosts = bool(getattr(model, "has_ghosts", False))  # only formats of cells have ghosts
 
-    def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+    def add(
+        points: Floats, sizes: Floats | None, column: Callable[[str], Column], there: Rows
+    ) -> None:
         lengths = _require(wanted, sizes, model.frame, model.name)
-        require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
-        there = ~np.isnan(points).all(axis=1) if ghosts else slice(None)
-        points, lengths = points[there], lengths[there]
         checks.add(points, lengths)
 
         def labels(texts: list[str]) -> tuple[list[str], Places]:
-            texts, codes = tonnage.spelled.distinct(column(places[wanted.domain]), texts)
+            texts, codes = tonnage.spelled.distinct(column(wanted.domain), texts)
             return texts, codes[there]
 
         def classes(texts: list[str]) -> tuple[list[str], Places]:
-            texts, codes = column(places[wanted.classification]).distinct(texts)
+            texts, codes = column(wanted.classification).distinct(texts)
             return texts, codes[there]
 
         tonnage.add(
             points,
             lengths,
-            lambda name: column(places[name]).numbers()[there],
+            lambda name: column(name).numbers()[there],
             labels,
             classes if wanted.classification else None,
         )
-        return ()
 
-    model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))
+    read_columns(model, wanted.columns, add, threads=threads, progress=progress)
     return tonnage
 
 
