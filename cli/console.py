@@ -73,9 +73,15 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
+    from geodomain.reporting.settings import StatsSettings
     from geodomain.tables.settings import TableSettings
 
-    settings = (*fields(LabelSettings), *fields(TableSettings), *fields(HoleSettings))
+    settings = (
+        *fields(LabelSettings),
+        *fields(TableSettings),
+        *fields(HoleSettings),
+        *fields(StatsSettings),
+    )
     names = (
         *(entry.name for entry in settings),
         *("start", "end", "vertex_type", "ray_type"),
@@ -85,6 +91,7 @@ def keywords() -> dict[str, str]:
         *(
             "within",
             "twin",
+            "curve",
             "colour_by",
             "grade",
             "sample_grade",

@@ -453,9 +453,9 @@ def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -
     return click.option("-o", "--output", metavar=metavar, help=what, **settings)
 
 
-def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option --column, with the help text `what`."""
-    return click.option("--column", metavar="NAME", help=what, **settings)
+def column_option(what: str, *others: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --column, with the help text `what`; `others` are other names for it."""
+    return click.option("--column", *others, "column", metavar="NAME", help=what, **settings)
 
 
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:

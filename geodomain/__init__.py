@@ -68,6 +68,7 @@ _NAMES = {
     "reporting.notebook": "view",
     "reporting.plot": "plot_sections",
     "reporting.report_file": "Report report_file",
+    "reporting.statistics": "Statistics stats",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
     "volumes.tonnes": "Tonnes tonnes tonnes_file",

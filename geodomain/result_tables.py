@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodomain.compute.data import TableColumn
-from geodomain.errors import visible
+from geodomain.errors import TableError, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -127,6 +127,51 @@ def data_frame(
             kind = str(values.dtype) if isinstance(values, np.ndarray) else str(text)
         series[name] = pandas.Series(values, dtype=pandas.api.types.pandas_dtype(kind))
     return pandas.DataFrame(series)
+
+
+def records_columns(record: type, records: Sequence[object]) -> dict[str, tuple[str, list[object]]]:
+    """Return the type, as in pandas, and the values of each number or text of some records.
+
+    The type of texts is "str".
+
+    Parameters
+    ----------
+    record : type
+        A data class.
+    records : sequence
+        Objects of this class.
+    """
+    return {
+        field.name: (
+            (_KINDS[str(field.type)] or "str").lower(),
+            [getattr(each, field.name) for each in records],
+        )
+        for field in fields(record)
+        if field.type in _KINDS
+    }
+
+
+def parquet_bytes(columns: Mapping[str, tuple[str, Sequence[object]]], path: str) -> bytes:
+    """Return a Parquet file with columns that `records_columns` made; None becomes null.
+
+    Raises
+    ------
+    TableError
+        If pyarrow, which writes Parquet, is not installed.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} can only be written with pyarrow: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    kinds = {"str": pyarrow.string(), "float64": pyarrow.float64(), "int64": pyarrow.int64()}
+    kinds["bool"] = pyarrow.bool_()
+    arrays = {name: pyarrow.array(values, kinds[kind]) for name, (kind, values) in columns.items()}
+    out = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(arrays), out)
+    content: bytes = out.getvalue().to_pybytes()
+    return content
 
 
 def records_frame(

@@ -192,6 +192,21 @@ def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> b
     return True
 
 
+def usual_column(names: Sequence[str], role: str) -> str | None:
+    """Return the column of intervals whose name is usual for a role; None if none or several are.
+
+    Examples
+    --------
+    >>> usual_column(["DH-ID", "-FROM-", "-TO-", "CU"], "from")
+    '-FROM-'
+    """
+    try:
+        place = _usual(names, _NAMES["intervals"][role].split(), "", role)
+    except TableError:
+        return None
+    return None if place is None else names[place]
+
+
 def _given(
     names: Sequence[str], table: Table, role: str, given: Mapping[str, str], title: str
 ) -> int | None:
