@@ -26,6 +26,8 @@ _ON_WALL = 1e-9
 _SIZES, _RANGE = 20, 100.0
 # A table of this many cells for each sample is faster than sorting.
 _DENSE, _SMALL = 6, 1 << 20
+# Rows at a time, and the largest step that 32 bits hold with every shift of the origin.
+_BATCH, _NARROW = 1 << 16, 1 << 30
 
 
 class Trial(NamedTuple):
@@ -95,9 +97,12 @@ class Declustering:
         """Return the sizes of cells to try, smallest first, with a given ratio of their sides.
 
         They run from a hundredth of the largest to a half of the longest side of the box around
-        the samples, each about a quarter larger than the one before.
+        the samples, each about a quarter larger than the one before. If all samples are at one
+        place, there are none.
         """
         longest = max(side / part for side, part in zip(self.sides, ratio, strict=True))
+        if longest == 0:
+            return []
         steps = np.geomspace(longest / 2 / _RANGE, longest / 2, _SIZES)
         numbers = [float(f"{step:.2g}") for step in steps.tolist()]
         return [
@@ -127,23 +132,37 @@ class Declustering:
                 shifts = range(start, min(start + self._threads, self._origins))
                 yield from pool.map(weigh, shifts)
 
-    def _steps(self, axis: int, size: float) -> NDArray[np.int64]:
+    def _steps(self, axis: int, size: float) -> NDArray[np.signedinteger]:
         """Return the distance of each sample from the first wall in whole shifts of the origin.
 
         One unit is the size of a cell, divided by the number of origins, so that each origin takes
         one addition and one division of integers.
         """
-        shifts = self._offsets[axis] * (self._origins / size)
-        shifts += _ON_WALL * self._origins
-        return shifts.astype(np.int64)
+        scale = self._origins / size
+        narrow = self.sides[axis] * scale < _NARROW
+        steps = np.empty(len(self._offsets[axis]), np.int32 if narrow else np.int64)
+        for part in _batches(len(steps)):
+            steps[part] = self._offsets[axis][part] * scale + _ON_WALL * self._origins
+        return steps
 
     def _of_origin(
-        self, steps: Sequence[NDArray[np.int64]], shape: Sequence[int], shift: int
+        self, steps: Sequence[NDArray[np.signedinteger]], shape: Sequence[int], shift: int
     ) -> tuple[Floats, int]:
-        """Return the weights for one origin, whose sum is 1, and the number of occupied cells."""
-        x, y, z = ((each + shift) // self._origins for each in steps)
-        places, size = _joined(x, y, shape[0], shape[1])
-        places, size = _joined(places, z, size, shape[2])
+        """Return the weights for one origin, whose sum is 1, and the number of occupied cells.
+
+        Cells are numbered axis by axis. Drillholes leave most cells empty: if there are many more
+        cells than samples, only those with samples are numbered.
+        """
+        count, size = len(steps[0]), 1
+        places = np.zeros(count, np.int64)
+        for each, along in zip(steps, shape, strict=True):
+            size *= along
+            for part in _batches(count):
+                places[part] *= along
+                places[part] += (each[part] + shift) // self._origins
+            if size > max(_DENSE * count, _SMALL):
+                distinct, places = numbered_keys(places, size)
+                size = len(distinct)
         samples = np.bincount(places, minlength=size)
         cells = int(np.count_nonzero(samples))
         with np.errstate(divide="ignore"):
@@ -151,20 +170,9 @@ class Declustering:
         return share[places], cells
 
 
-def _joined(
-    one: NDArray[np.int64], other: NDArray[np.int64], size: int, count: int
-) -> tuple[NDArray[np.int64], int]:
-    """Return one number for each pair of numbers, and the size of its range.
-
-    Drillholes leave most cells empty: if the range is much larger than the number of samples, only
-    pairs that occur are numbered.
-    """
-    keys = one * np.int64(count) + other
-    size *= count
-    if size <= max(_DENSE * len(keys), _SMALL):
-        return keys, size
-    distinct, places = numbered_keys(keys, size)
-    return places, len(distinct)
+def _batches(count: int) -> Iterator[slice]:
+    """Yield slices of rows that fit into a processor's cache."""
+    return (slice(start, start + _BATCH) for start in range(0, count, _BATCH))
 
 
 def best(trials: Sequence[Trial], *, maximise: bool) -> Trial | None:

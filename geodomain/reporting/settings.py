@@ -101,8 +101,8 @@ class StatsSettings:
             require_values(self)
         except DomainError as error:
             raise ValueError(str(error)) from None
-        cell = self.cell
-        self.weight  # noqa: B018  # refuses an invalid weight
+        # Each is read, to refuse what is invalid.
+        cell, _, _ = self.cell, self.ratio, self.weight
         if not isinstance(self.decluster_origins, int) or self.decluster_origins < 1:
             message = "decluster_origins= must be a whole number from 1"
             raise ValueError(message)

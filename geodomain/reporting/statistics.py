@@ -783,7 +783,8 @@ class _Work:
         self._samples, self._settings, self._caps = samples, settings, caps
         self._threads = threads
         self._weights, self._holes = samples.weight_of_rows(), samples.holes_of_rows()
-        self._points = samples.floats("#points") if samples.placed and samples.rows else None
+        placed = samples.placed and samples.rows
+        self._points = samples.floats("#points") if placed else np.empty((0, 3))
         self._rows: list[StatsRow] = []
         self._totals: list[StatsRow] = []
         self._cuts: list[CutPoint] = []
@@ -904,9 +905,10 @@ class _Work:
         some = values[group.rows]
         lengths = None if self._weights is None else self._weights[group.rows]
         yield from self._with_cuts(group.row, some, lengths, lengths, self._holes_of(group.rows))
-        if self._points is None:
+        if not self._samples.placed:
             return
-        there = np.isfinite(self._points[group.rows]).all(axis=1)
+        points = self._points[group.rows]
+        there = np.isfinite(points).all(axis=1)
         rows = group.rows[there]
         some, lengths = some[there], None if lengths is None else lengths[there]
         row = replace(
@@ -915,7 +917,7 @@ class _Work:
             count=len(rows),
             without_place=len(group.rows) - len(rows),
         )
-        weights, cell = self._declustered(row, self._points[rows], some, lengths)
+        weights, cell = self._declustered(row, points[there], some, lengths)
         if cell is not None:
             row = replace(row, cell_x=cell[0], cell_y=cell[1], cell_z=cell[2])
         if weights is None:
