@@ -87,6 +87,13 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
             saved(blocks(g), "b.csv"), density="DENSITY", grade="AU"
         ),
     ),
+    "stats": (
+        geodomain.stats,
+        lambda g: geodomain.stats(saved(blocks(g), "b.csv"), "AU"),
+    ),
+    "stats, samples": (
+        geodomain.stats, lambda g: geodomain.stats(saved(samples(g), "s.csv"), "AU"),
+    ),
     "flag": (geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH)),
     "flag, split": (
         geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH, by="split"),

@@ -47,6 +47,13 @@ CROSSING += ["missing int64", "backend text", "backend_reason text", "seconds fl
 INSPECTED = ["name text", "position text", "rotation text", "azimuth float64", "turned bool"]
 INSPECTED += ["rows int64", "missing int64", "blocks text", "volume float64", "memory_bytes int64"]
 INSPECTED += ["seconds float64"]
+STATISTICS = [*(f"{name} text" for name in ("grade", "domain", "weights")), "cap float64"]
+STATISTICS += [f"{name} int64" for name in ("rows", "count", "missing")]
+STATISTICS += ["without_weight int64", "without_place int64", "weight float64"]
+STATISTICS += [f"{name} float64" for name in ("minimum", "quartile_1", "median", "quartile_3")]
+STATISTICS += [f"{name} float64" for name in ("p90", "p95", "p99", "maximum", "mean", "variance")]
+STATISTICS += [f"{name} float64" for name in ("cv", "cell_x", "cell_y", "cell_z", "percentile")]
+STATISTICS += ["samples_cut Int64", "holes_cut Int64", "metal_lost float64"]
 SPLIT = ["scheme text", "parents int64", "split int64", "missing int64", "subblocks int64"]
 SPLIT += ["written int64", "dropped int64"]
 
@@ -126,6 +133,12 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "NewModel": (
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
+    ),
+    "Statistics": (
+        lambda folder: geodomain.stats(
+            "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None
+        ),
+        STATISTICS,
     ),
     "SubblockSummary": (
         lambda folder: geodomain.subblock_file(
