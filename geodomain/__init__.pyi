@@ -75,8 +75,8 @@ from geodomain.reporting.notebook import view as view
 from geodomain.reporting.plot import plot_sections as plot_sections
 from geodomain.reporting.report_file import Report as Report
 from geodomain.reporting.report_file import report_file as report_file
-from geodomain.reporting.statistics import Statistics as Statistics
 from geodomain.reporting.statistics import stats as stats
+from geodomain.reporting.statistics_rows import Statistics as Statistics
 from geodomain.volumes.distance import DistanceSummary as DistanceSummary
 from geodomain.volumes.distance import Nearest as Nearest
 from geodomain.volumes.distance import distance_file as distance_file

@@ -19,13 +19,14 @@ from geodomain.compute.data import Floats
 from geodomain.volumes.tonnage import exact_sums, nearest_float, numbered_keys
 
 Cell = tuple[float, float, float]
+Steps = NDArray[np.int32] | NDArray[np.int64]
 
 # A sample that is this close below a wall of cells, in cells, counts as on the wall.
 _ON_WALL = 1e-9
 # Sizes that are tried, from a half to a hundredth of a half of the longest side.
 _SIZES, _RANGE = 20, 100.0
 # A table of this many cells for each sample is faster than sorting.
-_DENSE, _SMALL = 6, 1 << 20
+_DENSE, _SMALL = 4, 1 << 20
 # Rows at a time, and the largest step that 32 bits hold with every shift of the origin.
 _BATCH, _NARROW = 1 << 16, 1 << 30
 
@@ -132,7 +133,7 @@ class Declustering:
                 shifts = range(start, min(start + self._threads, self._origins))
                 yield from pool.map(weigh, shifts)
 
-    def _steps(self, axis: int, size: float) -> NDArray[np.signedinteger]:
+    def _steps(self, axis: int, size: float) -> Steps:
         """Return the distance of each sample from the first wall in whole shifts of the origin.
 
         One unit is the size of a cell, divided by the number of origins, so that each origin takes
@@ -140,37 +141,46 @@ class Declustering:
         """
         scale = self._origins / size
         narrow = self.sides[axis] * scale < _NARROW
-        steps = np.empty(len(self._offsets[axis]), np.int32 if narrow else np.int64)
-        for part in _batches(len(steps)):
+        count = len(self._offsets[axis])
+        steps: Steps = np.empty(count, np.int32) if narrow else np.empty(count, np.int64)
+        for part in _batches(count):
             steps[part] = self._offsets[axis][part] * scale + _ON_WALL * self._origins
         return steps
 
     def _of_origin(
-        self, steps: Sequence[NDArray[np.signedinteger]], shape: Sequence[int], shift: int
+        self, steps: Sequence[Steps], shape: Sequence[int], shift: int
     ) -> tuple[Floats, int]:
         """Return the weights for one origin, whose sum is 1, and the number of occupied cells.
 
         Cells are numbered axis by axis. Drillholes leave most cells empty: if there are many more
-        cells than samples, only those with samples are numbered.
+        cells than samples, only columns of cells with samples are numbered, or only such cells.
         """
         count, size = len(steps[0]), 1
+        most = max(_DENSE * count, _SMALL)
         places = np.zeros(count, np.int64)
         for each, along in zip(steps, shape, strict=True):
+            if size * along > most and size > 1:
+                size, places = _occupied(places, size)
             size *= along
             for part in _batches(count):
                 places[part] *= along
                 places[part] += (each[part] + shift) // self._origins
-            if size > max(_DENSE * count, _SMALL):
-                distinct, places = numbered_keys(places, size)
-                size = len(distinct)
+        if size > most:
+            size, places = _occupied(places, size)
         samples = np.bincount(places, minlength=size)
         cells = int(np.count_nonzero(samples))
-        with np.errstate(divide="ignore"):
-            share = 1.0 / (samples * float(cells))
+        # Of an empty cell, no sample asks for the share.
+        share = 1.0 / (np.maximum(samples, 1).astype(np.float64) * cells)
         return share[places], cells
 
 
-def _batches(count: int) -> Iterator[slice]:
+def _occupied(places: NDArray[np.int64], size: int) -> tuple[int, NDArray[np.int64]]:
+    """Return the number of cells that occur among `places`, and the places among these cells."""
+    distinct, numbers = numbered_keys(places, size)
+    return len(distinct), numbers
+
+
+def _batches(count: int) -> Iterator[slice[int, int, None]]:
     """Yield slices of rows that fit into a processor's cache."""
     return (slice(start, start + _BATCH) for start in range(0, count, _BATCH))
 

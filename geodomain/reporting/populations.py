@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -21,8 +21,6 @@ _TOGETHER = 4096
 # Values up to here have a square that float64 holds, times a weight of up to 1e100.
 LARGEST = 1e100
 
-QUARTILES = tuple(Fraction(part, 100) for part in (25, 50, 75))
-UPPER = tuple(Fraction(part, 100) for part in (90, 95, 99))
 # Percentiles whose values are candidates for a top cut.
 _CANDIDATES = tuple(
     Fraction(part, 10_000)
@@ -120,7 +118,7 @@ class Population:
         Finite values, at least one.
     weights : (n,) float64, optional
         Positive weights, such as lengths; by default, each value has the weight 1.
-    holes : (n,) int, optional
+    holes : (n,) int32, optional
         Number of the hole of each value, to count the holes that a top cut affects.
 
     Attributes
@@ -139,7 +137,7 @@ class Population:
         self,
         values: Floats,
         weights: Floats | None = None,
-        holes: NDArray[np.integer] | None = None,
+        holes: NDArray[np.int32] | None = None,
     ) -> None:
         order = np.argsort(values)
         self.values = values[order]
@@ -268,14 +266,9 @@ class Population:
     @cached_property
     def _first_places(self) -> NDArray[np.intp]:
         """For each hole, how many larger values of other samples precede its largest value."""
-        holes = np.empty(0, np.intp) if self._holes is None else self._holes
+        holes = np.empty(0, np.int32) if self._holes is None else self._holes
         return np.sort(np.unique(holes[::-1], return_index=True)[1])
 
 
 def _cv(mean: float, variance: float) -> float | None:
     return math.sqrt(variance) / mean if mean > 0 else None
-
-
-def quantiles(values: Population, shares: Sequence[Fraction]) -> list[float]:
-    """Return several quantiles."""
-    return [values.quantile(share) for share in shares]

@@ -21,7 +21,7 @@ from geodomain.cli import main
 from geodomain.cli.statistics import stats as command
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.reporting.settings import StatsKeywords, StatsSettings
-from geodomain.reporting.statistics import Statistics, StatsRow
+from geodomain.reporting.statistics_rows import Statistics, StatsRow
 
 # Two holes. The last sample has no grade, and the one before no length.
 SAMPLES = """BHID,FROM,TO,X,Y,Z,domain,AU
@@ -330,6 +330,13 @@ def test_collars_do_no_harm_without_declustering() -> None:
     assert naive(geodomain.stats("collars.csv", "AU")).count == 8
     said = run("collars.csv", "--grade", "AU", "--decluster", "5", code=3).stderr
     assert "They are collar coordinates" in said
+
+
+def test_a_domain_called_all_is_a_domain() -> None:
+    Path("all.csv").write_text("X,Y,Z,domain,AU\n1,1,1,(all),3\n2,2,2,B,1\n")
+    found = geodomain.stats("all.csv", "AU")
+    assert [row.mean for row in found.rows] == [3.0, 1.0]
+    assert [row.mean for row in found.totals] == [2.0]
 
 
 def test_tables_without_rows_and_domains_without_values() -> None:
