@@ -321,7 +321,11 @@ class TableModel(ABC, Generic[Chunk]):
     ) -> None:
         self.name, self.status, self.columns = name, status, columns
         self._rule = options.number_rule(columns, name)
-        self._choice: Choice = choose_columns(columns, self._sample(), options, table=name)
+        self._choice = self._choose(options)
+
+    def _choose(self, options: TableOptions) -> Choice:
+        """Choose the columns of the centroids and sizes."""
+        return choose_columns(self.columns, self._sample(), options, table=self.name)
 
     @abstractmethod
     def _sample(self) -> Sequence[Sequence[str]]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError, warn
 from geodomain.files.streams import Target, require_seekable
-from geodomain.files.unchanged import Digest
+from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.parquet_footer import Original, original
@@ -44,7 +44,7 @@ from geodomain.formats.rewriting import (
 )
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame
-from geodomain.tables.layout import SAMPLE_ROWS
+from geodomain.tables.layout import SAMPLE_ROWS, Choice
 from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles
 from geodomain.tables.options import TableOptions
@@ -529,6 +529,32 @@ class ParquetModel(TableModel[Any]):
                 cells.append([None] * len(column))
         rows = zip(*cells, strict=True)
         return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+class ParquetSamples(ParquetModel):
+    """A Parquet table of samples along drillholes, whose rows have no coordinates."""
+
+    def _choose(self, options: TableOptions) -> Choice:
+        """Choose no columns."""
+        return Choice((), None, Frame(), {})  # type: ignore[arg-type]  # no coordinates
+
+    def _measured(self, chunk: Any, first: int = 0) -> tuple[Floats, None]:
+        """Return coordinates that are all missing."""
+        return np.full((len(chunk), 3), np.nan), None
+
+
+@contextmanager
+def open_samples(path: str, options: TableOptions) -> Iterator[ParquetSamples]:
+    """Open a Parquet table of samples without coordinates."""
+    _require_pyarrow(path)
+    import pyarrow
+    from pyarrow import parquet
+
+    name = Path(path).name
+    with Unchanged(path), pyarrow.OSFile(path) as raw:
+        with readable(name):
+            file = parquet.ParquetFile(raw)
+        yield ParquetSamples(file, name, None, options, raw)
 
 
 def _with(

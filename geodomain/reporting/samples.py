@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
-from geodomain.drillholes.tables import Reading, read_table, usual_column
+from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
 from geodomain.errors import CentroidError, TableError
 from geodomain.files.streams import STANDARD
-from geodomain.formats.blocks import Rows, open_model, read_columns
+from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
+from geodomain.formats.parquet import open_samples
 from geodomain.progress import Progress
 from geodomain.reporting.settings import StatsSettings
 from geodomain.settings import among
@@ -238,7 +240,7 @@ def gather_samples(
     except CentroidError as error:
         if path == STANDARD:
             raise
-        return _of_intervals(path, settings, grades, table, threads, error)
+        return _of_intervals(path, settings, grades, table, threads, progress, error)
 
 
 def _of_intervals(
@@ -247,18 +249,31 @@ def _of_intervals(
     grades: Sequence[str],
     table: TableKeywords,
     threads: int | None,
+    progress: Progress | None,
     error: CentroidError,
 ) -> Samples:
     """Read a table of intervals (hole, from, to), which has no coordinates."""
-    reading = Reading(text=among(TextKeywords, table), threads=threads)
+    if settings.cell is not None:
+        message = (
+            f"{Path(path).name} has no coordinates, which declustering needs: add those of the "
+            "middles of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
+        )
+        raise TableError(message)
+    options = options_among(among(TextKeywords, table))
+    neither = f"{error} Or give a table of samples with columns of hole, from and to."
+    if kind_of(path) == "parquet":
+        with open_samples(path, options) as model:
+            if not has_roles(model.columns, "intervals", {}):
+                raise TableError(neither)
+            samples = Samples(settings, grades, model.columns, options, model.name, False)
+            read_columns(model, samples.columns, samples.add, progress=progress)
+            return samples
     try:
+        reading = Reading(text=among(TextKeywords, table), threads=threads)
         found = read_table(path, "intervals", reading, also=None)
     except TableError:
-        message = f"{error} Or give a table of samples with columns of hole, from and to."
-        raise TableError(message) from None
-    if settings.cell is not None:
-        _refuse_no_places(found.name)
-    samples = Samples(settings, grades, found.names, reading.options, found.name, False)
+        raise TableError(neither) from None
+    samples = Samples(settings, grades, found.names, options, found.name, False)
     samples.add(None, None, found.column, slice(None))
     return samples
 
@@ -277,11 +292,3 @@ def _of_frame(
     samples = Samples(settings, grades, blocks.names, options, NAME, sizes is not None)
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples
-
-
-def _refuse_no_places(table: str) -> None:
-    message = (
-        f"{table} has no coordinates, which declustering needs: add those of the middles of the "
-        "samples with 'geodomain flag --coordinates' or 'geodomain composite'"
-    )
-    raise TableError(message)

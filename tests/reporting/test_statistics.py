@@ -332,6 +332,18 @@ def test_collars_do_no_harm_without_declustering() -> None:
     assert "They are collar coordinates" in said
 
 
+def test_a_wrong_parquet_table_without_coordinates_is_one_sentence() -> None:
+    table = pandas.read_csv("samples.csv").drop(columns=["X", "Y", "Z"])
+    table.to_parquet("i.parquet")
+    assert "has no column 'AG'" in run("i.parquet", "--grade", "AG", code=3).stderr
+    said = run("i.parquet", "--grade", "AU", "--decluster", "5", code=3).stderr
+    assert "i.parquet has no coordinates, which declustering needs" in said
+    table.drop(columns="FROM").to_parquet("n.parquet")
+    assert "columns of hole, from and to" in run("n.parquet", "--grade", "AU", code=3).stderr
+    table.assign(AU="rich").to_parquet("t.parquet")
+    assert "AU is not a number in 6" in run("t.parquet", "--grade", "AU", code=3).stderr
+
+
 def test_a_domain_called_all_is_a_domain() -> None:
     Path("all.csv").write_text("X,Y,Z,domain,AU\n1,1,1,(all),3\n2,2,2,B,1\n")
     found = geodomain.stats("all.csv", "AU")
