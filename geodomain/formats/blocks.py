@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,8 +144,8 @@ def _of_the_whole(
 
 
 # The blocks of a batch that a reader takes: a mask, or all of them.
-Rows = NDArray[np.bool_] | slice
-AddRows = Callable[[Floats, Floats | None, Callable[[str], Column], Rows], None]
+Rows: TypeAlias = "NDArray[np.bool_] | slice[None, None, None]"
+AddRows: TypeAlias = "Callable[[Floats, Floats | None, Callable[[str], Column], Rows], None]"
 
 
 def read_columns(
@@ -185,7 +185,9 @@ def read_columns(
     def take(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         nonlocal done
         require_constants(model.constants, column, model.columns, model.name, done)
-        there: Rows = ~np.isnan(points).all(axis=1) if ghosts else slice(None)
+        there: Rows = slice(None)
+        if ghosts:
+            there = np.asarray(~np.isnan(points).all(axis=1), np.bool_)
         some = points[there]
         add(some, None if sizes is None else sizes[there], lambda name: column(places[name]), there)
         done += len(some)

@@ -18,7 +18,7 @@ from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float
 
 # Terms whose sum is kept; a sum up to any other term adds at most this many terms again.
 _TOGETHER = 4096
-# Values up to here have a square that float64 holds, times a weight of up to 1e100.
+# Up to here, the square of a value, times a weight, fits into float64.
 LARGEST = 1e100
 
 # Percentiles whose values are candidates for a top cut.

@@ -195,6 +195,7 @@ class _Work:
         """Add the statistics of a grade."""
         values = self._samples.values(grade)
         self._refuse_huge(grade, values)
+        self._refuse_huge(self._samples.weights.name, self._weights)
         for group in self._groups(grade, values):
             rows = list(self._of_group(group, values))
             (self._totals if group.whole else self._rows).extend(rows)
@@ -246,16 +247,19 @@ class _Work:
             yield from grade.warnings(samples.word)
         yield from self._turnless
 
-    def _refuse_huge(self, grade: str, values: Floats) -> None:
+    def _refuse_huge(self, name: str, values: Floats | None) -> None:
+        """Raise TableError for a grade or weight whose square or product could overflow."""
+        if values is None:
+            return
         with np.errstate(invalid="ignore"):
             huge = np.abs(values) > LARGEST
         if huge.any():
             row = int(huge.argmax())
             value = float(values[row])
             message = (
-                f"{self._samples.table}: {grade} is {value!r} in {self._samples.word} {row + 1:,}, "
+                f"{self._samples.table}: {name} is {value!r} in {self._samples.word} {row + 1:,}, "
                 "too large for a variance: correct it, or, if it stands for a missing value, use "
-                f"missing={{{grade!r}: {value!r}}}"
+                f"missing={{{name!r}: {value!r}}}"
             )
             raise TableError(message)
 

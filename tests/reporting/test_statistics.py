@@ -406,6 +406,9 @@ WRONG: dict[str, tuple[str, tuple[str, ...], str]] = {
         "use --missing L=-9",
     ),
     "too large": (SAMPLES.replace(",4\n", ",1e200\n"), (), "AU is 1e+200 in sample 1, too large"),
+    "too heavy": (
+        SAMPLES.replace("A,0,1", "A,0,1e200"), (), "TO - FROM is 1e+200 in sample 1, too large",
+    ),
     "no coordinates": (
         "BHID,FROM,TO,AU\nA,0,1,2\n", ("--decluster", "5"), "has no coordinates, which declustering"
     ),
@@ -479,3 +482,37 @@ def test_caps_of_several_grades() -> None:
     settings = StatsSettings(cap={"AU": [30, "20"], "CU": 2})
     assert settings.caps(["AU", "CU", "AG"]) == {"AU": (20.0, 30.0), "CU": (2.0,), "AG": ()}
     assert StatsSettings(cap="AU=3").caps(["AU"]) == {"AU": (3.0,)}
+
+
+# --- Assays of real deposits, against NumPy.
+
+ASSAYS = {
+    "babbitt/assay_BABBITT.csv": ("FROM", "TO", ["CU", "NI", "S", "FE"]),
+    "demo1/assay.csv": ("FROM", "TO", ["Au"]),
+    "formats/drillholes/copper_creek_assay.csv": (
+        "depth_from", "depth_to", ["Cu_pct", "Mo_pct", "Ag_ppm", "Au_ppm"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.parametrize("name", ASSAYS)
+def test_real_assays_agree_with_numpy(name: str, shared_data: Path) -> None:
+    begin, end, grades = ASSAYS[name]
+    frame = pandas.read_csv(shared_data / name, encoding="utf-8-sig")
+    lengths = frame[end] - frame[begin]
+    found = geodomain.stats(shared_data / name, grades)
+    for row in found.totals:
+        known = frame[row.grade].notna() & (lengths > 0)
+        values, weights = frame.loc[known, row.grade].to_numpy(), lengths[known].to_numpy()
+        assert (row.rows, row.count) == (len(frame), known.sum())
+        assert row.rows == row.count + row.missing + row.without_weight
+        mean = np.average(values, weights=weights)
+        assert row.mean == pytest.approx(mean, rel=1e-12)
+        assert row.variance == pytest.approx(np.average((values - mean) ** 2, weights=weights))
+        shares = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
+        wanted = np.quantile(values, shares, weights=weights, method="inverted_cdf")
+        assert [
+            row.quartile_1, row.median, row.quartile_3, row.p90, row.p95, row.p99,
+        ] == pytest.approx(wanted.tolist())  # fmt: skip
