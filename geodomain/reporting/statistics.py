@@ -209,6 +209,11 @@ class _Work:
             for name, count in samples.below.items()
             if count
         ]
+        if not samples.weights.name and samples.weights.number is None:
+            notes.append(
+                f"each {samples.word} counts alike: for weights, such as lengths, name their "
+                "column with sample_weight="
+            )
         return Statistics(
             rows=tuple(self._rows),
             totals=tuple(self._totals),

@@ -344,6 +344,16 @@ def test_a_wrong_parquet_table_without_coordinates_is_one_sentence() -> None:
     assert "AU is not a number in 6" in run("t.parquet", "--grade", "AU", code=3).stderr
 
 
+def test_samples_without_lengths_count_alike_and_a_note_says_so() -> None:
+    Path("points.csv").write_text("X,Y,Z,AU\n1,1,1,3\n2,2,2,1\n")
+    said = run("points.csv", "--grade", "AU").stdout
+    assert said.endswith(
+        "\neach sample counts alike: for weights, such as lengths, name their column with "
+        "--sample-weight\n"
+    )
+    assert "alike" not in run("points.csv", "--grade", "AU", "--sample-weight", "1").stdout
+
+
 def test_a_domain_called_all_is_a_domain() -> None:
     Path("all.csv").write_text("X,Y,Z,domain,AU\n1,1,1,(all),3\n2,2,2,B,1\n")
     found = geodomain.stats("all.csv", "AU")
