@@ -331,8 +331,11 @@ def _columns_shown(
     kept = []
     for column in columns:
         texts = [column.text(row) for row in rows]
-        said = {*texts} - {"", "-", "0"}
-        needed = {"weights": both, "weight": bool(weight)}.get(column.heading, bool(said))
+        needed = {
+            "weights": both,
+            "weight": bool(weight),
+            "holes cut": {*texts} != {"-"},
+        }.get(column.heading, bool({*texts} - {"", "-", "0"}))
         if column.always or needed:
             heading = weight if column.heading == "weight" else column.heading
             kept.append([heading, *texts])
