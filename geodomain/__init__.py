@@ -40,6 +40,7 @@ _NAMES = {
     "domains.stack": "Stack",
     "domains.toml": "read_domains",
     "drillholes.composites": "Composites composite",
+    "drillholes.contacts": "Contacts contacts contacts_file",
     "drillholes.crossings": "HoleCrossings",
     "drillholes.drillholes": "Drillholes",
     "drillholes.files": "composite_file crossings_file",

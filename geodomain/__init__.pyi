@@ -18,6 +18,9 @@ from geodomain.domains.stack import Stack as Stack
 from geodomain.domains.toml import read_domains as read_domains
 from geodomain.drillholes.composites import Composites as Composites
 from geodomain.drillholes.composites import composite as composite
+from geodomain.drillholes.contacts import Contacts as Contacts
+from geodomain.drillholes.contacts import contacts as contacts
+from geodomain.drillholes.contacts import contacts_file as contacts_file
 from geodomain.drillholes.crossings import HoleCrossings as HoleCrossings
 from geodomain.drillholes.drillholes import Drillholes as Drillholes
 from geodomain.drillholes.files import composite_file as composite_file

@@ -153,6 +153,25 @@ def find_roles(
     return found
 
 
+def roles_among(
+    names: Sequence[str], table: Table, given: Mapping[str, str], title: str
+) -> dict[str, int]:
+    """Find the columns of a table by their roles, as `find_roles`; a role may lack a column.
+
+    Examples
+    --------
+    >>> roles_among(["X", "Y", "Z", "BHID", "AU"], "intervals", {}, "samples.csv")
+    {'hole': 3}
+    """
+    found: Roles = {}
+    for role, words in _NAMES[table].items():
+        place = _given(names, table, role, given, title)
+        place = _usual(names, words.split(), title, role) if place is None else place
+        if place is not None:
+            found[role] = place
+    return found
+
+
 def find_rivals(
     names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
 ) -> dict[str, list[int]]:

@@ -1,0 +1,343 @@
+"""Find the walls between two labels in force, and measure samples from them.
+
+A wireframe bounds its domain, but only parts of it separate two labels in force: elsewhere it
+touches a third domain, or a domain of higher priority hides it. Each triangle is therefore labelled
+on both sides, by the same exact rule as blocks, at points just off the wall. A triangle that
+another wall may cut is halved until the labels agree over each piece, or the piece is tiny.
+
+Along a hole, the walls are the exact crossings at which its label changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats
+from geodomain.domains.order import Domains
+from geodomain.drillholes.curves import HolePaths
+from geodomain.drillholes.flagging import curtains, cut_at, place_in, wall_depths
+from geodomain.drillholes.intervals import Intervals
+from geodomain.errors import DomainError, warn
+from geodomain.labelling.labeller import Labeller
+from geodomain.mesh.mesh import Mesh
+from geodomain.volumes.distance import MeshDistance
+
+# Number of points labelled at a time.
+_BATCH = 1 << 18
+# With more pieces than this, pieces are no longer halved.
+_MOST = 4_000_000
+# Barycentric coordinates of test points: the centroid, and points near the corners.
+_INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
+
+
+def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
+    """Return those domains and stacks whose labels walls alone decide.
+
+    Raises
+    ------
+    DomainError
+        If one of the two labels `between` belongs to another domain.
+
+    Warns
+    -----
+    GeodomainWarning
+        For each domain that is left out, and for each surface that is extended beyond its rim.
+    """
+    why = {title: _CONDITIONS for title, conditions in domains.conditions if conditions}
+    why |= {domain.name: _DISTANCE for domain in domains if domain.is_skin}
+    taken = tuple(domain for domain in domains if domain.name not in why)
+    stacks = tuple(stack for stack in domains.stacks if stack.title not in why)
+    layers = {name: stack.title for stack in domains.stacks for name in stack.layers}
+    for label in between:
+        title = layers.get(label, label)
+        if title in why:
+            message = f"{title} has no walls of its own, because {why[title]}: choose other labels"
+            raise DomainError(message)
+    for title, reason in why.items():
+        warn(f"{title} is left out, because {reason}")
+    extended = [each.name for each in taken if each.extend == "nearest"]
+    extended += [stack.title for stack in stacks if stack.extend == "nearest"]
+    for name in extended:
+        warn(
+            f"{name} is extended beyond the rim of its surface, where it has no wall: there "
+            "distances are measured from the rim"
+        )
+    return replace(domains, domains=taken, stacks=stacks)
+
+
+_CONDITIONS = "it has conditions on columns (only_if), and a wall has no columns"
+_DISTANCE = "'within' and 'beyond' are distances, not walls"
+
+
+def labels_at(labeller: Labeller, points: Floats) -> NDArray[np.intp]:
+    """Return the domain code of each point (n, 3), as in `Verdict`."""
+    codes = np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _BATCH):
+        some = slice(begin, begin + _BATCH)
+        codes[some] = labeller.judge(points[some]).codes
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class ContactDistances:
+    """Distances of samples that have one of two labels.
+
+    Attributes
+    ----------
+    contact : (n,) float64
+        Distance from the nearest wall between the two labels; infinite if there is none.
+    other : (n,) float64
+        Distance from the nearest wall between the sample's own label and a third label; infinite
+        if there is none.
+    """
+
+    contact: Floats
+    other: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ContactWalls:
+    """The walls between two labels, and those between each of them and other labels.
+
+    Attributes
+    ----------
+    contact : Mesh or None
+        Triangles with one of the two labels on each side; None if there are none.
+    others : tuple of Mesh or None
+        For each of the two labels, triangles that separate it from a third label.
+    edge : float
+        Largest error of the place at which another wall cuts these walls off.
+    """
+
+    contact: Mesh | None
+    others: tuple[Mesh | None, Mesh | None]
+    edge: float
+
+    def measure(
+        self, points: Floats, sides: NDArray[np.intp], most: float, labeller: Labeller
+    ) -> ContactDistances:
+        """Measure points (n, 3) from the walls.
+
+        `sides` has 0 for a point with the first label and 1 for a point with the second. Distances
+        from other walls are measured only for points within the distance `most` of the contact.
+        """
+        contact = _distances(self.contact, points, labeller)
+        other = np.full(len(points), np.inf)
+        for side, mesh in enumerate(self.others):
+            rows = np.flatnonzero((sides == side) & (contact <= most))
+            other[rows] = _distances(mesh, points[rows], labeller)
+        return ContactDistances(contact, other)
+
+
+def _distances(mesh: Mesh | None, points: Floats, labeller: Labeller) -> Floats:
+    """Return the distances of points from a mesh; infinity if there is no mesh."""
+    if mesh is None or not len(points):
+        return np.full(len(points), np.inf)
+    settings = labeller.settings
+    return MeshDistance(mesh, backend=settings.backend, threads=settings.threads).of(points)
+
+
+def find_walls(
+    labeller: Labeller, codes: tuple[int, int], points: Floats, reach: float, size: float
+) -> ContactWalls:
+    """Find the walls between two labels near some points.
+
+    Parameters
+    ----------
+    labeller : Labeller
+        The domains.
+    codes : tuple of int
+        Codes of the two labels.
+    points : (n, 3) float64
+        Samples with one of these labels. Walls farther than `reach` from the box of the samples are
+        left out.
+    reach : float
+        The largest distance that matters.
+    size : float
+        Pieces of triangles are halved down to this size if another wall is near, and down to a
+        32nd of it if another wall cuts them. Labels are taken at a 64th of it off the wall, so
+        that narrower gaps and slivers between wireframes do not matter.
+
+    Returns
+    -------
+    ContactWalls
+    """
+    if not len(points):
+        return ContactWalls(None, (None, None), 0.0)
+    box = np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
+    meshes = [*labeller.domains.meshes, *curtains(labeller, box[0, 2], box[1, 2])]
+    corners = [mesh.vertices[mesh.triangles] for mesh in meshes]
+    pieces = np.concatenate([np.empty((0, 3, 3)), *corners])
+    owners = np.repeat(np.arange(len(meshes)), [len(each) for each in corners])
+    met = _meets(pieces, box)
+    pieces, owners = pieces[met], owners[met]
+    nearest = [_index(mesh, labeller) for mesh in meshes]
+    done: list[Floats] = []
+    sides: list[NDArray[np.intp]] = []
+    edge = 0.0
+    while len(pieces):
+        radii, threatened = _threatened(pieces, owners, nearest)
+        whole = np.flatnonzero(~threatened)
+        crowded = len(pieces) > _MOST
+        test = np.flatnonzero(threatened & ((radii <= size) | crowded))
+        labels = _labels_beside(labeller, pieces[test], size / 64, inner=True)
+        agree = (labels == labels[:, :1]).all(axis=(1, 2))
+        last = (radii[test] <= size / 32) | crowded
+        edge = max(edge, 2.0 * float(radii[test[last & ~agree]].max(initial=0.0)))
+        settled = agree | last
+        done += [pieces[whole], pieces[test[settled]]]
+        sides.append(_labels_beside(labeller, pieces[whole], size / 64, inner=False)[:, 0])
+        sides.append(labels[settled, 0])
+        rest = threatened.copy()
+        rest[test[settled]] = False
+        pieces, owners = _halved(pieces[rest], owners[rest])
+        met = _meets(pieces, box)
+        pieces, owners = pieces[met], owners[met]
+    walls = np.concatenate([np.empty((0, 3, 3)), *done])
+    beside = np.concatenate([np.empty((0, 2), np.intp), *sides])
+    first, second = (beside == code for code in codes)
+    contact = first.any(axis=1) & second.any(axis=1)
+    return ContactWalls(
+        _mesh(walls[contact], "contact"),
+        (
+            _mesh(walls[first.any(axis=1) & ~first.all(axis=1) & ~contact], "other walls"),
+            _mesh(walls[second.any(axis=1) & ~second.all(axis=1) & ~contact], "other walls"),
+        ),
+        edge,
+    )
+
+
+def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance | None:
+    """Return the distance index of a mesh, or None for a mesh without triangles."""
+    settings = labeller.settings
+    if not len(mesh.triangles):
+        return None
+    return MeshDistance(mesh, backend=settings.backend, threads=settings.threads)
+
+
+def _meets(pieces: Floats, box: Floats) -> Bools:
+    """Return the mask of triangles (n, 3, 3) whose box meets a box (2, 3)."""
+    low, high = pieces.min(axis=1), pieces.max(axis=1)
+    met: Bools = ((low <= box[1]) & (high >= box[0])).all(axis=1)
+    return met
+
+
+def _threatened(
+    pieces: Floats, owners: NDArray[np.intp], nearest: list[MeshDistance | None]
+) -> tuple[Floats, Bools]:
+    """Return the radius of each triangle, and the mask of those that another mesh may cut.
+
+    The radius is that of the smallest ball around the centroid that contains the triangle.
+    """
+    centres = pieces.mean(axis=1)
+    radii: Floats = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+    threatened = np.zeros(len(pieces), np.bool_)
+    for place, index in enumerate(nearest):
+        rows = np.flatnonzero((owners != place) & ~threatened)
+        if index is not None and len(rows):
+            threatened[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
+    return radii, threatened
+
+
+def _labels_beside(
+    labeller: Labeller, pieces: Floats, offset: float, *, inner: bool
+) -> NDArray[np.intp]:
+    """Return the codes on both sides of triangles, (n, k, 2), at an offset from the wall.
+
+    With `inner`, k is 4: the centroid, and points near the corners. Otherwise k is 1. A triangle
+    without area has the same code on both sides.
+    """
+    weights = _INNER if inner else _INNER[:1]
+    normals = np.cross(pieces[:, 1] - pieces[:, 0], pieces[:, 2] - pieces[:, 0])
+    lengths = np.sqrt(np.einsum("ij,ij->i", normals, normals))
+    steps = np.divide(offset, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    places = np.einsum("kc,nca->nka", weights, pieces)
+    off = (normals * steps[:, None])[:, None]
+    points = np.stack([places + off, places - off], axis=2)
+    return labels_at(labeller, points.reshape(-1, 3)).reshape(len(pieces), len(weights), 2)
+
+
+def _halved(pieces: Floats, owners: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+    """Halve triangles at the middle of their longest side."""
+    lengths = ((pieces - np.roll(pieces, -1, axis=1)) ** 2).sum(axis=2)
+    turn = (np.argmax(lengths, axis=1)[:, None] + np.arange(3)) % 3
+    start, end, top = np.moveaxis(np.take_along_axis(pieces, turn[:, :, None], axis=1), 1, 0)
+    middle = 0.5 * (start + end)
+    halves = [np.stack([start, middle, top], axis=1), np.stack([middle, end, top], axis=1)]
+    return np.concatenate(halves), np.concatenate([owners, owners])
+
+
+def _mesh(pieces: Floats, name: str) -> Mesh | None:
+    """Return triangles (n, 3, 3) as a mesh; None if there are none."""
+    if not len(pieces):
+        return None
+    return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name=name)
+
+
+# --- Along holes.
+
+
+def measure_along(
+    holes: HolePaths,
+    rows: Intervals,
+    samples: NDArray[np.intp],
+    labels: NDArray[np.intp],
+    codes: tuple[int, int],
+    labeller: Labeller,
+    thin: float,
+) -> ContactDistances:
+    """Measure samples along their holes, from the nearest crossings at which their label ends.
+
+    Parameters
+    ----------
+    holes : HolePaths
+        The holes.
+    rows : Intervals
+        All intervals.
+    samples, labels : (n,) intp
+        Rows of the samples to measure, and their codes.
+    codes : tuple of int
+        The two labels; each sample has one of them.
+    labeller : Labeller
+        The domains.
+    thin : float
+        Shorter stretches of a hole between two walls are skipped.
+
+    Returns
+    -------
+    ContactDistances
+        Distances of the middles of the samples.
+    """
+    contact, other = np.full((2, len(samples)), np.inf)
+    if not len(samples):
+        return ContactDistances(contact, other)
+    stops = holes.ends.copy()
+    np.maximum.at(stops, rows.holes[rows.usable], rows.ends[rows.usable])
+    used = np.unique(rows.holes[samples])
+    walls = wall_depths(holes, labeller, used)
+    owners, begins, ends = cut_at(used, np.zeros(len(used)), stops[used], *walls)
+    long = ends - begins > thin
+    run_holes, begins, ends = used[owners[long]], begins[long], ends[long]
+    found = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
+    new = np.ones(len(found), np.bool_)
+    new[1:] = (run_holes[1:] != run_holes[:-1]) | (found[1:] != found[:-1])
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(found))[: len(first)] - 1
+    run_holes, found, begins, ends = run_holes[first], found[first], begins[first], ends[last]
+    middles = 0.5 * (rows.starts[samples] + rows.ends[samples])
+    run = place_in(run_holes, begins, rows.holes[samples], middles, side="right") - 1
+    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (found[run] == labels)
+    wanted = np.where(labels == codes[0], codes[1], codes[0])
+    for beside, depths in ((run - 1, begins), (run + 1, ends)):
+        within = same & (beside >= 0) & (beside < len(found))
+        beside = np.where(within, beside, 0)
+        within &= run_holes[beside] == rows.holes[samples]
+        distances = np.where(within, np.abs(depths[run] - middles), np.inf)
+        is_contact = found[beside] == wanted
+        contact = np.where(is_contact, np.minimum(contact, distances), contact)
+        other = np.where(is_contact, other, np.minimum(other, distances))
+    return ContactDistances(contact, other)
