@@ -18,6 +18,7 @@ _COMMANDS = {
     "label": ("labelling", "Add a domain column to a block model."),
     "flag": ("drillholes", "Add a domain column to samples or drillhole intervals."),
     "composite": ("drillholes", "Average samples of drillholes over equal lengths within domains."),
+    "contacts": ("drillholes", "Average a grade by distance from the contact of two domains."),
     "holes": ("drillholes", "Check drillholes, and find where they cross solids and surfaces."),
     "inspect": ("models", "Describe a block model, and how wireframes fit it."),
     "check": ("wireframes", "Check wireframes, weld them, and fill their holes."),

@@ -71,7 +71,7 @@ def keywords() -> dict[str, str]:
     The modules with the settings are imported inside this function, because most commands print
     no such message.
     """
-    from geodomain.drillholes.settings import HoleSettings
+    from geodomain.drillholes.settings import ContactSettings, HoleSettings
     from geodomain.labelling.settings import LabelSettings
     from geodomain.reporting.settings import StatsSettings
     from geodomain.tables.settings import TableSettings
@@ -81,6 +81,7 @@ def keywords() -> dict[str, str]:
         *fields(TableSettings),
         *fields(HoleSettings),
         *fields(StatsSettings),
+        *fields(ContactSettings),
     )
     names = (
         *(entry.name for entry in settings),
@@ -88,18 +89,8 @@ def keywords() -> dict[str, str]:
         *("bench", "output", "overwrite", "take_over", "devices"),
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
-        *(
-            "within",
-            "twin",
-            "curve",
-            "colour_by",
-            "grade",
-            "sample_grade",
-            "grade_unit",
-            "cutoff",
-            "scheduler",
-        ),
-        *("density", "density_unit", "proportion"),
+        *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
+        *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )
     named = {

@@ -1,4 +1,4 @@
-"""The commands `flag`, `composite` and `holes`, and options of drillholes for other commands."""
+"""The commands `flag`, `composite`, `contacts` and `holes`, and options for other commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.drillholes.settings import HoleKeywords, HoleSettings
+from geodomain.drillholes.settings import ContactSettings, HoleKeywords, HoleSettings
 from geodomain.labelling.settings import LabelSettings
 from geodomain.tables.settings import PlaceSettings, TableSettings
 
@@ -332,6 +332,97 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
         print_json(composites.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(composites, err=bool(given["output"]))
+
+
+# --- The command `geodomain contacts`: grades by distance from the walls between two labels.
+
+_CONTACTS_EXAMPLE = """\b
+Examples:
+  geodomain contacts assay.csv --collar collar.csv --survey survey.csv --domains domains.toml \\
+      --between ORE WASTE --grade AU --chart contact.svg
+  geodomain contacts composites.csv --solid ORE=ore.stl --background WASTE \\
+      --between ORE WASTE --grade AU --bin 5 --max 50 -o contact.csv
+"""
+
+
+@click.command(epilog=_CONTACTS_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("samples", metavar="SAMPLES")
+@optional_holes
+@options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
+@options.list_option
+@click.option(
+    "--between",
+    nargs=2,
+    required=True,
+    metavar="LABEL LABEL",
+    help="The two labels: names of domains or layers, or the label of --background.",
+)
+@grade_option("The grade to average; means are weighted by length.", single=True)
+@options.settings_options(ContactSettings)
+@options.settings_options(
+    TableSettings, "x", "y", "z", "points_are_middles", **{a: _SAMPLE_COLUMNS[a] for a in "xyz"}
+)
+@options.text_options
+@options.number_options
+@options.output_option("OUT", "CSV or Parquet file of the classes of distance; - is stdout.")
+@click.option(
+    "--chart",
+    metavar="FILE",
+    help="Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf.",
+)
+@options.background_option("Label for samples outside every domain.")
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Average a grade by distance from the contact of two domains, on both sides.
+
+    The contact is where the walls of domains have one of the two labels on each side, as blocks
+    and samples are labelled. Samples that are nearer to a wall between their own label and a third
+    label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
+    drillholes: hole, from, to. Otherwise each row needs the coordinates of the middle of the
+    sample.
+
+    The hole is the unit of the 95 % intervals, because samples of one hole resemble each other. The
+    step is the mean difference between the two sides in the holes that have samples on both.
+    Intervals need 5 holes.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
+    """
+    from geodomain.drillholes.contacts import contacts_file
+
+    options.require_settings(ContactSettings, given)
+    domains = domains_of(given | {"codes": False})
+    given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
+    if given["collar"]:
+        for name in ("x", "y", "z", "points_are_middles"):
+            if given.pop(name):
+                message = (
+                    f"--{name.replace('_', '-')} is for samples with coordinates, and does not "
+                    "apply with --collar"
+                )
+                raise click.UsageError(message)
+    else:
+        if given["along"] == "hole":
+            message = "--along hole measures along drillholes, and needs --collar FILE"
+            raise click.UsageError(message)
+        columns = given.pop("columns")  # it may name the column of the hole
+        refuse_without_collar(given)
+        given["columns"] = columns
+    first, second = given["between"]
+    if first == second:
+        message = f"--between names {first!r} twice: give two different labels"
+        raise click.UsageError(message)
+    to_stdout = "-" in (given["output"], given["chart"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = contacts_file(samples, domains, **given)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=to_stdout)
 
 
 # --- The commands `geodomain holes ...`: crossings with solids and surfaces, and checks.

@@ -59,9 +59,11 @@ def classification_option() -> Decorator:
     )
 
 
-def grade_option(what: str) -> Decorator:
-    """Make the option --grade, with the help text `what`."""
-    return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
+def grade_option(what: str, *, single: bool = False) -> Decorator:
+    """Make the option --grade, with the help text `what`; a `single` grade is required."""
+    return click.option(
+        "--grade", multiple=not single, required=single, metavar="COLUMN", help=what
+    )
 
 
 def _density(value: str) -> str | float:

@@ -110,7 +110,7 @@ class ContactWalls:
     others : tuple of Mesh or None
         For each of the two labels, triangles that separate it from a third label.
     edge : float
-        Largest error of the place at which another wall cuts these walls off.
+        Largest error of the places at which other walls cut these walls off.
     """
 
     contact: Mesh | None
@@ -137,8 +137,7 @@ def _distances(mesh: Mesh | None, points: Floats, labeller: Labeller) -> Floats:
     """Return the distances of points from a mesh; infinity if there is no mesh."""
     if mesh is None or not len(points):
         return np.full(len(points), np.inf)
-    settings = labeller.settings
-    return MeshDistance(mesh, backend=settings.backend, threads=settings.threads).of(points)
+    return _index(mesh, labeller).of(points)
 
 
 def find_walls(
@@ -159,7 +158,7 @@ def find_walls(
         The largest distance that matters.
     size : float
         Pieces of triangles are halved down to this size if another wall is near, and down to a
-        32nd of it if another wall cuts them. Labels are taken at a 64th of it off the wall, so
+        16th of it if another wall cuts them. Labels are taken at a 64th of it off the wall, so
         that narrower gaps and slivers between wireframes do not matter.
 
     Returns
@@ -168,79 +167,98 @@ def find_walls(
     """
     if not len(points):
         return ContactWalls(None, (None, None), 0.0)
-    box = np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
-    meshes = [*labeller.domains.meshes, *curtains(labeller, box[0, 2], box[1, 2])]
+    near = _Near(points, reach, labeller)
+    rims = curtains(labeller, *near.box[:, 2].tolist())
+    meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
     corners = [mesh.vertices[mesh.triangles] for mesh in meshes]
     pieces = np.concatenate([np.empty((0, 3, 3)), *corners])
     owners = np.repeat(np.arange(len(meshes)), [len(each) for each in corners])
-    met = _meets(pieces, box)
-    pieces, owners = pieces[met], owners[met]
-    nearest = [_index(mesh, labeller) for mesh in meshes]
+    indexes = [_index(mesh, labeller) for mesh in meshes]
     done: list[Floats] = []
-    sides: list[NDArray[np.intp]] = []
+    kinds: list[NDArray[np.intp]] = []
     edge = 0.0
     while len(pieces):
-        radii, threatened = _threatened(pieces, owners, nearest)
+        centres = pieces.mean(axis=1)
+        radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+        kept = near.mask(pieces, centres, radii)
+        pieces, owners, centres, radii = pieces[kept], owners[kept], centres[kept], radii[kept]
+        threatened = _threatened(centres, radii, owners, indexes)
         whole = np.flatnonzero(~threatened)
         crowded = len(pieces) > _MOST
         test = np.flatnonzero(threatened & ((radii <= size) | crowded))
         labels = _labels_beside(labeller, pieces[test], size / 64, inner=True)
-        agree = (labels == labels[:, :1]).all(axis=(1, 2))
-        last = (radii[test] <= size / 32) | crowded
-        edge = max(edge, 2.0 * float(radii[test[last & ~agree]].max(initial=0.0)))
-        settled = agree | last
+        found = _kinds(labels, codes)
+        agree = (found == found[:, :1]).all(axis=1)
+        settled = agree | (radii[test] <= size / 16) | crowded
+        edge = max(edge, float(radii[test[settled & ~agree]].max(initial=0.0)))
         done += [pieces[whole], pieces[test[settled]]]
-        sides.append(_labels_beside(labeller, pieces[whole], size / 64, inner=False)[:, 0])
-        sides.append(labels[settled, 0])
-        rest = threatened.copy()
+        labels = _labels_beside(labeller, pieces[whole], size / 64, inner=False)
+        kinds += [_kinds(labels, codes)[:, 0], found[settled, 0]]
+        rest = threatened
         rest[test[settled]] = False
         pieces, owners = _halved(pieces[rest], owners[rest])
-        met = _meets(pieces, box)
-        pieces, owners = pieces[met], owners[met]
     walls = np.concatenate([np.empty((0, 3, 3)), *done])
-    beside = np.concatenate([np.empty((0, 2), np.intp), *sides])
-    first, second = (beside == code for code in codes)
-    contact = first.any(axis=1) & second.any(axis=1)
-    return ContactWalls(
-        _mesh(walls[contact], "contact"),
-        (
-            _mesh(walls[first.any(axis=1) & ~first.all(axis=1) & ~contact], "other walls"),
-            _mesh(walls[second.any(axis=1) & ~second.all(axis=1) & ~contact], "other walls"),
-        ),
-        edge,
-    )
+    kind = np.concatenate([np.empty(0, np.intp), *kinds])
+    contact, *others = (_mesh(walls[kind == each]) for each in (_CONTACT, *_OTHERS))
+    return ContactWalls(contact, (others[0], others[1]), edge)
 
 
-def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance | None:
-    """Return the distance index of a mesh, or None for a mesh without triangles."""
+# Kinds of walls: between the two labels, and between each of them and a third one.
+_NO_WALL, _CONTACT, *_OTHERS = range(4)
+
+
+def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]:
+    """Return the kind of wall for the labels on its two sides, which are in the last axis."""
+    beside = [(labels == code).any(axis=-1) for code in codes]
+    kinds = np.where(beside[0] & beside[1], _CONTACT, _NO_WALL)
+    for here, there, kind in zip(beside, beside[::-1], _OTHERS, strict=True):
+        kinds[here & ~there & (labels[..., 0] != labels[..., 1])] = kind
+    return kinds
+
+
+class _Near:
+    """Tells which triangles may be within a distance of some points.
+
+    The points are replaced by the middles of the cells, of half the distance, that contain them.
+    """
+
+    def __init__(self, points: Floats, reach: float, labeller: Labeller) -> None:
+        self.box = np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
+        size = 0.5 * reach
+        cells = np.floor((points - self.box[0]) / size).astype(np.int64)
+        counts = cells.max(axis=0) + 1
+        keys = np.unique((cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2])
+        places = np.stack(np.unravel_index(keys, tuple(counts.tolist())), axis=1)
+        middles = self.box[0] + (places + 0.5) * size
+        # A triangle whose corners are equal is a point.
+        spots = Mesh(middles, np.repeat(np.arange(len(middles)), 3).reshape(-1, 3), name="cells")
+        self._index = _index(spots, labeller)
+        self._reach = reach + size  # half a diagonal of a cell is 0.87 of its size
+
+    def mask(self, pieces: Floats, centres: Floats, radii: Floats) -> Bools:
+        """Return the mask of triangles (n, 3, 3) that may be near, from their balls."""
+        low, high = pieces.min(axis=1), pieces.max(axis=1)
+        met: Bools = ((low <= self.box[1]) & (high >= self.box[0])).all(axis=1)
+        rows = np.flatnonzero(met)
+        met[rows] = self._index.of(centres[rows]) <= radii[rows] + self._reach
+        return met
+
+
+def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance:
+    """Return the distance index of a mesh."""
     settings = labeller.settings
-    if not len(mesh.triangles):
-        return None
     return MeshDistance(mesh, backend=settings.backend, threads=settings.threads)
 
 
-def _meets(pieces: Floats, box: Floats) -> Bools:
-    """Return the mask of triangles (n, 3, 3) whose box meets a box (2, 3)."""
-    low, high = pieces.min(axis=1), pieces.max(axis=1)
-    met: Bools = ((low <= box[1]) & (high >= box[0])).all(axis=1)
-    return met
-
-
 def _threatened(
-    pieces: Floats, owners: NDArray[np.intp], nearest: list[MeshDistance | None]
-) -> tuple[Floats, Bools]:
-    """Return the radius of each triangle, and the mask of those that another mesh may cut.
-
-    The radius is that of the smallest ball around the centroid that contains the triangle.
-    """
-    centres = pieces.mean(axis=1)
-    radii: Floats = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
-    threatened = np.zeros(len(pieces), np.bool_)
-    for place, index in enumerate(nearest):
+    centres: Floats, radii: Floats, owners: NDArray[np.intp], indexes: list[MeshDistance]
+) -> Bools:
+    """Return the mask of triangles that another mesh may cut, from the balls around them."""
+    threatened = np.zeros(len(centres), np.bool_)
+    for place, index in enumerate(indexes):
         rows = np.flatnonzero((owners != place) & ~threatened)
-        if index is not None and len(rows):
-            threatened[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
-    return radii, threatened
+        threatened[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
+    return threatened
 
 
 def _labels_beside(
@@ -271,11 +289,11 @@ def _halved(pieces: Floats, owners: NDArray[np.intp]) -> tuple[Floats, NDArray[n
     return np.concatenate(halves), np.concatenate([owners, owners])
 
 
-def _mesh(pieces: Floats, name: str) -> Mesh | None:
+def _mesh(pieces: Floats) -> Mesh | None:
     """Return triangles (n, 3, 3) as a mesh; None if there are none."""
     if not len(pieces):
         return None
-    return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name=name)
+    return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name="walls")
 
 
 # --- Along holes.

@@ -65,7 +65,7 @@ from geodomain.query.locator import Rule
 from geodomain.result_tables import data_frame, html_table, text_table
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
 from geodomain.tables.conditions import Column, with_policy
-from geodomain.tables.in_memory import BlockFrame
+from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords, TableSettings
@@ -286,6 +286,7 @@ class _Tally:
 # --- Results.
 
 HEADINGS = ("domain", "from", "to", "samples", "holes", "length")
+_KEYS = (*HEADINGS, "mean", "low", "high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -369,8 +370,8 @@ class Contacts:
             "counts": self.counts,
             "weighted": self.weighted,
             "step": self.step._asdict(),
-            "sides": [row._asdict() for row in self.sides],
-            "classes": [row._asdict() for row in self.rows],
+            "sides": [dict(zip(_KEYS, row, strict=True)) for row in self.sides],
+            "classes": [dict(zip(_KEYS, row, strict=True)) for row in self.rows],
             "interval": f"95 %, bootstrap-t of holes, {RESAMPLES:,} resamples, PCG64 seed {SEED}",
             "edge": self.edge,
             "negative": self.negative,
@@ -405,17 +406,20 @@ class Contacts:
             ])  # fmt: skip
         return cells
 
+    def _step(self) -> str:
+        """Return the step as a sentence."""
+        first, second = map(self._named, self.between)
+        step, across = self.step, f"{counted(self.step.holes, 'hole')} with samples on both sides"
+        if step.mean is None:
+            return f"step: none, because there are {across}"
+        interval = _interval(step.low, step.high)
+        said = f" (95 % interval {interval})" if interval else ""
+        return f"step: {step.mean:.4g}{said}, {first} minus {second}, in {across}"
+
     def _notes(self) -> list[str]:
         """Return the lines below the table: the step, the counts, and findings."""
-        first, second = map(self._named, self.between)
-        step, counts, most = self.step, self.counts, f"{self.settings.max:g}"
-        across = f"{counted(step.holes, 'hole')} with samples on both sides"
-        if step.mean is None:
-            lines = [f"step: none, because there are {across}"]
-        else:
-            interval = _interval(step.low, step.high)
-            said = f" (95 % interval {interval})" if interval else ""
-            lines = [f"step: {step.mean:.4g}{said}, {first} minus {second}, in {across}"]
+        counts, most = self.counts, f"{self.settings.max:g}"
+        lines = [self._step()]
         along = "from the wall" if self.settings.along == "wall" else "along the hole"
         parts = {
             "measured": f"measured {along}",
@@ -560,8 +564,8 @@ def _at_points(
 
             opened.relabel(Relabelling(add, also=places, threads=threads))
     else:
-        frame = BlockFrame(cast("IntoDataFrame", samples), "the table of samples", options)
-        reader.find(frame.names, "the table of samples")
+        frame = BlockFrame(cast("IntoDataFrame", samples), options=options)
+        reader.find(frame.names, NAME)
         reader.add(frame.blocks(options)[0], frame.column)
     return reader.samples()
 
@@ -688,7 +692,7 @@ def contacts(
     A sample is measured from those parts of all walls that have one of the two labels on each side.
     Labels are decided by the rule and the order of the domains, at points off the wall by 1/64 of a
     class. Distances from whole walls have the error bound of `nearest`. Where a third domain cuts
-    the contact off, the edge is located to 1/16 of a class or better. A sample is not measured if a
+    the contact off, the edge is located to 1/16 of a class. A sample is not measured if a
     wall between its own label and a third label is nearer.
 
     A hole counts as crossing if it has measured samples on both sides. Intervals are described in
@@ -1008,10 +1012,12 @@ def _drawn(found: Contacts) -> Figure:
             middles, [row.samples for row in rows],
             [0.92 * (row.end - row.begin) for row in rows], color=colour,
         )  # fmt: skip
-        upper.text(
-            0.75 if side else 0.25, 1.02, found._named(label), transform=upper.transAxes,
-            ha="center", va="bottom", color=colour, fontsize=11, fontweight="bold",
-        )  # fmt: skip
+        heading = {"transform": upper.transAxes, "ha": "center", "va": "bottom", "color": colour}
+        middle = 0.75 if side else 0.25
+        upper.text(middle, 1.07, found._named(label), fontsize=11, fontweight="bold", **heading)
+        if total.mean is not None:
+            where = f"{counted(total.samples, 'sample')}, {counted(total.holes, 'hole')}"
+            upper.text(middle, 1.02, f"mean {total.mean:.3g}, {where}", fontsize=9, **heading)
     for axes in (upper, lower):
         axes.axvline(0.0, color=_INK, lw=1.0)
         axes.spines[["top", "right"]].set_visible(False)
@@ -1021,17 +1027,14 @@ def _drawn(found: Contacts) -> Figure:
     lower.set_xlim(-most, most)
     lower.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
     lower.yaxis.get_major_locator().set_params(integer=True, nbins=4)
-    upper.set_ylim(bottom=min(0.0, upper.get_ylim()[0]))
+    if all(row.mean is None or row.mean >= 0 for row in found.rows):
+        upper.set_ylim(bottom=0.0)
     upper.set_ylabel(f"mean {found.grade}, 95 % interval")
     lower.set_ylabel("samples")
     along = "along the hole" if found.settings.along == "hole" else "from the contact"
     lower.set_xlabel(f"distance {along}, in the unit of the coordinates")
     step = found.step
     if step.mean is not None:
-        interval = _interval(step.low, step.high)
-        figure.suptitle(
-            f"Step {step.mean:.3g}" + (f" ({interval})" if interval else "")
-            + f" in {counted(step.holes, 'hole')} with samples on both sides",
-            x=0.01, ha="left", fontsize=10, color=_INK,
-        )  # fmt: skip
+        figure.suptitle(found._step()[0].upper() + found._step()[1:], x=0.01, ha="left",
+                        fontsize=10, color=_INK)  # fmt: skip
     return figure
