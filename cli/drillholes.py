@@ -365,10 +365,8 @@ Examples:
 @options.text_options
 @options.number_options
 @options.output_option("OUT", "CSV or Parquet file of the classes of distance; - is stdout.")
-@click.option(
-    "--chart",
-    metavar="FILE",
-    help="Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf.",
+@options.chart_option(
+    "FILE", "Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf."
 )
 @options.background_option("Label for samples outside every domain.")
 @options.overwrite_option
@@ -415,7 +413,7 @@ def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     if first == second:
         message = f"--between names {first!r} twice: give two different labels"
         raise click.UsageError(message)
-    to_stdout = "-" in (given["output"], given["chart"])
+    to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         found = contacts_file(samples, domains, **given)

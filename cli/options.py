@@ -131,6 +131,12 @@ class Picture(click.Path):
         return picture
 
 
+def chart_option(metavar: str, what: str) -> Decorator:
+    """Make the option --chart, with the help text `what`."""
+    picture = Picture((".png", ".svg", ".pdf"), "matplotlib")
+    return click.option("--chart", type=picture, metavar=metavar, help=what)
+
+
 def count(value: str) -> int:
     """Read a positive whole number, which may be written 1e7 or 10_000_000."""
     try:

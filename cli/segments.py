@@ -238,12 +238,7 @@ Example:
     help="Number of repetitions; the fastest counts.",
 )
 @options.threads_option
-@click.option(
-    "--chart",
-    type=options.Picture((".png", ".svg", ".pdf"), "matplotlib"),
-    metavar="PNG",
-    help="Draw a chart of the rates to this file.",
-)
+@options.chart_option("PNG", "Draw a chart of the rates to this file.")
 @click.option(
     "--tree",
     type=(click.IntRange(min=0), options.Picture((".png",), "pyvista")),

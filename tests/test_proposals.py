@@ -112,6 +112,23 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
             saved(samples(g), "s.csv"), ORE, None, collar=collar(), length=5.0, grade="AU"
         ),
     ),
+    "contacts": (
+        geodomain.contacts,
+        lambda g: geodomain.contacts(
+            samples(g), ORE, ("ORE", "W"), "AU", holes=holes(), background="W"
+        ),
+    ),
+    "contacts, points": (
+        geodomain.contacts,
+        lambda g: geodomain.contacts(blocks(g), ORE, ("ORE", "W"), "AU", background="W"),
+    ),
+    "contacts_file": (
+        geodomain.contacts_file,
+        lambda g: geodomain.contacts_file(
+            saved(samples(g), "s.csv"), ORE, between=("ORE", "W"), grade="AU", collar=collar(),
+            background="W",
+        ),
+    ),
 }  # fmt: skip
 # Tables of holes that are in doubt: every finding proposes to accept it, or another keyword.
 

@@ -39,6 +39,8 @@ MESH += ["open_edges text", "fit bool"]
 AT = ["x float64", "y float64", "z float64"]
 COMPOSITES = ["hole text", "from float64", "to float64", "length float64", *AT, "domain text"]
 COMPOSITES += ["AU float64", "AU_missing float64"]
+CONTACTS = ["domain text", "from float64", "to float64", "samples int64", "holes int64"]
+CONTACTS += ["length float64", "AU float64", "low float64", "high float64"]
 STAYS = ["hole text", "domain text", "from float64", "to float64", "length float64"]
 STAYS += [f"{axis}_{way} float64" for way in ("in", "out") for axis in "xyz"]
 STAYS += ["starts_inside int64", "ends_inside int64"]
@@ -71,6 +73,11 @@ def composites(samples: int) -> geodomain.Composites:
     return geodomain.composite(table[:samples], holes(), {"ORE": cube()}, grade="AU", length=4)
 
 
+def contacts() -> geodomain.Contacts:
+    table = pandas.DataFrame({"X": [5.0, 5], "Y": 5.0, "Z": [9.0, 12], "AU": [1.0, 2]})
+    return geodomain.contacts(table, {"ORE": cube()}, ("ORE", "W"), "AU", background="W")
+
+
 def flagged(folder: Path) -> geodomain.FlagSummary:
     Path("assay.csv").write_text("HOLE,FROM,TO\nA,0,10\nA,20,30\n")
     Path("collar.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,5,5,30,0,90\n")
@@ -98,6 +105,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ["old text", "new text", "blocks int64", "volume float64", "unsized int64"],
     ),
     "Composites": (lambda folder: composites(1), COMPOSITES),
+    "Contacts": (lambda folder: contacts(), CONTACTS),
     "DistanceSummary": (
         lambda folder: geodomain.distance_file("model.csv", {"ORE": cube()}, "out.csv"),
         ["name text", "column text", "nearest float64", "farthest float64", "inside Int64"],

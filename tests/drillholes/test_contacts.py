@@ -455,7 +455,7 @@ BAD = {
     ("--along", "hole"): (2, "--along hole measures along drillholes, and needs --collar FILE"),
     ("--survey", "survey.csv"): (2, "--survey is for drillholes, and needs --collar FILE"),
     ("--grade", "CU"): (3, "points.csv has no column 'CU'"),
-    ("--chart", "c.txt"): (3, "the extension of c.txt is not that of a picture"),
+    ("--chart", "c.txt"): (2, "c.txt must end in .png or .svg or .pdf"),
     ("-o", "out.vtk"): (3, "the table is written as text"),
     ("-o", "points.csv", "--overwrite"): (3, "points.csv"),
     ("-o", "there/out.csv"): (4, "there"),
