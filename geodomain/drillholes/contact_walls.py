@@ -26,10 +26,8 @@ from geodomain.labelling.labeller import Labeller
 from geodomain.mesh.mesh import Mesh
 from geodomain.volumes.distance import MeshDistance
 
-# Number of points labelled at a time.
+# Number of points labelled, or of triangles halved, at a time.
 _BATCH = 1 << 18
-# With more pieces than this, pieces are no longer halved.
-_MOST = 4_000_000
 # Barycentric coordinates of test points: the centroid, and points near the corners.
 _INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
 
@@ -170,38 +168,66 @@ def find_walls(
     near = _Near(points, reach, labeller)
     rims = curtains(labeller, *near.box[:, 2].tolist())
     meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
-    corners = [mesh.vertices[mesh.triangles] for mesh in meshes]
-    pieces = np.concatenate([np.empty((0, 3, 3)), *corners])
-    owners = np.repeat(np.arange(len(meshes)), [len(each) for each in corners])
     indexes = [_index(mesh, labeller) for mesh in meshes]
-    done: list[Floats] = []
-    kinds: list[NDArray[np.intp]] = []
+    triangles, owned = _distinct(meshes)
+    # Halves and offsets that rounding would swallow are of no use.
+    scale = float(np.abs(near.box).max())
+    least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
+    done: list[Floats] = [np.empty((0, 3, 3))]
+    kinds: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
     edge = 0.0
-    while len(pieces):
+    batches = [(triangles, np.arange(len(triangles)))]
+    while batches:
+        pieces, parents = batches.pop()
+        if len(pieces) > _BATCH:
+            half = len(pieces) // 2
+            batches += [(pieces[half:], parents[half:]), (pieces[:half], parents[:half])]
+            continue
         centres = pieces.mean(axis=1)
         radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
         kept = near.mask(pieces, centres, radii)
-        pieces, owners, centres, radii = pieces[kept], owners[kept], centres[kept], radii[kept]
-        threatened = _threatened(centres, radii, owners, indexes)
-        whole = np.flatnonzero(~threatened)
-        crowded = len(pieces) > _MOST
-        test = np.flatnonzero(threatened & ((radii <= size) | crowded))
-        labels = _labels_beside(labeller, pieces[test], size / 64, inner=True)
-        found = _kinds(labels, codes)
+        pieces, parents, centres, radii = pieces[kept], parents[kept], centres[kept], radii[kept]
+        cut = _may_be_cut(centres, radii, owned[parents], indexes)
+        whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
+        labels = _labels_beside(labeller, pieces[whole], offset, inner=False)
+        done.append(pieces[whole])
+        kinds.append(_kinds(labels, codes)[:, 0])
+        found = _kinds(_labels_beside(labeller, pieces[small], offset, inner=True), codes)
         agree = (found == found[:, :1]).all(axis=1)
-        settled = agree | (radii[test] <= size / 16) | crowded
-        edge = max(edge, float(radii[test[settled & ~agree]].max(initial=0.0)))
-        done += [pieces[whole], pieces[test[settled]]]
-        labels = _labels_beside(labeller, pieces[whole], size / 64, inner=False)
-        kinds += [_kinds(labels, codes)[:, 0], found[settled, 0]]
-        rest = threatened
-        rest[test[settled]] = False
-        pieces, owners = _halved(pieces[rest], owners[rest])
-    walls = np.concatenate([np.empty((0, 3, 3)), *done])
-    kind = np.concatenate([np.empty(0, np.intp), *kinds])
+        settled = agree | (radii[small] <= least)
+        edge = max(edge, float(radii[small[settled & ~agree]].max(initial=0.0)))
+        done.append(pieces[small[settled]])
+        kinds.append(found[settled, 0])
+        cut[small[settled]] = False
+        if cut.any():
+            batches.append(_halved(pieces[cut], parents[cut]))
+    walls, kind = np.concatenate(done), np.concatenate(kinds)
     contact, *others = (_mesh(walls[kind == each]) for each in (_CONTACT, *_OTHERS))
     return ContactWalls(contact, (others[0], others[1]), edge)
 
+
+def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
+    """Return the distinct triangles of meshes, (n, 3, 3), and which meshes have each, (n, m).
+
+    A triangle that two solids share is cut by neither of them. Triangles are compared by a hash of
+    64 bits of their corners, in any order.
+    """
+    corners = np.concatenate([mesh.vertices[mesh.triangles] for mesh in meshes])
+    owners = np.repeat(np.arange(len(meshes)), [len(mesh.triangles) for mesh in meshes])
+    bits = np.ascontiguousarray(corners).view(np.uint64)
+    mixed = (bits ^ (bits >> np.uint64(29))) * _MIXERS
+    hashes = mixed.sum(axis=2, dtype=np.uint64)
+    hashes = (hashes ^ (hashes >> np.uint64(32))) * _MIXERS[0]
+    _, first, groups = np.unique(
+        hashes.sum(axis=1, dtype=np.uint64), return_index=True, return_inverse=True
+    )
+    owned = np.zeros((len(first), len(meshes)), np.bool_)
+    owned[groups, owners] = True
+    return corners[first], owned
+
+
+# Odd numbers with well mixed bits: fractions of the golden ratio, and of square roots of 2 and 3.
+_MIXERS = np.array([0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B], np.uint64)
 
 # Kinds of walls: between the two labels, and between each of them and a third one.
 _NO_WALL, _CONTACT, *_OTHERS = range(4)
@@ -250,15 +276,13 @@ def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance:
     return MeshDistance(mesh, backend=settings.backend, threads=settings.threads)
 
 
-def _threatened(
-    centres: Floats, radii: Floats, owners: NDArray[np.intp], indexes: list[MeshDistance]
-) -> Bools:
-    """Return the mask of triangles that another mesh may cut, from the balls around them."""
-    threatened = np.zeros(len(centres), np.bool_)
+def _may_be_cut(centres: Floats, radii: Floats, owned: Bools, indexes: list[MeshDistance]) -> Bools:
+    """Return the mask of triangles that a mesh other than their own may cut, from their balls."""
+    cut = np.zeros(len(centres), np.bool_)
     for place, index in enumerate(indexes):
-        rows = np.flatnonzero((owners != place) & ~threatened)
-        threatened[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
-    return threatened
+        rows = np.flatnonzero(~owned[:, place] & ~cut)
+        cut[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
+    return cut
 
 
 def _labels_beside(
@@ -279,14 +303,14 @@ def _labels_beside(
     return labels_at(labeller, points.reshape(-1, 3)).reshape(len(pieces), len(weights), 2)
 
 
-def _halved(pieces: Floats, owners: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+def _halved(pieces: Floats, parents: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
     """Halve triangles at the middle of their longest side."""
     lengths = ((pieces - np.roll(pieces, -1, axis=1)) ** 2).sum(axis=2)
     turn = (np.argmax(lengths, axis=1)[:, None] + np.arange(3)) % 3
     start, end, top = np.moveaxis(np.take_along_axis(pieces, turn[:, :, None], axis=1), 1, 0)
     middle = 0.5 * (start + end)
     halves = [np.stack([start, middle, top], axis=1), np.stack([middle, end, top], axis=1)]
-    return np.concatenate(halves), np.concatenate([owners, owners])
+    return np.concatenate(halves), np.concatenate([parents, parents])
 
 
 def _mesh(pieces: Floats) -> Mesh | None:

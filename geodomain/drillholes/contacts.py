@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute.data import Floats
+from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.contact_walls import (
@@ -266,8 +266,8 @@ class _Tally:
         """Return sums of weight times grade, sums of weights, and the holes, in their order."""
         holes, rows = np.unique(self._holes[cells], return_inverse=True)
         return (
-            np.bincount(rows, self._sums[cells], len(holes)),
-            np.bincount(rows, self._weights[cells], len(holes)),
+            np.asarray(np.bincount(rows, self._sums[cells], len(holes)), np.float64),
+            np.asarray(np.bincount(rows, self._weights[cells], len(holes)), np.float64),
             holes,
         )
 
@@ -804,7 +804,7 @@ def _measured(
 
     The edge is None if no wall separates the labels.
     """
-    placed = np.isfinite(read.points).all(axis=1)
+    placed: Bools = np.asarray(np.isfinite(read.points).all(axis=1))
     usable = np.flatnonzero(placed)
     labels = labels_at(labeller, read.points[usable])
     own = (labels == codes[0]) | (labels == codes[1])
@@ -926,7 +926,9 @@ def contacts_file(
         raise ValueError(message)
     own = among(ContactKeywords, keywords)
     if holes is not None:  # the holes have these settings already
-        own = among(ContactKeywords, {name: own[name] for name in own.keys() & _OF_SAMPLES})
+        own = among(
+            ContactKeywords, {name: each for name, each in own.items() if name in _OF_SAMPLES}
+        )
     found = contacts(
         table,
         sources.domains,
