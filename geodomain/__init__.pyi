@@ -18,7 +18,7 @@ from geodomain.domains.stack import Stack as Stack
 from geodomain.domains.toml import read_domains as read_domains
 from geodomain.drillholes.composites import Composites as Composites
 from geodomain.drillholes.composites import composite as composite
-from geodomain.drillholes.contacts import Contacts as Contacts
+from geodomain.drillholes.contact_means import Contacts as Contacts
 from geodomain.drillholes.contacts import contacts as contacts
 from geodomain.drillholes.contacts import contacts_file as contacts_file
 from geodomain.drillholes.crossings import HoleCrossings as HoleCrossings

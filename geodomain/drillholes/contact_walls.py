@@ -245,12 +245,14 @@ def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]
 class _Near:
     """Tells which triangles may be within a distance of some points.
 
-    The points are replaced by the middles of the cells, of half the distance, that contain them.
+    The points are replaced by the middles of the cells that contain them; a cell is half as wide as
+    the distance.
     """
 
     def __init__(self, points: Floats, reach: float, labeller: Labeller) -> None:
         self.box = np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
-        size = 0.5 * reach
+        # At most a million cells along an axis, so that an int64 can number all of them.
+        size = max(0.5 * reach, float((self.box[1] - self.box[0]).max()) / (1 << 20))
         cells = np.floor((points - self.box[0]) / size).astype(np.int64)
         counts = cells.max(axis=0) + 1
         keys = np.unique((cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2])

@@ -15,7 +15,7 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning, Mesh, Stack
 from geodomain.cli import main
-from geodomain.drillholes.contacts import RESAMPLES, SEED, ContactStep, interval_of_mean
+from geodomain.drillholes.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
 from geodomain.formats.wireframes import write_mesh
 
 ORE = {"ORE": box((0, 0, 0), (100, 100, 50))}
@@ -313,6 +313,10 @@ def weighted(grades: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
 def test_intervals_at_their_limits() -> None:
     assert interval_of_mean(np.arange(4.0), np.ones(4)) is None
     assert interval_of_mean(np.full(6, 2.0), np.ones(6)) == (2.0, 2.0)
+    weights = np.array([0.1, 0.3, 0.7, 1.1, 2.3])
+    assert interval_of_mean(0.3 * weights, weights) == pytest.approx((0.3, 0.3))
+    # A third of the resamples miss the only hole that differs.
+    assert interval_of_mean(np.array([0.5, 0.5, 0.5, 0.5, 2.0]), np.ones(5)) is None
     many = np.random.default_rng(0).normal(size=1000)
     drawn, normal = (interval_of_mean(many[:n], np.ones(n)) for n in (1000, 1000))
     assert drawn == normal
