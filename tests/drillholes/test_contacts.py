@@ -16,7 +16,9 @@ import geodomain
 from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning, Mesh, Stack
 from geodomain.cli import main
 from geodomain.drillholes.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
+from geodomain.drillholes.contact_walls import find_walls, labels_at
 from geodomain.formats.wireframes import write_mesh
+from geodomain.labelling.labeller import Labeller
 
 ORE = {"ORE": box((0, 0, 0), (100, 100, 50))}
 PAIR = ("ORE", "WASTE")
@@ -511,3 +513,84 @@ def test_no_rows(folder: Path) -> None:
     with pytest.warns(GeodomainWarning, match="no wall between"):
         found = contacts(points().astype(float))
     assert added_up(found) == {} and str(found) and len(found.to_pandas()) == 30
+
+
+# Walls in force, against faces of unit cubes.
+
+
+def random_boxes(rng: np.random.Generator) -> tuple[Domains, np.ndarray]:
+    """Return boxes with whole corners, and the code of each unit cube of a lattice of 8 by 8 by 8.
+
+    Boxes overlap, touch and share faces; the first one that holds a cube labels it.
+    """
+    count = int(rng.integers(2, 6))
+    codes = np.full((8, 8, 8), count)
+    domains = []
+    for code in range(count):
+        low = rng.integers(0, 6, 3)
+        high = np.minimum(low + rng.integers(1, 6, 3), 8)
+        domains.append(Domain(f"D{code}", box(tuple(low.tolist()), tuple(high.tolist()))))
+        part = codes[low[0] : high[0], low[1] : high[1], low[2] : high[2]]
+        part[part == count] = code
+    return Domains(tuple(domains)), codes
+
+
+def faces_between(codes: np.ndarray, first: int, others: set[int]) -> np.ndarray:
+    """Return the lower corners and axes of the unit faces between a code and some other codes."""
+    wide = np.pad(codes, 1, constant_values=codes.max())
+    found = []
+    for axis in range(3):
+        beside = np.roll(wide, -1, axis)
+        for here, there in ((wide, beside), (beside, wide)):
+            rows = np.argwhere((here == first) & np.isin(there, list(others)))
+            found += [(*(row - 1 + (np.arange(3) == axis)), axis) for row in rows]
+    return np.array(found, int).reshape(-1, 4)
+
+
+def distance_from(faces: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return the distance of each point from the nearest of some unit faces."""
+    best = np.full(len(points), np.inf)
+    for *corner, axis in faces:
+        high = np.array(corner) + (np.arange(3) != axis)
+        off = points - np.clip(points, corner, high)
+        best = np.minimum(best, np.sqrt((off**2).sum(axis=1)))
+    return best
+
+
+def check_random_walls(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    domains, codes = random_boxes(rng)
+    points = rng.uniform(0, 8, (300, 3))
+    own = codes[tuple(points.astype(int).T)]
+    labeller = Labeller(domains)
+    assert (labels_at(labeller, points) == own).all()
+    present = np.unique(own)
+    for first in present:
+        for second in present[present > first]:
+            pair = int(first), int(second)
+            chosen = np.isin(own, pair)
+            places, sides = points[chosen], np.where(own[chosen] == first, 0, 1)
+            walls = find_walls(labeller, pair, places, 20.0, 0.5)
+            found = walls.measure(places, sides, np.inf, labeller)
+            contact = distance_from(faces_between(codes, first, {second}), places)
+            with np.errstate(invalid="ignore"):
+                error = np.where(contact == found.contact, 0.0, np.abs(contact - found.contact))
+            assert error.max() <= walls.edge * 2 + 1e-9
+            for side, code in enumerate(pair):
+                thirds = set(range(codes.max() + 1)) - set(pair)
+                rows = sides == side
+                other = distance_from(faces_between(codes, code, thirds), places[rows])
+                there = found.other[rows]
+                with np.errstate(invalid="ignore"):
+                    error = np.where(other == there, 0.0, np.abs(other - there))
+                assert error.max(initial=0.0) <= walls.edge * 2 + 1e-9
+
+
+def test_distances_from_walls_in_force() -> None:
+    check_random_walls(1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_distances_from_walls_in_force_of_more_boxes(seed: int) -> None:
+    check_random_walls(seed)
