@@ -373,7 +373,7 @@ class Contacts:
         first, second = map(self._named, self.between)
         step, across = self.step, f"{counted(self.step.holes, 'hole')} with samples on both sides"
         if step.mean is None:
-            return f"step: none, because there are {across}"
+            return "step: none, because no hole has samples on both sides"
         interval = _interval(step.low, step.high)
         said = f" (95 % interval {interval})" if interval else ""
         return f"step: {step.mean:.4g}{said}, {first} minus {second}, in {across}"
