@@ -511,7 +511,8 @@ def _drawn(found: Contacts) -> Figure:
         middle = 0.75 if side else 0.25
         upper.text(middle, 1.07, found._named(label), fontsize=11, fontweight="bold", **heading)
         if total.mean is not None:
-            where = f"{counted(total.samples, 'sample')}, {counted(total.holes, 'hole')}"
+            where = counted(total.samples, "sample")
+            where += f", {counted(total.holes, 'hole')}" if total.holes else ""
             upper.text(middle, 1.02, f"mean {total.mean:.3g}, {where}", fontsize=9, **heading)
     for axes in (upper, lower):
         axes.axvline(0.0, color=_INK, lw=1.0)
