@@ -71,9 +71,9 @@ def keywords() -> dict[str, str]:
     The modules with the settings are imported inside this function, because most commands print
     no such message.
     """
-    from geodomain.drillholes.settings import ContactSettings, HoleSettings
+    from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
-    from geodomain.reporting.settings import StatsSettings
+    from geodomain.statistics.settings import ContactSettings, StatsSettings
     from geodomain.tables.settings import TableSettings
 
     settings = (

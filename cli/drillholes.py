@@ -14,8 +14,9 @@ from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.drillholes.settings import ContactSettings, HoleKeywords, HoleSettings
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling.settings import LabelSettings
+from geodomain.statistics.settings import ContactSettings
 from geodomain.tables.settings import PlaceSettings, TableSettings
 
 if TYPE_CHECKING:
@@ -389,7 +390,7 @@ def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
     """
-    from geodomain.drillholes.contacts import contacts_file
+    from geodomain.statistics.contacts import contacts_file
 
     options.require_settings(ContactSettings, given)
     domains = domains_of(given | {"codes": False})

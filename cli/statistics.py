@@ -9,7 +9,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import grade_option
-from geodomain.reporting.settings import AUTO, StatsSettings
+from geodomain.statistics.settings import AUTO, StatsSettings
 
 _EXAMPLE = """\b
 Example:
@@ -48,7 +48,7 @@ def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
-    from geodomain.reporting.statistics import stats as compute
+    from geodomain.statistics.by_domain import stats as compute
 
     options.require_table(given)
     options.require_settings(StatsSettings, given)

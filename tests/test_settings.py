@@ -24,13 +24,7 @@ from geodomain.cli.pictures import plot, report
 from geodomain.datasets.jobs import describe_job, hash_of
 from geodomain.datasets.stores import LocalStore
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.drillholes.settings import (
-    ContactFileKeywords,
-    ContactKeywords,
-    ContactSettings,
-    HoleKeywords,
-    HoleSettings,
-)
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling import settings as module
 from geodomain.labelling.labeller import prepare
 from geodomain.labelling.settings import FileKeywords, LabelSettings
@@ -45,6 +39,7 @@ from geodomain.settings import (
     setting,
     with_keywords,
 )
+from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords, TableSettings
 

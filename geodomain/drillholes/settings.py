@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from geodomain.errors import DomainError
-from geodomain.settings import FLAG, LENGTH, TEXT, one_of, read_by, require_values, setting
+from geodomain.settings import FLAG, TEXT, one_of, read_by, require_values, setting
 from geodomain.tables.settings import NumberKeywords, TextKeywords
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 Method = Literal["minimum curvature", "balanced", "tangent"]
 DipDown = Literal["auto", "positive", "negative"]
-# Largest number of classes of distance on each side of a contact.
-MOST_BINS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,56 +113,6 @@ class HoleSettings:
         return read_bend(self.bend)
 
 
-Along = Literal["wall", "hole"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContactSettings:
-    """Settings for grades by distance from a contact.
-
-    Raises
-    ------
-    ValueError
-        For an invalid value.
-    """
-
-    bin: float = setting(
-        2.0,
-        LENGTH,
-        "Width of the classes of distance.",
-        hashed=True,
-        metavar="LENGTH",
-    )
-    max: float = setting(
-        30.0,
-        LENGTH,
-        "Largest distance from the contact; samples farther away are counted apart.",
-        hashed=True,
-        metavar="LENGTH",
-    )
-    along: Along = setting(
-        "wall",
-        one_of(get_args(Along)),
-        "Measure the shortest distance from the wall, or the distance along the hole from the "
-        "point where the hole crosses it.",
-        hashed=True,
-        note='"hole" needs drillholes.',
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        try:
-            require_values(self)
-        except DomainError as error:
-            raise ValueError(str(error)) from None
-        if not (0 < self.bin <= self.max < math.inf and self.max <= MOST_BINS * self.bin):
-            message = (
-                f"bin is {self.bin:g} and max is {self.max:g}; bin must be above 0, and max from "
-                f"1 to {MOST_BINS:,} times bin"
-            )
-            raise ValueError(message)
-
-
 def read_bend(bend: str | Sequence[float]) -> tuple[float, float]:
     """Read a bend: an angle in degrees and a length of hole, as two numbers or as text.
 
@@ -222,27 +170,3 @@ class SampleKeywords(NumberKeywords, total=False):
 
     strict: bool
     accept: str | Sequence[str]
-
-
-class _ContactKeywords(TypedDict, total=False):
-    """Keywords about distances from a contact, and about coordinates of samples."""
-
-    bin: float
-    max: float
-    along: Along
-    x: str | None
-    y: str | None
-    z: str | None
-    points_are_middles: bool
-
-
-class ContactKeywords(_ContactKeywords, TextKeywords, total=False):
-    """Keywords of `contacts`; all are optional."""
-
-    strict: bool
-    accept: str | Sequence[str]
-    columns: Mapping[str, str] | None
-
-
-class ContactFileKeywords(_ContactKeywords, HoleKeywords, total=False):
-    """Keywords of `contacts_file`; all are optional."""

@@ -20,8 +20,8 @@ import geodomain
 from geodomain.cli import main
 from geodomain.cli.statistics import stats as command
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.reporting.settings import StatsKeywords, StatsSettings
-from geodomain.reporting.statistics_rows import Statistics, StatsRow
+from geodomain.statistics.results import Statistics, StatsRow
+from geodomain.statistics.settings import StatsKeywords, StatsSettings
 
 # Two holes. The last sample has no grade, and the one before no length.
 SAMPLES = """BHID,FROM,TO,X,Y,Z,domain,AU
@@ -234,7 +234,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 def test_declustering_is_within_each_domain_and_multiplies_lengths() -> None:
-    from geodomain.reporting.declustering import Declustering
+    from geodomain.statistics.declustering import Declustering
 
     frame = many(400)
     found = geodomain.stats(frame, "CU", sample_weight="LENGTH", decluster=(80, 80, 20),

@@ -13,26 +13,10 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
-from geodomain.drillholes.contact_means import (
-    Contacts,
-    Measured,
-    Tally,
-    parquet_of,
-    picture_of,
-    require_picture,
-)
-from geodomain.drillholes.contact_walls import find_walls, labels_at, measure_along, with_walls
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.intervals import Intervals
-from geodomain.drillholes.settings import (
-    ContactFileKeywords,
-    ContactKeywords,
-    ContactSettings,
-    HoleKeywords,
-    HoleSettings,
-    SampleKeywords,
-)
+from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import (
     PARQUET,
     Reading,
@@ -52,6 +36,16 @@ from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
+from geodomain.statistics.contact_means import (
+    Contacts,
+    Measured,
+    Tally,
+    parquet_of,
+    picture_of,
+    require_picture,
+)
+from geodomain.statistics.contact_walls import find_walls, labels_at, measure_along, with_walls
+from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
 from geodomain.tables.conditions import Column, with_policy
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
@@ -271,7 +265,7 @@ def contacts(
     wall between its own label and a third label is nearer.
 
     A hole counts as crossing if it has measured samples on both sides. Intervals are described in
-    `geodomain.drillholes.contact_means`.
+    `geodomain.statistics.contact_means`.
 
     Examples
     --------

@@ -15,10 +15,10 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning, Mesh, Stack
 from geodomain.cli import main
-from geodomain.drillholes.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
-from geodomain.drillholes.contact_walls import find_walls, labels_at
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.labeller import Labeller
+from geodomain.statistics.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
+from geodomain.statistics.contact_walls import find_walls, labels_at
 
 ORE = {"ORE": box((0, 0, 0), (100, 100, 50))}
 PAIR = ("ORE", "WASTE")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.reporting import populations
-from geodomain.reporting.populations import Population, RunningSums
+from geodomain.statistics import populations
+from geodomain.statistics.populations import Population, RunningSums
 from geodomain.volumes.tonnage import ONE
 
 SHARES = [Fraction(part, 100) for part in (1, 25, 50, 75, 90, 95, 99, 100)] + [Fraction(1, 3)]

@@ -18,8 +18,8 @@ from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
 from geodomain.formats.parquet import open_samples
 from geodomain.progress import Progress
-from geodomain.reporting.settings import StatsSettings
 from geodomain.settings import among
+from geodomain.statistics.settings import StatsSettings
 from geodomain.tables.conditions import Column
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import NegativeGrades

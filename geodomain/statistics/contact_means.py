@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.findings import Finding, notes_of
-from geodomain.drillholes.settings import ContactSettings
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import data_frame, html_table, text_table
+from geodomain.statistics.settings import ContactSettings
 
 if TYPE_CHECKING:
     import pandas

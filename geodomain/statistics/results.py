@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from geodomain.errors import counted, in_lines
 from geodomain.files.streams import open_target
-from geodomain.reporting.declustering import Trial
-from geodomain.reporting.populations import Cut, Population
 from geodomain.result_tables import (
     html_table,
     parquet_bytes,
@@ -21,6 +19,8 @@ from geodomain.result_tables import (
     records_frame,
     text_table,
 )
+from geodomain.statistics.declustering import Trial
+from geodomain.statistics.populations import Cut, Population
 
 if TYPE_CHECKING:
     import pandas

@@ -1,6 +1,7 @@
-"""Settings of statistics: keywords of `geodomain.stats` and options of `geodomain stats`.
+"""Settings of statistics: keywords of `stats` and `contacts`, and options of their commands.
 
-To add a setting, add a field to `StatsSettings`, and its type to `StatsKeywords`. Settings for
+To add a setting, add a field to `StatsSettings` or `ContactSettings`, and its type to the keywords
+below. Settings for
 reading tables are in `geodomain.tables.settings.TableSettings`.
 """
 
@@ -9,15 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias, TypedDict, get_args
 
+from geodomain.drillholes.settings import HoleKeywords
 from geodomain.errors import DomainError
-from geodomain.settings import FLAG, TEXT, read_by, require_values, setting, whole
-from geodomain.tables.settings import TableKeywords
+from geodomain.settings import FLAG, LENGTH, TEXT, one_of, read_by, require_values, setting, whole
+from geodomain.tables.settings import TableKeywords, TextKeywords
 
 CapValues: TypeAlias = "float | str | Sequence[float | str]"
 Caps: TypeAlias = "CapValues | Mapping[str, CapValues]"
 AUTO = "auto"
+Along = Literal["wall", "hole"]
+# Largest number of classes of distance on each side of a contact.
+MOST_BINS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +45,7 @@ class StatsSettings:
     )
     sample_weight: str | float | None = setting(
         None,
-        read_by("geodomain.reporting.settings.read_weight"),
+        read_by("geodomain.statistics.settings.read_weight"),
         "Column of weights, such as lengths, or 1 to count each row alike.  [default: the volume "
         "of blocks, or else TO - FROM, or else 1]",
         hashed=True,
@@ -56,7 +61,7 @@ class StatsSettings:
     )
     cap: Caps = setting(
         (),
-        read_by("geodomain.reporting.settings.read_cap", list),
+        read_by("geodomain.statistics.settings.read_cap", list),
         "A top cut: values above it count as VALUE. With a single grade its name may be left out. "
         "May be repeated.",
         hashed=True,
@@ -65,7 +70,7 @@ class StatsSettings:
     )
     decluster: str | float | Sequence[float] | None = setting(
         None,
-        read_by("geodomain.reporting.settings.read_cell"),
+        read_by("geodomain.statistics.settings.read_cell"),
         "Also compute declustered statistics, with cells of this size: one number, or DX,DY,DZ; "
         "auto takes the size with the least declustered mean.",
         hashed=True,
@@ -74,7 +79,7 @@ class StatsSettings:
     )
     cell_ratio: str | Sequence[float] | None = setting(
         None,
-        read_by("geodomain.reporting.settings.read_ratio"),
+        read_by("geodomain.statistics.settings.read_ratio"),
         "With decluster=: sizes of a cell along x, y and z, relative to each other.  "
         "[default: 1,1,1]",
         hashed=True,
@@ -160,6 +165,53 @@ def _each_cap(caps: Caps) -> list[tuple[str, float]]:
     if isinstance(caps, Sequence):
         return [cap for one in caps for cap in _each_cap(one)]
     return [("", _finite(caps, f"cap= is {caps!r}; it must be a number"))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactSettings:
+    """Settings for grades by distance from a contact.
+
+    Raises
+    ------
+    ValueError
+        For an invalid value.
+    """
+
+    bin: float = setting(
+        2.0,
+        LENGTH,
+        "Width of the classes of distance.",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    max: float = setting(
+        30.0,
+        LENGTH,
+        "Largest distance from the contact; samples farther away are counted apart.",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    along: Along = setting(
+        "wall",
+        one_of(get_args(Along)),
+        "Measure the shortest distance from the wall, or the distance along the hole from the "
+        "point where the hole crosses it.",
+        hashed=True,
+        note='"hole" needs drillholes.',
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        try:
+            require_values(self)
+        except DomainError as error:
+            raise ValueError(str(error)) from None
+        if not (0 < self.bin <= self.max < math.inf and self.max <= MOST_BINS * self.bin):
+            message = (
+                f"bin is {self.bin:g} and max is {self.max:g}; bin must be above 0, and max from "
+                f"1 to {MOST_BINS:,} times bin"
+            )
+            raise ValueError(message)
 
 
 def read_cap(text: str) -> tuple[str, float]:
@@ -268,3 +320,27 @@ class StatsKeywords(TableKeywords, total=False):
     cell_ratio: str | Sequence[float] | None
     maximise: bool
     decluster_origins: int
+
+
+class _ContactKeywords(TypedDict, total=False):
+    """Keywords about distances from a contact, and about coordinates of samples."""
+
+    bin: float
+    max: float
+    along: Along
+    x: str | None
+    y: str | None
+    z: str | None
+    points_are_middles: bool
+
+
+class ContactKeywords(_ContactKeywords, TextKeywords, total=False):
+    """Keywords of `contacts`; all are optional."""
+
+    strict: bool
+    accept: str | Sequence[str]
+    columns: Mapping[str, str] | None
+
+
+class ContactFileKeywords(_ContactKeywords, HoleKeywords, total=False):
+    """Keywords of `contacts_file`; all are optional."""

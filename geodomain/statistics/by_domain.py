@@ -17,11 +17,10 @@ from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import file_of, require_text_name
 from geodomain.progress import Progress, show_progress
-from geodomain.reporting.declustering import Cell, Declustering, Trial, best
-from geodomain.reporting.populations import LARGEST, Population, RunningSums
-from geodomain.reporting.samples import Samples, gather_samples
-from geodomain.reporting.settings import AUTO, StatsKeywords, StatsSettings
-from geodomain.reporting.statistics_rows import (
+from geodomain.settings import among, read_keywords, with_keywords
+from geodomain.statistics.declustering import Cell, Declustering, Trial, best
+from geodomain.statistics.populations import LARGEST, Population, RunningSums
+from geodomain.statistics.results import (
     ALL,
     PARQUET,
     ClusterPoint,
@@ -34,7 +33,8 @@ from geodomain.reporting.statistics_rows import (
     described,
     write_rows,
 )
-from geodomain.settings import among, read_keywords, with_keywords
+from geodomain.statistics.samples import Samples, gather_samples
+from geodomain.statistics.settings import AUTO, StatsKeywords, StatsSettings
 from geodomain.tables.settings import TableKeywords
 from geodomain.volumes.tonnage import nearest_float
 

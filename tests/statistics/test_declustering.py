@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodomain.reporting import declustering
-from geodomain.reporting.declustering import Cell, Declustering, Trial, best
+from geodomain.statistics import declustering
+from geodomain.statistics.declustering import Cell, Declustering, Trial, best
 
 
 def plain_weights(points: np.ndarray, cell: Cell, origins: int) -> list[Fraction]:
