@@ -9,7 +9,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import grade_option
-from geodomain.statistics.settings import AUTO, StatsSettings
+from geodomain.statistics.settings import AUTO, NEAREST, StatsSettings
 
 _EXAMPLE = """\b
 Example:
@@ -23,6 +23,11 @@ Example:
 @grade_option("Column of a grade; may be repeated.")
 @options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
 @options.settings_options(StatsSettings)
+@click.option(
+    "--blocks",
+    metavar="MODEL",
+    help="Block model for --decluster nearest. Its columns are recognised by their names.",
+)
 @click.option(
     "--curve",
     metavar="OUT.csv",
@@ -43,8 +48,9 @@ def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
 
     A quantile is the first value whose cumulative weight reaches its share. The variance is
     divided by the total weight. Declustering is by cells (Journel, 1983), within each domain, and
-    its weights multiply lengths. With a cap, the table of top cuts shows the percentile of the cap,
-    how many samples and holes it cuts, and the metal that it removes.
+    its weights multiply lengths. With --decluster nearest, a sample has the volume of the blocks of
+    its domain that are nearest to it. With a cap, the table of top cuts shows the percentile of the
+    cap, how many samples and holes it cuts, and the metal that it removes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -71,6 +77,9 @@ def _require_sense(given: dict[str, Any]) -> None:
         raise click.UsageError(message)
     if given["curve"] is not None and given["decluster"] != AUTO:
         message = "--curve is the curve of --decluster auto: give both or neither"
+        raise click.UsageError(message)
+    if (given["blocks"] is not None) != (given["decluster"] == NEAREST):
+        message = "--blocks is the model of --decluster nearest: give both or neither"
         raise click.UsageError(message)
     try:
         StatsSettings(cap=given["cap"]).caps(list(given["grade"]))

@@ -1,4 +1,4 @@
-"""Cell declustering: samples in crowded cells weigh less.
+"""Declustering: samples in crowded cells, or with few blocks near them, weigh less.
 
 Journel, A. G. (1983), Nonparametric estimation of spatial distributions, Mathematical Geology 15,
 445-468. Deutsch, C. V. and Journel, A. G. (1998), GSLIB, 2nd edition, section VI.2.1, average over
@@ -196,3 +196,73 @@ def best(trials: Sequence[Trial], *, maximise: bool) -> Trial | None:
     place = means.index(least)
     inside = 0 < place < len(means) - 1 and least < means[0] and least < means[-1]
     return trials[place] if inside else None
+
+
+# --- Polygonal declustering: the volume of the blocks that are nearest to each sample.
+
+# Pairs of a block and a sample that are compared at once.
+_PAIRS = 1 << 15
+# Squared distances are rounded by less than this, relatively.
+_ROUNDING = 1e-12
+
+
+def nearest_volumes(points: Floats, blocks: Floats, volumes: Floats) -> Floats:
+    """Return the total volume of the blocks that are nearest to each sample, (n,).
+
+    The blocks are halved along their longest side until few samples can be nearest to any block of
+    a part. A block that is equally near to several samples is shared equally by them, so the order
+    of the rows does not matter. Distances are those between centres, in float64.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Places of the samples, without NaN.
+    blocks : (m, 3) float64
+        Centres of the blocks, without NaN.
+    volumes : (m,) float64
+        Volumes of the blocks.
+
+    Examples
+    --------
+    >>> line = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [9, 0, 0]], float)
+    >>> nearest_volumes(line[[0, 2]], line, np.ones(4)).tolist()
+    [1.5, 2.5]
+    """
+    places: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
+    shares: list[Floats] = [np.empty(0)]
+    parts = [(np.arange(len(blocks)), np.arange(len(points)))] if len(points) else []
+    while parts:
+        some, near = parts.pop()
+        if not len(some):
+            continue
+        near = near[_may_be_nearest(points[near], blocks[some])]
+        sides = np.ptp(blocks[some], axis=0)
+        if len(some) * len(near) > _PAIRS and sides.max() > 0:
+            half = len(some) // 2
+            order = np.argpartition(blocks[some, sides.argmax()], half)
+            parts += [(some[order[:half]], near), (some[order[half:]], near)]
+            continue
+        distances = sum((blocks[some, axis, None] - points[near, axis]) ** 2 for axis in range(3))
+        nearest = distances == distances.min(axis=1, keepdims=True)
+        rows, columns = np.nonzero(nearest)
+        places.append(near[columns])
+        shares.append(volumes[some[rows]] / nearest.sum(axis=1)[rows])
+    place, share = np.concatenate(places), np.concatenate(shares)
+    # Sums are formed in an order that does not depend on the order of the blocks.
+    order = np.lexsort((share, place))
+    first = np.flatnonzero(np.diff(place[order], prepend=-1))
+    totals = np.zeros(len(points))
+    if len(first):
+        totals[place[order[first]]] = np.add.reduceat(share[order], first)
+    return totals
+
+
+def _may_be_nearest(points: Floats, blocks: Floats) -> NDArray[np.bool_]:
+    """Return whether each sample may be the nearest to some point of the box around the blocks."""
+    low, high = blocks.min(axis=0), blocks.max(axis=0)
+    least, most = np.zeros((2, len(points)))
+    for axis in range(3):
+        below, above = low[axis] - points[:, axis], points[:, axis] - high[axis]
+        least += np.maximum(np.maximum(below, above), 0.0) ** 2
+        most += np.maximum(np.abs(below), np.abs(above)) ** 2
+    return np.asarray(least <= float(most.min()) * (1 + _ROUNDING), np.bool_)

@@ -19,8 +19,9 @@ from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
 from geodomain.formats.parquet import open_samples
 from geodomain.progress import Progress
 from geodomain.settings import among
-from geodomain.statistics.settings import StatsSettings
+from geodomain.statistics.settings import StatsSettings, WeightSettings
 from geodomain.tables.conditions import Column
+from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableOptions, options_among
@@ -52,7 +53,7 @@ class _Weights(NamedTuple):
     number: float | None = None
 
 
-def _weights(settings: StatsSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
+def _weights(settings: WeightSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
     """Return what rows are weighted by: what the caller says, or else volume or length."""
     given = settings.weight
     if isinstance(given, str):
@@ -73,8 +74,8 @@ class Samples:
 
     Parameters
     ----------
-    settings : StatsSettings
-        What is computed.
+    settings : WeightSettings
+        The label column and the weights; top cuts as well, if the settings have them.
     grades : sequence of str
         Columns of grades.
     names : sequence of str
@@ -85,28 +86,38 @@ class Samples:
         Name of the table in messages.
     sized : bool
         Whether rows are blocks with sizes.
+    placed : bool
+        Whether coordinates are kept.
+
+    Attributes
+    ----------
+    axes : (3, 3) float64
+        The directions of the block edges in world coordinates, one row per axis.
+    frame : LocalFrame, optional
+        The frame in which blocks are axis-aligned; None if the model is not rotated.
+    largest : (3,) float64
+        The largest size of a block along each axis; 0 without sizes.
     """
 
     def __init__(
         self,
-        settings: StatsSettings,
+        settings: WeightSettings,
         grades: Sequence[str],
         names: Sequence[str],
         options: TableOptions,
         table: str,
+        *,
         sized: bool,
+        placed: bool,
     ) -> None:
         self.table, self.word = table, "block" if sized else "sample"
         self.grades = {name: names[find_column(names, name, table)] for name in grades}
         self.weights = _weights(settings, names, sized, table)
         self.column = _label_column(settings, names, table)
-        hole = settings.hole
-        self.hole = (
-            usual_column(names, "hole") if hole is None else names[find_column(names, hole, table)]
-        )
-        if not any(settings.caps(grades).values()) and hole is None:
-            self.hole = None
-        self.placed = settings.cell is not None
+        self.hole = _hole_column(settings, grades, names, table)
+        self.placed = placed
+        self.axes, self.largest = np.eye(3), np.zeros(3)
+        self.frame: LocalFrame | None = None
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
@@ -140,7 +151,12 @@ class Samples:
             numbers = cells.numbers()[there]
             self.below[name] += cells.below_detection()
             self._values[name].append(self.negative[name].take(numbers, self.rows))
-        count = len(numbers)
+            count = len(numbers)
+        if points is not None:
+            count = len(points)
+        if sizes is not None and count:
+            with np.errstate(invalid="ignore"):
+                self.largest = np.fmax(self.largest, np.fmax.reduce(sizes, axis=0))
         weights = self._weights_of(sizes, lambda name: column(name).numbers()[there], count)
         if weights is not None:
             self._weights.append(weights)
@@ -206,7 +222,18 @@ class Samples:
         raise TableError(message)
 
 
-def _label_column(settings: StatsSettings, names: Sequence[str], table: str) -> str | None:
+def _hole_column(
+    settings: WeightSettings, grades: Sequence[str], names: Sequence[str], table: str
+) -> str | None:
+    """Return the column of holes: the one that the caller names, or a usual one with top cuts."""
+    if not isinstance(settings, StatsSettings):
+        return None
+    if settings.hole is not None:
+        return names[find_column(names, settings.hole, table)]
+    return usual_column(names, "hole") if any(settings.caps(grades).values()) else None
+
+
+def _label_column(settings: WeightSettings, names: Sequence[str], table: str) -> str | None:
     """Return the label column: the one that the caller names, or else one called domain."""
     if settings.column is not None:
         return names[find_column(names, settings.column, table)]
@@ -216,46 +243,56 @@ def _label_column(settings: StatsSettings, names: Sequence[str], table: str) -> 
 
 def gather_samples(
     what: str | os.PathLike[str] | IntoDataFrame,
-    settings: StatsSettings,
+    settings: WeightSettings,
     grades: Sequence[str],
     table: TableKeywords,
     threads: int | None,
     progress: Progress | None,
+    *,
+    purpose: str = "",
+    options: TableOptions | None = None,
 ) -> Samples:
-    """Read the columns that statistics need, from a file or a table in memory."""
-    if settings.cell is None:
-        # Without declustering, coordinates are not used: those of collars do no harm.
-        table = {**table, "points_are_middles": True}
+    """Read the columns that statistics need, from a file or a table in memory.
+
+    `purpose` says what needs coordinates, for messages. Without it they are not used, so those of
+    collars do no harm. `options` replaces the options that are made of the keywords `table`.
+    """
+    options = options or options_among(table)
+    if not purpose:
+        options = options._replace(points_are_middles=True)
     if not isinstance(what, str | os.PathLike):
-        return _of_frame(what, settings, grades, options_among(table))
+        return _of_frame(what, settings, grades, options, placed=bool(purpose))
     path = os.fspath(what)
     try:
-        with open_model(path, options_among(table)) as model:
+        with open_model(path, options) as model:
             samples = Samples(
-                settings, grades, model.columns, options_among(table), model.name,
-                bool(model.sizes) or not model.centroid,
+                settings, grades, model.columns, options, model.name,
+                sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
             )  # fmt: skip
+            samples.frame = model.frame.lattice
+            samples.axes = model.axes if samples.frame is None else samples.frame.axes
             read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
             return samples
     except CentroidError as error:
         if path == STANDARD:
             raise
-        return _of_intervals(path, settings, grades, table, threads, progress, error)
+        return _of_intervals(path, settings, grades, table, threads, progress, error, purpose)
 
 
 def _of_intervals(
     path: str,
-    settings: StatsSettings,
+    settings: WeightSettings,
     grades: Sequence[str],
     table: TableKeywords,
     threads: int | None,
     progress: Progress | None,
     error: CentroidError,
+    purpose: str,
 ) -> Samples:
     """Read a table of intervals (hole, from, to), which has no coordinates."""
-    if settings.cell is not None:
+    if purpose:
         message = (
-            f"{Path(path).name} has no coordinates, which declustering needs: add those of the "
+            f"{Path(path).name} has no coordinates, which {purpose} needs: add those of the "
             "middles of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
         )
         raise TableError(message)
@@ -265,7 +302,9 @@ def _of_intervals(
         with open_samples(path, options) as model:
             if not has_roles(model.columns, "intervals", {}):
                 raise TableError(neither)
-            samples = Samples(settings, grades, model.columns, options, model.name, False)
+            samples = Samples(
+                settings, grades, model.columns, options, model.name, sized=False, placed=False
+            )
             read_columns(model, samples.columns, samples.add, progress=progress)
             return samples
     try:
@@ -273,22 +312,29 @@ def _of_intervals(
         found = read_table(path, "intervals", reading, also=None)
     except TableError:
         raise TableError(neither) from None
-    samples = Samples(settings, grades, found.names, options, found.name, False)
+    samples = Samples(settings, grades, found.names, options, found.name, sized=False, placed=False)
     samples.add(None, None, found.column, slice(None))
     return samples
 
 
 def _of_frame(
-    frame: IntoDataFrame, settings: StatsSettings, grades: Sequence[str], options: TableOptions
+    frame: IntoDataFrame,
+    settings: WeightSettings,
+    grades: Sequence[str],
+    options: TableOptions,
+    *,
+    placed: bool,
 ) -> Samples:
     """Take the columns from a table in memory."""
     blocks = BlockFrame(frame, options=options)
-    points, sizes = None, None
+    points, sizes, frame = None, None, Frame()
     try:
-        points, sizes, _ = blocks.blocks(options)
+        points, sizes, frame = blocks.blocks(options)
     except CentroidError:
-        if settings.cell is not None:
+        if placed:
             raise
-    samples = Samples(settings, grades, blocks.names, options, NAME, sizes is not None)
+    sized = sizes is not None
+    samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
+    samples.frame, samples.axes = frame.lattice, frame.axes
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples

@@ -1,7 +1,7 @@
-"""Settings of statistics: keywords of `stats` and `contacts`, and options of their commands.
+"""Settings of statistics: keywords of `stats`, `validate` and `contacts`, and of their commands.
 
-To add a setting, add a field to `StatsSettings` or `ContactSettings`, and its type to the keywords
-below. Settings for
+To add a setting, add a field to `StatsSettings`, `ValidateSettings` or `ContactSettings`, and its
+type to the keywords below. What `stats` and `validate` share is in `WeightSettings`. Settings for
 reading tables are in `geodomain.tables.settings.TableSettings`.
 """
 
@@ -19,15 +19,18 @@ from geodomain.tables.settings import TableKeywords, TextKeywords
 
 CapValues: TypeAlias = "float | str | Sequence[float | str]"
 Caps: TypeAlias = "CapValues | Mapping[str, CapValues]"
-AUTO = "auto"
+AUTO, NEAREST = "auto", "nearest"
+Triple: TypeAlias = "tuple[float, float, float]"
+SwathAxes = Literal["model", "world"]
+AXES = ("x", "y", "z")
 Along = Literal["wall", "hole"]
 # Largest number of classes of distance on each side of a contact.
 MOST_BINS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatsSettings:
-    """What statistics are computed from samples or blocks.
+class WeightSettings:
+    """Label column of a table, weights of its rows, and declustering.
 
     Raises
     ------
@@ -51,30 +54,14 @@ class StatsSettings:
         hashed=True,
         metavar="COLUMN|VALUE",
     )
-    hole: str | None = setting(
-        None,
-        TEXT,
-        "Column of holes, to count the holes that a cap affects.  [default: a usual name, such as "
-        "BHID]",
-        hashed=True,
-        metavar="COLUMN",
-    )
-    cap: Caps = setting(
-        (),
-        read_by("geodomain.statistics.settings.read_cap", list),
-        "A top cut: values above it count as VALUE. With a single grade its name may be left out. "
-        "May be repeated.",
-        hashed=True,
-        metavar="[GRADE=]VALUE",
-        note="A mapping, such as {'AU': [20, 30]}, is possible as well.",
-    )
     decluster: str | float | Sequence[float] | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_cell"),
         "Also compute declustered statistics, with cells of this size: one number, or DX,DY,DZ; "
-        "auto takes the size with the least declustered mean.",
+        "auto takes the size with the least declustered mean; nearest takes the volume of the "
+        "blocks= that are nearest to each sample.",
         hashed=True,
-        metavar="CELL|auto",
+        metavar="CELL|auto|nearest",
         note="See `decluster_origins`, `cell_ratio` and `maximise`.",
     )
     cell_ratio: str | Sequence[float] | None = setting(
@@ -118,6 +105,8 @@ class StatsSettings:
             message = "maximise= chooses the size of cells, so it needs decluster='auto'"
         elif self.cell_ratio is not None and isinstance(cell, tuple):
             message = "decluster= has three sizes, so it needs no cell_ratio=: leave it out"
+        elif self.cell_ratio is not None and cell == NEAREST:
+            message = "cell_ratio= is for cells, and decluster='nearest' has none: leave it out"
         if message:
             raise ValueError(message)
 
@@ -127,14 +116,43 @@ class StatsSettings:
         return None if self.sample_weight is None else read_weight(self.sample_weight)
 
     @property
-    def ratio(self) -> tuple[float, float, float]:
+    def ratio(self) -> Triple:
         """The relative sizes of a cell along x, y and z."""
         return (1.0, 1.0, 1.0) if self.cell_ratio is None else read_ratio(self.cell_ratio)
 
     @property
-    def cell(self) -> str | float | tuple[float, float, float] | None:
-        """The size of a cell: a number, three numbers, "auto", or None without declustering."""
+    def cell(self) -> str | float | Triple | None:
+        """The size of a cell: one or three numbers, "auto", "nearest", or None for no weights."""
         return None if self.decluster is None else read_cell(self.decluster)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsSettings(WeightSettings):
+    """What statistics are computed from samples or blocks.
+
+    Raises
+    ------
+    ValueError
+        If a value is invalid, or settings contradict each other.
+    """
+
+    hole: str | None = setting(
+        None,
+        TEXT,
+        "Column of holes, to count the holes that a cap affects.  [default: a usual name, such as "
+        "BHID]",
+        hashed=True,
+        metavar="COLUMN",
+    )
+    cap: Caps = setting(
+        (),
+        read_by("geodomain.statistics.settings.read_cap", list),
+        "A top cut: values above it count as VALUE. With a single grade its name may be left out. "
+        "May be repeated.",
+        hashed=True,
+        metavar="[GRADE=]VALUE",
+        note="A mapping, such as {'AU': [20, 30]}, is possible as well.",
+    )
 
     def caps(self, grades: Sequence[str]) -> dict[str, tuple[float, ...]]:
         """Return the caps of each grade in ascending order.
@@ -154,6 +172,98 @@ class StatsSettings:
                 raise ValueError(message)
             found[name or grades[0]].add(value)
         return {name: tuple(sorted(values)) for name, values in found.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateSettings(WeightSettings):
+    """How blocks are compared with samples.
+
+    Raises
+    ------
+    ValueError
+        If a value is invalid, or settings contradict each other.
+    """
+
+    decluster: str | float | Sequence[float] | None = setting(
+        NEAREST,
+        read_by("geodomain.statistics.settings.read_cell"),
+        "Declustering of the samples: nearest weights each sample by the volume of the blocks of "
+        "its domain that are nearest to it; or cells of a size, one number or DX,DY,DZ; or auto, "
+        "the size with the least declustered mean.",
+        hashed=True,
+        metavar="nearest|CELL|auto",
+        note="None compares samples as they are.",
+    )
+    block_weight: str | float | None = setting(
+        None,
+        read_by("geodomain.statistics.settings.read_weight"),
+        "Column of weights of the blocks, such as tonnes, or 1 to count each block alike.  "
+        "[default: volume, or else 1]",
+        hashed=True,
+        metavar="COLUMN|VALUE",
+    )
+    sample_column: str | None = setting(
+        None,
+        TEXT,
+        "Label column of the samples.  [default: that of the blocks]",
+        hashed=True,
+        metavar="NAME",
+    )
+    sample_xyz: str | Sequence[str] | None = setting(
+        None,
+        read_by("geodomain.statistics.settings.read_names"),
+        "Columns of the coordinates of the samples, such as EAST,NORTH,RL.  [default: usual names]",
+        hashed=True,
+        metavar="X,Y,Z",
+    )
+    swath: str | Sequence[str] = setting(
+        "x,y,z",
+        read_by("geodomain.statistics.settings.read_axes"),
+        "Axes along which slices are compared: x, y, z, or several with commas.",
+        hashed=True,
+        metavar="AXES",
+    )
+    step: str | float | Sequence[float] | None = setting(
+        None,
+        read_by("geodomain.statistics.settings.read_step"),
+        "Thickness of the slices: one number, or one each for x, y and z.  [default: a multiple of "
+        "the block size that makes about 20 slices]",
+        hashed=True,
+        metavar="STEP",
+    )
+    swath_axes: SwathAxes = setting(
+        "model",
+        one_of(get_args(SwathAxes)),
+        "For a rotated model: slices along the axes of the model, or along those of the world.",
+        hashed=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values, and settings that contradict each other."""
+        super().__post_init__()
+        # Each is read, to refuse what is invalid.
+        _ = self.axes, self.steps, self.xyz, self.of_blocks
+
+    @property
+    def of_blocks(self) -> WeightSettings:
+        """The label column and the weights of the blocks."""
+        weight = None if self.block_weight is None else read_weight(self.block_weight)
+        return WeightSettings(column=self.column, sample_weight=weight)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of the slices, 0 to 2."""
+        return read_axes(self.swath)
+
+    @property
+    def steps(self) -> Triple | None:
+        """The thickness of the slices along x, y and z; None if it is to be chosen."""
+        return None if self.step is None else read_step(self.step)
+
+    @property
+    def xyz(self) -> tuple[str, str, str] | None:
+        """The columns of the coordinates of the samples; None for the usual names."""
+        return None if self.sample_xyz is None else read_names(self.sample_xyz)
 
 
 def _each_cap(caps: Caps) -> list[tuple[str, float]]:
@@ -231,24 +341,24 @@ def read_cap(text: str) -> tuple[str, float]:
 
 def read_cell(
     cell: str | float | Sequence[float],
-) -> str | float | tuple[float, float, float]:
-    """Read a size of cells: one number, three numbers, or auto.
+) -> str | float | Triple:
+    """Read a size of cells: one number, three numbers, auto or nearest.
 
     Examples
     --------
     >>> read_cell("40"), read_cell("40,40,10"), read_cell("auto")
     (40.0, (40.0, 40.0, 10.0), 'auto')
     """
-    if cell == AUTO:
-        return AUTO
-    message = f"{cell!r} is not a size of cells: give one number, DX,DY,DZ, or auto"
+    if isinstance(cell, str) and cell in (AUTO, NEAREST):
+        return cell
+    message = f"{cell!r} is not a size of cells: give one number, DX,DY,DZ, auto or nearest"
     numbers = _positive(cell, message)
     if len(numbers) == 1:
         return numbers[0]
     return _three(numbers, message)
 
 
-def read_ratio(ratio: str | Sequence[float]) -> tuple[float, float, float]:
+def read_ratio(ratio: str | Sequence[float]) -> Triple:
     """Read the relative sizes of a cell along x, y and z.
 
     Examples
@@ -275,9 +385,52 @@ def read_weight(weight: str | float) -> str | float:
     except TypeError:
         number = math.nan
     if not 0 < number < math.inf:
-        message = f"sample_weight= is {weight!r}; it must be a column, or a number above 0"
+        message = f"the weight is {weight!r}; it must be a column, or a number above 0"
         raise ValueError(message)
     return number
+
+
+def read_axes(axes: str | Sequence[str]) -> tuple[int, ...]:
+    """Read the axes of slices in any order, and return their indices in ascending order.
+
+    Examples
+    --------
+    >>> read_axes("z,x"), read_axes("y")
+    ((0, 2), (1,))
+    """
+    words = axes.replace(" ", "").lower().split(",") if isinstance(axes, str) else list(axes)
+    if not words or not {*words} <= {*AXES}:
+        message = f"{axes!r} is not a list of axes: give x, y, z, or several such as x,z"
+        raise ValueError(message)
+    return tuple(axis for axis, name in enumerate(AXES) if name in words)
+
+
+def read_step(step: str | float | Sequence[float]) -> Triple:
+    """Read the thickness of slices: one number for all axes, or three.
+
+    Examples
+    --------
+    >>> read_step("25"), read_step("25,25,10")
+    ((25.0, 25.0, 25.0), (25.0, 25.0, 10.0))
+    """
+    message = f"{step!r} is not a thickness of slices: give one number above 0, or X,Y,Z"
+    numbers = _positive(step, message)
+    return _three(numbers * 3 if len(numbers) == 1 else numbers, message)
+
+
+def read_names(names: str | Sequence[str]) -> tuple[str, str, str]:
+    """Read the names of three columns.
+
+    Examples
+    --------
+    >>> read_names("EAST,NORTH,RL")
+    ('EAST', 'NORTH', 'RL')
+    """
+    words = [word.strip() for word in names.split(",")] if isinstance(names, str) else [*names]
+    if len(words) != 3 or not all(isinstance(word, str) and word for word in words):
+        message = f"{names!r} is not three columns, such as EAST,NORTH,RL"
+        raise ValueError(message)
+    return words[0], words[1], words[2]
 
 
 def _positive(given: str | float | Sequence[float], message: str) -> tuple[float, ...]:
@@ -290,7 +443,7 @@ def _positive(given: str | float | Sequence[float], message: str) -> tuple[float
     return numbers
 
 
-def _three(numbers: tuple[float, ...], message: str) -> tuple[float, float, float]:
+def _three(numbers: tuple[float, ...], message: str) -> Triple:
     if len(numbers) != 3:
         raise ValueError(message)
     return numbers[0], numbers[1], numbers[2]
@@ -309,17 +462,33 @@ def _finite(given: str | float, message: str) -> float:
 # --- The keywords of functions, for a type checker: a test compares them with the fields.
 
 
-class StatsKeywords(TableKeywords, total=False):
-    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+class _WeightKeywords(TableKeywords, total=False):
+    """Keywords of `stats` and `validate`, and those for reading the table."""
 
     column: str | None
     sample_weight: str | float | None
-    hole: str | None
-    cap: Caps
     decluster: str | float | Sequence[float] | None
     cell_ratio: str | Sequence[float] | None
     maximise: bool
     decluster_origins: int
+
+
+class StatsKeywords(_WeightKeywords, total=False):
+    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+
+    hole: str | None
+    cap: Caps
+
+
+class ValidateKeywords(_WeightKeywords, total=False):
+    """Keywords of `geodomain.validate`, and those for reading the blocks; all are optional."""
+
+    block_weight: str | float | None
+    sample_column: str | None
+    sample_xyz: str | Sequence[str] | None
+    swath: str | Sequence[str]
+    step: str | float | Sequence[float] | None
+    swath_axes: SwathAxes
 
 
 class _ContactKeywords(TypedDict, total=False):

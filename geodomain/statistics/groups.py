@@ -1,0 +1,273 @@
+"""The rows of each domain that have a grade and a weight, and their declustering weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, counted, shown
+from geodomain.statistics.declustering import (
+    Cell,
+    Declustering,
+    Trial,
+    best,
+    nearest_volumes,
+)
+from geodomain.statistics.populations import LARGEST, RunningSums
+from geodomain.statistics.samples import Samples
+from geodomain.statistics.settings import AUTO, NEAREST, WeightSettings
+from geodomain.volumes.tonnage import nearest_float
+
+# More cells than this along an axis cannot be numbered.
+_MOST_CELLS = 1 << 30
+
+
+class Group(NamedTuple):
+    """The rows of one domain, or of all domains, for one grade.
+
+    Attributes
+    ----------
+    domain : str
+        The label; empty for rows without a label, and for all domains.
+    whole : bool
+        Whether these are all domains together.
+    total, missing, without_weight : int
+        Number of rows; of those without the grade; and of the others without a weight.
+    rows : (n,) intp
+        The rows that have the grade and a weight.
+    """
+
+    domain: str
+    whole: bool
+    total: int
+    missing: int
+    without_weight: int
+    rows: NDArray[np.intp]
+
+
+class Groups:
+    """The rows of a table by domain, with their weights and places.
+
+    Attributes
+    ----------
+    samples : Samples
+        The table.
+    weights : (n,) float64, optional
+        The weight of each row, NaN where missing; None if each row counts alike.
+    points : (n, 3) float64
+        Coordinates; there are none unless `samples` keeps them.
+    """
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples = samples
+        self.weights, self.points = samples.weights_of_rows(), samples.points()
+        self._domains = samples.domains()
+
+    def values(self, grade: str) -> Floats:
+        """Return a grade of all rows, NaN where missing; refuse numbers that could overflow."""
+        values = self.samples.values(grade)
+        self._refuse_huge(grade, values)
+        self._refuse_huge(self.samples.weights.name, self.weights)
+        return values
+
+    def of(self, values: Floats) -> Iterator[Group]:
+        """Yield the rows of each domain in the order of the labels, and then those of all."""
+        samples = self.samples
+        known = ~np.isnan(values)
+        used = known if self.weights is None else known & ~np.isnan(self.weights)
+        every = np.flatnonzero(used)
+        if samples.column is not None and samples.rows:
+            codes, count = self._domains, len(samples.labels)
+            totals, missing, usable = (
+                np.bincount(codes[mask], minlength=count) for mask in (slice(None), ~known, used)
+            )
+            order = every[np.argsort(codes[every], kind="stable")]
+            ends = np.cumsum(usable)
+            for code in sorted(range(count), key=lambda at: in_order(samples.labels[at])):
+                if totals[code]:
+                    yield Group(
+                        samples.labels[code],
+                        False,
+                        int(totals[code]),
+                        int(missing[code]),
+                        int(totals[code] - missing[code] - usable[code]),
+                        order[ends[code] - usable[code] : ends[code]],
+                    )
+        lost = int((~known).sum())
+        yield Group("", True, samples.rows, lost, samples.rows - lost - len(every), every)
+
+    def placed(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of some rows that have coordinates."""
+        return rows[np.isfinite(self.points[rows]).all(axis=1)]
+
+    def weights_of(self, rows: NDArray[np.intp]) -> Floats | None:
+        """Return the weights of some rows; None if each row counts alike."""
+        return None if self.weights is None else self.weights[rows]
+
+    def in_domain(self, domain: str, whole: bool) -> NDArray[np.intp]:
+        """Return the rows of a domain, or all rows, that have a weight and coordinates."""
+        samples = self.samples
+        if whole or samples.column is None:
+            rows = np.arange(samples.rows)
+        else:
+            code = samples.labels.index(domain) if domain in samples.labels else -1
+            rows = np.flatnonzero(self._domains == code)
+        if self.weights is not None:
+            rows = rows[~np.isnan(self.weights[rows])]
+        return self.placed(rows)
+
+    def _refuse_huge(self, name: str, values: Floats | None) -> None:
+        """Raise TableError for a grade or weight whose square or product could overflow."""
+        if values is None:
+            return
+        with np.errstate(invalid="ignore"):
+            huge = np.abs(values) > LARGEST
+        if huge.any():
+            row = int(huge.argmax())
+            value = float(values[row])
+            message = (
+                f"{self.samples.table}: {name} is {value!r} in {self.samples.word} {row + 1:,}, "
+                "too large for a variance: correct it, or, if it stands for a missing value, use "
+                f"missing={{{name!r}: {value!r}}}"
+            )
+            raise TableError(message)
+
+
+def in_order(label: str) -> tuple[bool, str]:
+    """Return the key that sorts labels; the rows without a label come last."""
+    return not label, label
+
+
+def require_labels(blocks: Samples, samples: Samples) -> None:
+    """Require a label column of blocks if their samples have one."""
+    if samples.column is not None and blocks.column is None:
+        message = (
+            f"{blocks.table} has no column {samples.column!r} to match the domains of the samples: "
+            "label it with 'geodomain label', or name its column with column="
+        )
+        raise TableError(message)
+
+
+def lost_rows(
+    samples: Samples, grade: str, missing: int, without_weight: int, left_out: str
+) -> Iterator[str]:
+    """Yield warnings about rows of a table without a grade or a weight."""
+    if missing:
+        yield f"{counted(missing, samples.word)} without {grade}: {left_out}"
+    if without_weight:
+        lost = counted(without_weight, samples.word)
+        yield f"{lost} with {grade} without a weight above 0 ({samples.weights.name}): {left_out}"
+
+
+def total_weight(weights: Floats | None, count: int) -> float:
+    """Return the exact sum of weights, rounded once; or the number of rows without weights."""
+    return float(count) if weights is None else nearest_float(RunningSums(weights).total)
+
+
+class Weighed(NamedTuple):
+    """The declustered weights of the samples of a domain.
+
+    Attributes
+    ----------
+    weights : (n,) float64, optional
+        Weights, with those of the samples; None if there are none.
+    cell : tuple of float, optional
+        Size of the cells.
+    trials : list of Trial
+        Sizes that were tried.
+    chosen : Trial, optional
+        The trial whose size is used.
+    why : str
+        The reason, if there are no weights.
+    """
+
+    weights: Floats | None = None
+    cell: Cell | None = None
+    trials: list[Trial] = []  # noqa: RUF012  # never changed
+    chosen: Trial | None = None
+    why: str = ""
+
+
+def decluster(
+    points: Floats,
+    values: Floats,
+    lengths: Floats | None,
+    settings: WeightSettings,
+    *,
+    table: str,
+    threads: int | None,
+    blocks: tuple[Floats, Floats | None] | None = None,
+) -> Weighed:
+    """Return the declustered weights of samples: by cells, times lengths, or by nearest blocks.
+
+    Parameters
+    ----------
+    points, values, lengths
+        Places, grades and weights of n samples.
+    settings : WeightSettings
+        How to decluster.
+    table : str
+        Name of the table, for a message.
+    threads : int, optional
+        Number of threads.
+    blocks : tuple, optional
+        Centres and volumes of the blocks, for ``decluster="nearest"``.
+    """
+    cell = settings.cell
+    if not len(points) or cell is None:
+        return Weighed()
+    if cell == NEAREST:
+        centres, volumes = blocks or (np.empty((0, 3)), None)
+        if not len(centres):
+            return Weighed(why="no blocks are in this domain")
+        return Weighed(
+            nearest_volumes(points, centres, np.ones(len(centres)) if volumes is None else volumes)
+        )
+    grid = Declustering(points, settings.decluster_origins, threads)
+    trials: list[Trial] = []
+    chosen: Trial | None = None
+    if cell == AUTO:
+        trials = [grid.trial(size, values, lengths) for size in grid.sizes(settings.ratio)]
+        chosen = best(trials, maximise=settings.maximise) if trials else None
+        if chosen is None:
+            return Weighed(trials=trials, why=_no_turn(trials, maximise=settings.maximise))
+        size = chosen.cell
+    elif isinstance(cell, tuple):
+        size = cell
+    else:
+        x, y, z = settings.ratio
+        side = float(cell)
+        size = side * x, side * y, side * z
+    if any(side / step > _MOST_CELLS for side, step in zip(grid.sides, size, strict=True)):
+        message = (
+            f"{table}: cells of {size[0]:g} x {size[1]:g} x {size[2]:g} are too small for a domain "
+            f"of {' x '.join(f'{side:g}' for side in grid.sides)}: give larger ones with "
+            "decluster="
+        )
+        raise TableError(message)
+    weights = grid.weights(size)
+    return Weighed(weights if lengths is None else weights * lengths, size, trials, chosen)
+
+
+def not_declustered(grade: str, group: Group, why: str) -> str:
+    """Return a warning that the samples of a domain have no declustered weights."""
+    domain = shown(group.domain) if group.domain else "rows without a domain"
+    return f"{grade} of {'all domains' if group.whole else domain} is not declustered: {why}"
+
+
+def _no_turn(trials: list[Trial], *, maximise: bool) -> str:
+    """Return the reason why no size of cells is better than others."""
+    if not trials:
+        why = "all samples are at one place"
+    else:
+        sizes = " to ".join(f"{trial.cell[0]:g}" for trial in (trials[0], trials[-1]))
+        what = "largest" if maximise else "least"
+        why = f"with cells of {sizes}, the {what} declustered mean is not between the ends"
+    return (
+        f"{why}; give a size of cells with decluster=, such as the spacing of holes where they are "
+        "sparse"
+    )
