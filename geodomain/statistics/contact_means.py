@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from geodomain.compute.data import Floats
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import data_frame, html_table, text_table
+from geodomain.statistics.charts import ContactSide, contact_chart
 from geodomain.statistics.settings import ContactSettings
 
 if TYPE_CHECKING:
@@ -423,7 +423,40 @@ class Contacts:
         ModuleNotFoundError
             If matplotlib is not installed.
         """
-        return _drawn(self)
+        step = self._step()
+        return contact_chart(
+            (self._side(0, -1.0), self._side(1, 1.0)),
+            most=self.settings.max,
+            grade=self.grade,
+            along="along the hole" if self.settings.along == "hole" else "from the contact",
+            title="" if self.step.mean is None else step[0].upper() + step[1:],
+        )
+
+    def _side(self, place: int, sign: float) -> ContactSide:
+        """Return a side of the contact as it is drawn."""
+        label, total = self.between[place], self.sides[place]
+        subtitle = ""
+        if total.mean is not None:
+            subtitle = f"mean {total.mean:.3g}, {counted(total.samples, 'sample')}"
+            subtitle += f", {counted(total.holes, 'hole')}" if total.holes else ""
+        return ContactSide(
+            self._named(label),
+            subtitle,
+            self.colours.get(label, ""),
+            [
+                (
+                    min(sign * row.begin, sign * row.end),
+                    max(sign * row.begin, sign * row.end),
+                    row.samples,
+                    row.mean,
+                    row.low,
+                    row.high,
+                )
+                for row in self.rows
+                if row.label == label and row.mean is not None
+            ],
+            None if total.mean is None else (total.mean, sign * total.end),
+        )
 
 
 def parquet_of(found: Contacts, path: str) -> bytes:
@@ -448,89 +481,3 @@ def parquet_of(found: Contacts, path: str) -> bytes:
 def _interval(low: float | None, high: float | None) -> str:
     """Return an interval as text, "" without one."""
     return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
-
-
-# --- The chart.
-
-_PICTURES = ("png", "svg", "pdf")
-# Warm for the first label and cool for the second; distinguishable with colour-blindness.
-_WARM, _COOL, _INK = "#b5382c", "#3d6b73", "#2b2b2b"
-
-
-def require_picture(path: Path) -> str:
-    """Return the format of a picture, from the extension of its file."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in _PICTURES:
-        message = f"the extension of {path} is not that of a picture: use .{', .'.join(_PICTURES)}"
-        raise TableError(message)
-    return kind
-
-
-def picture_of(found: Contacts, kind: str) -> bytes:
-    """Return the chart as the bytes of a file."""
-    out = io.BytesIO()
-    metadata = {"Date": None} if kind == "svg" else None
-    found.draw().savefig(out, format=kind, metadata=metadata)
-    return out.getvalue()
-
-
-def _drawn(found: Contacts) -> Figure:
-    """Draw the chart; see `Contacts.draw`."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 5.5), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    upper, lower = figure.subplots(
-        2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 1), "hspace": 0.04}
-    )
-    colours = [
-        found.colours.get(label, usual)
-        for label, usual in zip(found.between, (_WARM, _COOL), strict=True)
-    ]
-    for side, (label, colour) in enumerate(zip(found.between, colours, strict=True)):
-        sign = 1.0 if side else -1.0
-        rows = [row for row in found.rows if row.label == label and row.mean is not None]
-        middles = [sign * 0.5 * (row.begin + row.end) for row in rows]
-        upper.plot(middles, [row.mean for row in rows], "o-", color=colour, ms=4.5, lw=1.4)
-        known = [
-            (middle, row.low, row.high)
-            for middle, row in zip(middles, rows, strict=True)
-            if row.low is not None and row.high is not None
-        ]
-        if known:
-            upper.fill_between(*zip(*known, strict=True), color=colour, alpha=0.18, lw=0)
-        total = found.sides[side]
-        if total.mean is not None:
-            upper.plot([0.0, sign * total.end], [total.mean] * 2, "--", color=colour, lw=1.0)
-        lower.bar(
-            middles, [row.samples for row in rows],
-            [0.92 * (row.end - row.begin) for row in rows], color=colour,
-        )  # fmt: skip
-        heading = {"transform": upper.transAxes, "ha": "center", "va": "bottom", "color": colour}
-        middle = 0.75 if side else 0.25
-        upper.text(middle, 1.07, found._named(label), fontsize=11, fontweight="bold", **heading)
-        if total.mean is not None:
-            where = counted(total.samples, "sample")
-            where += f", {counted(total.holes, 'hole')}" if total.holes else ""
-            upper.text(middle, 1.02, f"mean {total.mean:.3g}, {where}", fontsize=9, **heading)
-    for axes in (upper, lower):
-        axes.axvline(0.0, color=_INK, lw=1.0)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#d9d9d9", lw=0.6)
-        axes.set_axisbelow(True)
-    most = found.settings.max
-    lower.set_xlim(-most, most)
-    lower.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-    lower.yaxis.get_major_locator().set_params(integer=True, nbins=4)
-    if all(row.mean is None or row.mean >= 0 for row in found.rows):
-        upper.set_ylim(bottom=0.0)
-    upper.set_ylabel(f"mean {found.grade}, 95 % interval")
-    lower.set_ylabel("samples")
-    along = "along the hole" if found.settings.along == "hole" else "from the contact"
-    lower.set_xlabel(f"distance {along}, in the unit of the coordinates")
-    step = found.step
-    if step.mean is not None:
-        figure.suptitle(found._step()[0].upper() + found._step()[1:], x=0.01, ha="left",
-                        fontsize=10, color=_INK)  # fmt: skip
-    return figure

@@ -36,13 +36,12 @@ from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
+from geodomain.statistics.charts import picture_of, require_picture
 from geodomain.statistics.contact_means import (
     Contacts,
     Measured,
     Tally,
     parquet_of,
-    picture_of,
-    require_picture,
 )
 from geodomain.statistics.contact_walls import find_walls, labels_at, measure_along, with_walls
 from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
@@ -512,7 +511,7 @@ def contacts_file(
         **own,
     )
     # Drawn before any file is written: matplotlib may be missing.
-    picture = None if kind is None else picture_of(found, kind)
+    picture = None if kind is None else picture_of([found.draw()], kind)
     if output is not None:
         content = parquet_of(found, os.fspath(output)) if as_parquet else found.to_csv().encode()
         with open_target(output, overwrite=overwrite) as target:
