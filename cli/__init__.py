@@ -27,6 +27,7 @@ _COMMANDS = {
     "subblock": ("models", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("models", "Join sub-blocks into fewer blocks."),
     "stats": ("statistics", "Compute statistics of grades by domain."),
+    "validate": ("statistics", "Compare grades of blocks with those of samples."),
     "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),
     "plot": ("pictures", "Draw sections through a labelled block model."),
     "report": ("pictures", "Write a labelled block model as a page for the browser."),

@@ -73,7 +73,7 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
-    from geodomain.statistics.settings import ContactSettings, StatsSettings
+    from geodomain.statistics.settings import ContactSettings, StatsSettings, ValidateSettings
     from geodomain.tables.settings import TableSettings
 
     settings = (
@@ -81,12 +81,13 @@ def keywords() -> dict[str, str]:
         *fields(TableSettings),
         *fields(HoleSettings),
         *fields(StatsSettings),
+        *fields(ValidateSettings),
         *fields(ContactSettings),
     )
     names = (
         *(entry.name for entry in settings),
         *("start", "end", "vertex_type", "ray_type"),
-        *("bench", "output", "overwrite", "take_over", "devices"),
+        *("bench", "output", "overwrite", "take_over", "devices", "blocks"),
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
         *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),

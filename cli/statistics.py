@@ -1,4 +1,4 @@
-"""The command `stats`: statistics of samples and blocks by domain."""
+"""The commands `stats` and `validate`: statistics by domain, and blocks against samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import grade_option
-from geodomain.statistics.settings import AUTO, NEAREST, StatsSettings
+from geodomain.statistics.settings import AUTO, NEAREST, StatsSettings, ValidateSettings
 
 _EXAMPLE = """\b
 Example:
@@ -85,3 +85,71 @@ def _require_sense(given: dict[str, Any]) -> None:
         StatsSettings(cap=given["cap"]).caps(list(given["grade"]))
     except ValueError as error:
         raise click.UsageError(options.as_options(str(error))) from None
+
+
+# --- The command `geodomain validate`: blocks against samples.
+
+_VALIDATE_EXAMPLE = """\b
+Examples:
+  geodomain validate blocks.csv --samples samples.csv --grade AU --chart validation.pdf
+  geodomain validate blocks.csv --samples samples.csv --grade AU --sample-grade AU_PPM \\
+      --swath x,z --step 25 -o means.csv
+"""
+
+
+@click.command(epilog=_VALIDATE_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("blocks", metavar="BLOCKS")
+@click.option(
+    "--samples",
+    required=True,
+    metavar="SAMPLES",
+    help="Samples with coordinates, grades and domains.",
+)
+@grade_option("Column of the grade of the blocks.", single=True)
+@click.option(
+    "--sample-grade",
+    metavar="COLUMN",
+    help="Column of the grade of the samples.  [default: --grade]",
+)
+@options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
+@options.settings_options(ValidateSettings)
+@options.chart_option(
+    "FILE", "Draw probability plots, quantiles and swaths: .pdf with a page a domain, .svg or .png."
+)
+@options.output_option("OUT", "CSV or Parquet file of the means by domain; - is stdout.")
+@click.option("--quantile-table", metavar="OUT", help="CSV or Parquet file of the quantiles.")
+@click.option("--swath-table", metavar="OUT", help="CSV or Parquet file of the slices.")
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.threads_option
+@options.report_options
+def validate(blocks: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Compare the grades of blocks with those of declustered samples, domain by domain.
+
+    BLOCKS is a block model in any format that `geodomain label` reads. SAMPLES is a table with
+    coordinates, such as `geodomain flag --coordinates` writes. Rows without a grade, a weight or
+    coordinates are left out, and counted. Options about columns and rotation are for BLOCKS; those
+    about texts and missing values are for both tables.
+
+    The table has means, their difference in percent, and the CV. Blocks are smoother than samples,
+    because each averages over its volume: means should agree, but blocks have a smaller CV. The
+    charts are probability plots, quantile-quantile plots, and swaths: means in slices along x, y
+    and z, or the axes of a rotated model, over the number of samples and the volume of blocks.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
+    """
+    from geodomain.statistics.validation import validate as compute
+
+    options.require_table(given)
+    options.require_settings(ValidateSettings, given)
+    tables = [given[name] for name in ("output", "quantile_table", "swath_table")]
+    to_stdout = "-" in tables
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = compute(blocks, progress=console.on_terminal, **given)
+    written = any(tables) or given["chart"] is not None
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not (quiet and written):
+        print_text(result, err=to_stdout)

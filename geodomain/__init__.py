@@ -72,6 +72,7 @@ _NAMES = {
     "reporting.report_file": "Report report_file",
     "statistics.by_domain": "stats",
     "statistics.results": "Statistics",
+    "statistics.validation": "Validation validate",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
     "volumes.tonnes": "Tonnes tonnes tonnes_file",

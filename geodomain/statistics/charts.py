@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from geodomain.errors import TableError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 _PICTURES = ("png", "svg", "pdf")
 # Warm for the first of two things and cool for the second; distinguishable with colour-blindness.
@@ -135,3 +137,262 @@ def contact_chart(
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return figure
+
+
+# --- Blocks against samples.
+
+# Inches of a page.
+_WIDE, _HIGH = 11.5, 7.6
+# Probabilities in percent that have a tick.
+_PERCENTS = (0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
+# Quantiles that have a name in the quantile-quantile plot.
+_NAMED = {0.1: "P10", 0.5: "P50", 0.9: "P90", 0.99: "P99"}
+# Quantiles have log axes if the 99th percentile is at least so many times the first.
+_WIDE_RANGE = 10.0
+# From here on, the numbers of coordinates are long, so an axis has fewer.
+_LONG = 1e5
+
+
+class Curve(NamedTuple):
+    """The distribution of the grades of samples or blocks, as it is drawn.
+
+    Attributes
+    ----------
+    shares, grades : sequence of float
+        Probabilities, and the quantiles at them.
+    mean : float, optional
+        The mean.
+    at_zero : int
+        Number of values that are 0 or less.
+    """
+
+    shares: Sequence[float]
+    grades: Sequence[float]
+    mean: float | None
+    at_zero: int
+
+
+class SwathPanel(NamedTuple):
+    """Slices along one axis, as they are drawn.
+
+    Attributes
+    ----------
+    axis : str
+        Name of the axis.
+    edges : sequence of (float, float)
+        The two faces of each slice.
+    naive, samples, blocks : sequence of float, optional
+        Means in each slice; `naive` is empty if samples are not declustered.
+    counts : sequence of int
+        Number of samples in each slice.
+    weights : sequence of float
+        Total weight of the blocks in each slice.
+    weight : str
+        What blocks are weighted by.
+    """
+
+    axis: str
+    edges: Sequence[tuple[float, float]]
+    naive: Sequence[float | None]
+    samples: Sequence[float | None]
+    blocks: Sequence[float | None]
+    counts: Sequence[int]
+    weights: Sequence[float]
+    weight: str
+
+
+class DomainPage(NamedTuple):
+    """The charts of one domain: title, distributions of samples and blocks, and swaths."""
+
+    title: str
+    subtitle: str
+    grade: str
+    samples: str
+    sample_curve: Curve
+    block_curve: Curve
+    swaths: Sequence[SwathPanel]
+
+
+def validation_charts(groups: Sequence[Sequence[DomainPage]]) -> list[Figure]:
+    """Return a figure for each group of domains, one domain below the other."""
+    figures = []
+    for pages in groups:
+        figure = _figure(_WIDE, _HIGH * max(1, len(pages)))
+        # Spaces are fractions of the height of the whole figure.
+        space = 0.02 / max(1, len(pages))
+        figure.get_layout_engine().set(hspace=space)
+        parts = figure.subfigures(len(pages), 1, squeeze=False, hspace=2 * space) if pages else ()
+        for page, (part,) in zip(pages, parts, strict=True):
+            _page(part, page, space)
+        figures.append(figure)
+    return figures
+
+
+def _page(figure: SubFigure, page: DomainPage, space: float) -> None:
+    """Draw the charts of a domain."""
+    figure.suptitle(page.title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=space)
+    probability, quantiles = upper.subplots(1, 2, gridspec_kw={"width_ratios": (1.5, 1)})
+    probability.set_title(page.subtitle, loc="left", fontsize=9.5, color=INK)
+    _probability_plot(probability, page)
+    _quantile_plot(quantiles, page)
+    if page.swaths:
+        panels = lower.subplots(
+            2, len(page.swaths), sharex="col", sharey="row", squeeze=False,
+            gridspec_kw={"height_ratios": (2.4, 1), "hspace": space},
+        )  # fmt: skip
+        for place, swath in enumerate(page.swaths):
+            last = place == len(page.swaths) - 1
+            _swath(panels[:, place], swath, page.grade, first=place == 0, last=last)
+        means = [mean for swath in page.swaths for mean in (*swath.samples, *swath.blocks)]
+        if all(mean is None or mean >= 0 for mean in means):
+            panels[0, 0].set_ylim(bottom=0.0)
+        lower.legend(
+            *panels[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=3,
+            fontsize=9, frameon=False,
+        )  # fmt: skip
+
+
+def _probability_plot(axes: Axes, page: DomainPage) -> None:
+    """Draw cumulative distributions over a log axis of grades and a normal axis of probability."""
+    from statistics import NormalDist
+
+    normal = NormalDist().inv_cdf
+    hidden = []
+    for curve, name, what, colour in (
+        (page.sample_curve, page.samples, "sample", COOL),
+        (page.block_curve, "blocks", "block", WARM),
+    ):
+        shown = [
+            (grade, normal(share))
+            for share, grade in zip(curve.shares, curve.grades, strict=True)
+            if grade > 0
+        ]
+        mean = "" if curve.mean is None else f", mean {curve.mean:.3g}"
+        axes.plot(
+            *(zip(*shown, strict=True) if shown else ([], [])), color=colour, lw=1.8,
+            label=f"{name}{mean}",
+        )  # fmt: skip
+        if curve.at_zero:
+            hidden.append(f"{curve.at_zero:,} {what}{'' if curve.at_zero == 1 else 's'}")
+    axes.set_yticks([normal(each / 100) for each in _PERCENTS], [f"{each:g}" for each in _PERCENTS])
+    axes.set_ylim(normal(0.0007), normal(0.9993))
+    _log_axis(axes, "x")
+    axes.set_xlabel(page.grade)
+    axes.set_ylabel("cumulative weight, %")
+    _tidy(axes, both=True)
+    axes.legend(loc="upper left", fontsize=9, frameon=False)
+    if hidden:
+        text = f"{' and '.join(hidden)} at 0 or below: off the axis"
+        axes.text(0.99, 0.02, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=8.5)
+
+
+def _quantile_plot(axes: Axes, page: DomainPage) -> None:
+    """Draw the quantiles of blocks over those of samples, with the line where both are equal."""
+    shares = np.array(page.sample_curve.shares)
+    pairs = np.array([page.sample_curve.grades, page.block_curve.grades], np.float64)
+    _tidy(axes, both=True)
+    axes.set_xlabel("quantiles of samples")
+    axes.set_ylabel("quantiles of blocks")
+    middle = pairs[:, (shares >= 0.01) & (shares <= 0.99)]
+    above = middle[middle > 0]
+    logarithmic = bool(len(above)) and float(above.max()) >= _WIDE_RANGE * float(above.min())
+    if logarithmic:
+        positive = (pairs > 0).all(axis=0)
+        shares, pairs = shares[positive], pairs[:, positive]
+    if not pairs.size:
+        return
+    if logarithmic:
+        low, high = pairs.min() / 1.15, pairs.max() * 1.15
+    else:
+        margin = 0.04 * (np.ptp(pairs) or 1.0)
+        low, high = pairs.min() - margin, pairs.max() + margin
+    axes.plot([low, high], [low, high], color=INK, lw=0.9)
+    axes.plot(*pairs, "o", color=_PALE, ms=3.2)
+    for share, name in _NAMED.items():
+        at = np.flatnonzero(np.isclose(shares, share))
+        if len(at):
+            x, y = pairs[:, at[0]]
+            axes.plot([x], [y], "o", color=INK, ms=5)
+            right = share < 0.95
+            axes.annotate(
+                name, (x, y), xytext=(6, -4) if right else (-6, 4), textcoords="offset points",
+                ha="left" if right else "right", va="top" if right else "bottom", fontsize=8.5,
+            )  # fmt: skip
+    if logarithmic:
+        _log_axis(axes, "x")
+        _log_axis(axes, "y")
+    axes.set(xlim=(low, high), ylim=(low, high))
+    axes.set_aspect("equal", adjustable="box")
+
+
+def _swath(
+    panels: Sequence[Axes], swath: SwathPanel, grade: str, *, first: bool, last: bool
+) -> None:
+    """Draw the means in the slices above, and numbers of samples and weights of blocks below."""
+    upper, lower = panels
+    middles = [0.5 * (begin + end) for begin, end in swath.edges]
+    for means, style in (
+        (swath.naive, {"color": _PALE, "lw": 1.0, "ls": "--", "label": "samples, naive"}),
+        (swath.samples, {"color": COOL, "lw": 1.6, "marker": "o", "ms": 3.5, "label": "samples"}),
+        (swath.blocks, {"color": WARM, "lw": 1.6, "marker": "s", "ms": 3.2, "label": "blocks"}),
+    ):
+        if len(means):
+            known = [pair for pair in zip(middles, means, strict=True) if pair[1] is not None]
+            upper.plot(*(zip(*known, strict=True) if known else ([], [])), **style)
+    widths = [0.9 * (end - begin) for begin, end in swath.edges]
+    lower.bar(middles, swath.counts, widths, color=COOL, alpha=0.55)
+    _few_counts(lower)
+    other = lower.twinx()
+    other.plot(middles, swath.weights, color=WARM, lw=1.3)
+    other.set_ylim(0.0, 1.1 * max(swath.weights) or 1.0)
+    other.yaxis.get_major_locator().set_params(nbins=3)
+    other.yaxis.set_major_formatter(lambda value, _: _short(value))
+    other.tick_params(axis="y", colors=WARM, labelsize=8.5)
+    other.spines[["top", "left"]].set_visible(False)
+    _tidy(upper)
+    _tidy(lower)
+    lower.tick_params(axis="y", colors=COOL)
+    farthest = max(abs(each) for each in middles)
+    lower.xaxis.get_major_locator().set_params(nbins=5 if farthest < _LONG else 3)
+    lower.xaxis.set_major_formatter(
+        lambda value, _: f"{value:,g}" if value % 1 else f"{value:,.0f}"
+    )
+    lower.set_xlabel(swath.axis)
+    if first:
+        upper.set_ylabel(f"mean {grade}")
+        lower.set_ylabel("samples", color=COOL)
+    if last:
+        other.set_ylabel(swath.weight, color=WARM)
+
+
+def _log_axis(axes: Axes, which: str) -> None:
+    """Give an axis a log scale with plain numbers at 1, 2 and 5 times powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = sorted(axis.get_data_interval())
+    if not 0 < low <= high < np.inf:  # without values above 0
+        axis.set_ticks([])
+        return
+    parts = (1.0,) if high > 300 * low else (1.0, 2.0, 5.0)
+    if high < 4 * low:
+        parts = tuple(np.arange(1.0, 10.0, 0.5).tolist())
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(10.0, parts))
+    axis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float) -> str:
+    """Return a large number with few digits.
+
+    Examples
+    --------
+    >>> _short(2.5e6), _short(20000.0), _short(40.0)
+    ('2.5 M', '20 k', '40')
+    """
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"

@@ -259,7 +259,12 @@ class _Shown(NamedTuple):
     always: bool = True
 
 
-def _figure(value: float | None, digits: int = 4) -> str:
+def named(domain: str) -> str:
+    """Return the name of a domain in a table; rows without a label have one as well."""
+    return domain or _NO_DOMAIN
+
+
+def figure(value: float | None, digits: int = 4) -> str:
     """Return a number with some digits, but all of its whole digits; "-" for None."""
     if value is None:
         return "-"
@@ -267,7 +272,7 @@ def _figure(value: float | None, digits: int = 4) -> str:
 
 
 def _figures(name: str) -> Callable[[StatsRow], str]:
-    return lambda row: _figure(getattr(row, name))
+    return lambda row: figure(getattr(row, name))
 
 
 def _number(name: str) -> Callable[[StatsRow], str]:
@@ -287,7 +292,7 @@ def _cell(row: StatsRow) -> str:
 
 
 _NAMES = (
-    _Shown("domain", lambda row: row.domain or _NO_DOMAIN),
+    _Shown("domain", lambda row: named(row.domain)),
     _Shown("weights", lambda row: row.weights, always=False),
     _Shown("cell", _cell, always=False),
 )
@@ -298,7 +303,7 @@ _SHOWN = (
     _Shown("missing", _number("missing"), always=False),
     _Shown("no weight", _number("without_weight"), always=False),
     _Shown("no place", _number("without_place"), always=False),
-    _Shown("weight", lambda row: _figure(row.weight, 6), always=False),
+    _Shown("weight", lambda row: figure(row.weight, 6), always=False),
     *(
         _Shown(heading, _figures(name))
         for heading, name in (

@@ -250,6 +250,11 @@ class ValidateSettings(WeightSettings):
         weight = None if self.block_weight is None else read_weight(self.block_weight)
         return WeightSettings(column=self.column, sample_weight=weight)
 
+    def of_samples(self, column: str | None) -> WeightSettings:
+        """Return the label column and the weights of the samples; `column` is that of blocks."""
+        own = self.sample_column or (None if self.column is None else column)
+        return WeightSettings(column=own, sample_weight=self.sample_weight)
+
     @property
     def axes(self) -> tuple[int, ...]:
         """The axes of the slices, 0 to 2."""

@@ -51,7 +51,7 @@ def split_by_bench(
     TableError
         For a block that spans more than 10,000 benches.
     """
-    low, high = _snapped((z - dz / 2) / height), _snapped((z + dz / 2) / height)
+    low, high = snapped((z - dz / 2) / height), snapped((z + dz / 2) / height)
     valid = np.isfinite(low) & np.isfinite(high) & (high > low)
     first = np.where(valid, np.floor(low), np.nan)
     count = np.where(valid, np.ceil(high) - first, 1.0)
@@ -70,8 +70,8 @@ def split_by_bench(
         yield bottom * height, np.where(step < count, share, 0.0)
 
 
-def _snapped(heights: Floats) -> Floats:
-    """Round the values that are very close to a whole number; keep other values."""
+def snapped(heights: Floats) -> Floats:
+    """Round values that are within 1e-9 of a whole number; keep other values."""
     nearest = np.round(heights)
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
