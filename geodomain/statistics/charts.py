@@ -389,10 +389,10 @@ def _short(value: float) -> str:
 
     Examples
     --------
-    >>> _short(2.5e6), _short(20000.0), _short(40.0)
-    ('2.5 M', '20 k', '40')
+    >>> _short(4e9), _short(2.5e6), _short(20000.0), _short(40.0)
+    ('4,000 M', '2.5 M', '20 k', '40')
     """
-    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+    for size, unit in ((1e6, " M"), (1e3, " k")):
         if abs(value) >= size:
-            return f"{value / size:g}{unit}"
+            return f"{value / size:,g}{unit}"
     return f"{value:g}"

@@ -224,9 +224,9 @@ def decluster(
         centres, volumes = blocks or (np.empty((0, 3)), None)
         if not len(centres):
             return Weighed(why="no blocks are in this domain")
-        return Weighed(
-            nearest_volumes(points, centres, np.ones(len(centres)) if volumes is None else volumes)
-        )
+        sides = np.array(settings.ratio)
+        ones = np.ones(len(centres)) if volumes is None else volumes
+        return Weighed(nearest_volumes(points / sides, centres / sides, ones))
     grid = Declustering(points, settings.decluster_origins, threads)
     trials: list[Trial] = []
     chosen: Trial | None = None

@@ -67,8 +67,8 @@ class WeightSettings:
     cell_ratio: str | Sequence[float] | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_ratio"),
-        "With decluster=: sizes of a cell along x, y and z, relative to each other.  "
-        "[default: 1,1,1]",
+        "With decluster=: sizes of a cell along x, y and z, relative to each other; nearest "
+        "divides distances along x, y and z by them.  [default: 1,1,1]",
         hashed=True,
         metavar="X,Y,Z",
     )
@@ -105,8 +105,6 @@ class WeightSettings:
             message = "maximise= chooses the size of cells, so it needs decluster='auto'"
         elif self.cell_ratio is not None and isinstance(cell, tuple):
             message = "decluster= has three sizes, so it needs no cell_ratio=: leave it out"
-        elif self.cell_ratio is not None and cell == NEAREST:
-            message = "cell_ratio= is for cells, and decluster='nearest' has none: leave it out"
         if message:
             raise ValueError(message)
 

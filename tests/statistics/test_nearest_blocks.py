@@ -100,6 +100,23 @@ def test_samples_are_weighted_by_the_blocks_of_their_domain(folder: Path) -> Non
     assert again.rows == found.rows
 
 
+def test_distances_are_divided_by_the_ratio(folder: Path) -> None:
+    """A sample 30 above the block is as near as one 15 beside it, if z counts a half."""
+    Path("two.csv").write_text("X,Y,Z,AU\n5,5,35,1\n20,5,5,3\n")
+    Path("one.csv").write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,10\n")
+    means = []
+    for ratio in ("1,1,1", "1,1,2", "1,1,3"):
+        (row,) = (
+            row
+            for row in geodomain.stats(
+                "two.csv", "AU", decluster="nearest", blocks="one.csv", cell_ratio=ratio
+            ).totals
+            if row.weights == "declustered"
+        )
+        means.append(row.mean)
+    assert means == [3.0, 2.0, 1.0]
+
+
 def test_the_model_and_the_setting_go_together(folder: Path) -> None:
     with pytest.raises(ValueError, match="give both or neither"):
         geodomain.stats("samples.csv", "AU", decluster="nearest")
