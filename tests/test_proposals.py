@@ -94,6 +94,12 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
     "stats, samples": (
         geodomain.stats, lambda g: geodomain.stats(saved(samples(g), "s.csv"), "AU"),
     ),
+    "validate": (
+        geodomain.validate,
+        lambda g: geodomain.validate(
+            saved(blocks(g), "b.csv"), "AU", samples=saved(blocks(g), "b.csv")
+        ),
+    ),
     "flag": (geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH)),
     "flag, split": (
         geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH, by="split"),

@@ -56,6 +56,15 @@ STATISTICS += [f"{name} float64" for name in ("minimum", "quartile_1", "median",
 STATISTICS += [f"{name} float64" for name in ("p90", "p95", "p99", "maximum", "mean", "variance")]
 STATISTICS += [f"{name} float64" for name in ("cv", "cell_x", "cell_y", "cell_z", "percentile")]
 STATISTICS += ["samples_cut Int64", "holes_cut Int64", "metal_lost float64"]
+VALIDATION = ["domain text", "weights text"]
+for _rows, _row in (("samples", "sample"), ("blocks", "block")):
+    VALIDATION += [f"{_row}_rows int64", f"{_rows} int64"]
+    VALIDATION += [f"{_rows}_without_{why} int64" for why in ("grade", "weight", "place")]
+    VALIDATION += [f"{_row}_weight float64"]
+VALIDATION += [f"{name} float64" for name in ("naive_mean", "sample_mean", "block_mean")]
+VALIDATION += [f"{name} float64" for name in ("difference", "sample_cv", "block_cv")]
+VALIDATION += ["samples_at_zero int64", "blocks_at_zero int64"]
+VALIDATION += [f"cell_{axis} float64" for axis in "xyz"]
 SPLIT = ["scheme text", "parents int64", "split int64", "missing int64", "subblocks int64"]
 SPLIT += ["written int64", "dropped int64"]
 
@@ -147,6 +156,10 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
             "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None
         ),
         STATISTICS,
+    ),
+    "Validation": (
+        lambda folder: geodomain.validate("model.csv", "AU", samples="model.csv", column="rock"),
+        VALIDATION,
     ),
     "SubblockSummary": (
         lambda folder: geodomain.subblock_file(

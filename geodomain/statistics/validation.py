@@ -209,7 +209,7 @@ class Validation:
     warnings : tuple of str
         The warnings that were issued.
     notes : tuple of str
-        Other observations, such as labels that differ only in case.
+        Other observations: domains of blocks without samples, labels that differ only in case.
     """
 
     rows: tuple[ValidationRow, ...]
@@ -464,8 +464,8 @@ def validate(
     Warns
     -----
     GeodomainWarning
-        For rows that are left out, negative grades, domains that only blocks or only samples have,
-        and domains whose samples are not declustered.
+        For rows that are left out, negative grades, samples in domains without blocks, and domains
+        whose samples are not declustered.
 
     Notes
     -----
@@ -660,7 +660,11 @@ class _Work:
             sample_weight=samples.weights.name,
             frame=frame,
             warnings=tuple(warned),
-            notes=(*blocks.spelled.notes(), *samples.spelled.notes()),
+            notes=(
+                *_alone(rows, "blocks", "samples"),
+                *blocks.spelled.notes(),
+                *samples.spelled.notes(),
+            ),
         )
 
     def warnings(self, rows: Sequence[ValidationRow]) -> Iterator[str]:
@@ -686,14 +690,7 @@ class _Work:
         if (columns[0] is None) != (columns[1] is None):
             bare = (self._blocks if columns[0] is None else self._samples).samples
             yield f"{bare.table} has no label column: all domains are compared as one"
-        for mine, other in (("blocks", "samples"), ("samples", "blocks")):
-            alone = [
-                shown(row.domain) if row.domain else "rows without a domain"
-                for row in rows[:-1]
-                if getattr(row, mine) and not getattr(row, other)
-            ]
-            if alone and getattr(total, other):
-                yield f"{mine} without {other} to compare with: {', '.join(alone)}"
+        yield from _alone(rows, "samples", "blocks")
         yield from self._unweighed
 
     def _row(
@@ -835,6 +832,18 @@ class _Work:
                     sampled.mean(place),
                     blocked.mean(place),
                 )
+
+
+def _alone(rows: Sequence[ValidationRow], mine: str, other: str) -> Iterator[str]:
+    """Yield a sentence that lists the domains with rows on one side only, if there are any."""
+    *domains, total = rows
+    alone = [
+        shown(row.domain) if row.domain else "rows without a domain"
+        for row in domains
+        if getattr(row, mine) and not getattr(row, other)
+    ]
+    if alone and getattr(total, other):
+        yield f"{mine} without {other} to compare with: {', '.join(alone)}"
 
 
 class _Sums:
