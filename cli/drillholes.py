@@ -55,11 +55,10 @@ within_option = click.option(
 
 def sample_grade_option(condition: str) -> options.Decorator:
     """Make the option --sample-grade; `condition` says which other options it needs."""
-    what = (
+    return options.sample_grade_option(
         f"{condition}: colour the samples along the drawn holes by this column of the first "
         "--intervals file."
     )
-    return click.option("--sample-grade", metavar="COLUMN", help=what)
 
 
 def samples_of(given: dict[str, Any]) -> str | None:

@@ -464,6 +464,11 @@ def column_option(what: str, *others: str, **settings: Unpack[OptionSettings]) -
     return click.option("--column", *others, "column", metavar="NAME", help=what, **settings)
 
 
+def sample_grade_option(what: str) -> Decorator:
+    """Make the option --sample-grade, with the help text `what`."""
+    return click.option("--sample-grade", metavar="COLUMN", help=what)
+
+
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     """Make the option --background: the label of blocks outside every domain."""
     return click.option("--background", metavar="LABEL", help=what, **settings)

@@ -106,11 +106,7 @@ Examples:
     help="Samples with coordinates, grades and domains.",
 )
 @grade_option("Column of the grade of the blocks.", single=True)
-@click.option(
-    "--sample-grade",
-    metavar="COLUMN",
-    help="Column of the grade of the samples.  [default: --grade]",
-)
+@options.sample_grade_option("Column of the grade of the samples.  [default: --grade]")
 @options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
 @options.settings_options(ValidateSettings)
 @options.chart_option(

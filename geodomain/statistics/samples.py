@@ -269,8 +269,7 @@ def gather_samples(
                 settings, grades, model.columns, options, model.name,
                 sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
             )  # fmt: skip
-            samples.frame = model.frame.lattice
-            samples.axes = model.axes if samples.frame is None else samples.frame.axes
+            samples.frame, samples.axes = model.frame.lattice, model.axes
             read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
             return samples
     except CentroidError as error:
@@ -327,14 +326,14 @@ def _of_frame(
 ) -> Samples:
     """Take the columns from a table in memory."""
     blocks = BlockFrame(frame, options=options)
-    points, sizes, frame = None, None, Frame()
+    points, sizes, layout = None, None, Frame()
     try:
-        points, sizes, frame = blocks.blocks(options)
+        points, sizes, layout = blocks.blocks(options)
     except CentroidError:
         if placed:
             raise
     sized = sizes is not None
     samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
-    samples.frame, samples.axes = frame.lattice, frame.axes
+    samples.frame, samples.axes = layout.lattice, layout.axes
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples

@@ -246,7 +246,11 @@ def test_a_rotated_model_has_slices_along_its_own_axes() -> None:
         "Z": 105.0, "AU": local.AU,
     })  # fmt: skip
     rotation = {"rotation": "z=30", "origin": (1000, 2000, 100)}
+    local.to_csv("local.csv", index=False)
     found = geodomain.validate(local, "AU", samples=world, **rotation, swath="x,y", step=10)
+    assert found == geodomain.validate(
+        "local.csv", "AU", samples=world, **rotation, swath="x,y", step=10
+    )
     along = [each for each in found.swaths if each.axis == "x"]
     assert [each.begin for each in along] == [0.0, 10.0, 20.0, 30.0]
     assert [(each.sample_mean, each.block_mean) for each in along] == [(n, n) for n in (1, 2, 3, 4)]
@@ -261,6 +265,11 @@ def test_a_rotated_model_has_slices_along_its_own_axes() -> None:
     turned = world.assign(DX=10.0, DY=10.0, DZ=10.0)
     again = geodomain.validate(turned, "AU", samples=world, frame="z=30", swath="x", step=10)
     assert [each.block_mean for each in again.swaths] == [1.0, 2.0, 3.0, 4.0]
+    # Cells of a grid, which store their directions.
+    vtk = geodomain.convert_blocks("local.csv", "local.vti", **rotation)
+    cells = geodomain.validate("local.vti", "AU", samples=world, swath="x")
+    assert vtk == 4 and [each.block_mean for each in cells.swaths] == [1.0, 2.0, 3.0, 4.0]
+    assert cells.frame == "the rotation of the cells"
 
 
 def test_declustering_by_cells_and_by_stretched_distances() -> None:
