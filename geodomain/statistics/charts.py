@@ -45,12 +45,14 @@ def picture_of(figures: Sequence[Figure], kind: str) -> bytes:
     return out.getvalue()
 
 
-def _figure(width: float, height: float) -> Figure:
-    """Return an empty figure; sizes are in inches."""
+def _figure(width: float, height: float, space: float = 0.02) -> Figure:
+    """Return an empty figure; sizes are in inches, and `space` is a fraction of the height."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    layout = ConstrainedLayoutEngine(hspace=space)
+    figure = Figure(figsize=(width, height), dpi=150, layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
@@ -64,7 +66,7 @@ def _tidy(axes: Axes, *, both: bool = False) -> None:
 
 def _few_counts(axes: Axes) -> None:
     """Give the vertical axis a few ticks, at whole numbers."""
-    axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
+    axes.locator_params(axis="y", integer=True, nbins=4)
 
 
 # --- Grades on both sides of a contact.
@@ -217,10 +219,10 @@ def validation_charts(groups: Sequence[Sequence[DomainPage]]) -> list[Figure]:
     """Return a figure for each group of domains, one domain below the other."""
     figures = []
     for pages in groups:
-        figure = _figure(_WIDE, _HIGH * max(1, len(pages)))
         # Spaces are fractions of the height of the whole figure.
-        space = 0.02 / max(1, len(pages))
-        figure.get_layout_engine().set(hspace=space)
+        count = max(1, len(pages))
+        space = 0.02 / count
+        figure = _figure(_WIDE, _HIGH * count, space)
         parts = figure.subfigures(len(pages), 1, squeeze=False, hspace=2 * space) if pages else ()
         for page, (part,) in zip(pages, parts, strict=True):
             _page(part, page, space)
@@ -231,7 +233,9 @@ def validation_charts(groups: Sequence[Sequence[DomainPage]]) -> list[Figure]:
 def _page(figure: SubFigure, page: DomainPage, space: float) -> None:
     """Draw the charts of a domain."""
     figure.suptitle(page.title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=space)
+    ((upper,), (lower,)) = figure.subfigures(
+        2, 1, squeeze=False, height_ratios=(1.1, 1), hspace=space
+    )
     probability, quantiles = upper.subplots(1, 2, gridspec_kw={"width_ratios": (1.5, 1)})
     probability.set_title(page.subtitle, loc="left", fontsize=9.5, color=INK)
     _probability_plot(probability, page)
@@ -332,21 +336,24 @@ def _swath(
     """Draw the means in the slices above, and numbers of samples and weights of blocks below."""
     upper, lower = panels
     middles = [0.5 * (begin + end) for begin, end in swath.edges]
-    for means, style in (
-        (swath.naive, {"color": _PALE, "lw": 1.0, "ls": "--", "label": "samples, naive"}),
-        (swath.samples, {"color": COOL, "lw": 1.6, "marker": "o", "ms": 3.5, "label": "samples"}),
-        (swath.blocks, {"color": WARM, "lw": 1.6, "marker": "s", "ms": 3.2, "label": "blocks"}),
+    for means, label, colour, width, line, marker in (
+        (swath.naive, "samples, naive", _PALE, 1.0, "--", ""),
+        (swath.samples, "samples", COOL, 1.6, "-", "o"),
+        (swath.blocks, "blocks", WARM, 1.6, "-", "s"),
     ):
         if len(means):
             known = [pair for pair in zip(middles, means, strict=True) if pair[1] is not None]
-            upper.plot(*(zip(*known, strict=True) if known else ([], [])), **style)
+            upper.plot(
+                *(zip(*known, strict=True) if known else ([], [])), color=colour, lw=width,
+                ls=line, marker=marker, ms=3.4, label=label,
+            )  # fmt: skip
     widths = [0.9 * (end - begin) for begin, end in swath.edges]
     lower.bar(middles, swath.counts, widths, color=COOL, alpha=0.55)
     _few_counts(lower)
     other = lower.twinx()
     other.plot(middles, swath.weights, color=WARM, lw=1.3)
     other.set_ylim(0.0, 1.1 * max(swath.weights) or 1.0)
-    other.yaxis.get_major_locator().set_params(nbins=3)
+    other.locator_params(axis="y", nbins=3)
     other.yaxis.set_major_formatter(lambda value, _: _short(value))
     other.tick_params(axis="y", colors=WARM, labelsize=8.5)
     other.spines[["top", "left"]].set_visible(False)
@@ -354,7 +361,7 @@ def _swath(
     _tidy(lower)
     lower.tick_params(axis="y", colors=COOL)
     farthest = max(abs(each) for each in middles)
-    lower.xaxis.get_major_locator().set_params(nbins=5 if farthest < _LONG else 3)
+    lower.locator_params(axis="x", nbins=5 if farthest < _LONG else 3)
     lower.xaxis.set_major_formatter(
         lambda value, _: f"{value:,g}" if value % 1 else f"{value:,.0f}"
     )
