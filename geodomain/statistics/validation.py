@@ -440,7 +440,7 @@ def validate(
     **settings
     **table
         Options for reading the blocks, as for `label_file`. Those about texts and missing values
-        apply to the samples as well.
+        apply to the samples as well, and ``points_are_middles`` to the samples alone.
 
     Returns
     -------
@@ -535,7 +535,8 @@ def _options_of(
 
     A mark of missing values, or a limit of detection, of a column of the other table is left out.
     """
-    both = options_among(keywords), options_among(among(TextKeywords, keywords))
+    blocks, samples = options_among(keywords), options_among(among(TextKeywords, keywords))
+    samples = samples._replace(points_are_middles=blocks.points_are_middles)
     columns = [
         {plain_name(each) for each in pair if isinstance(each, str)}
         for pair in zip(grades, weights, strict=True)
@@ -551,8 +552,8 @@ def _options_of(
             ),
         )
 
-    blocks, samples = columns
-    return without(both[0], samples - blocks), without(both[1], blocks - samples)
+    ours, theirs = columns
+    return without(blocks, theirs - ours), without(samples, ours - theirs)
 
 
 @dataclass(frozen=True)

@@ -446,6 +446,15 @@ def test_samples_need_coordinates() -> None:
         geodomain.validate("blocks.csv", "AU", samples="assay.csv")
 
 
+def test_coordinates_of_collars_are_refused_unless_they_are_middles() -> None:
+    rows = [f"{hole},{at},{at + 1},{5 + 10 * n},5,5,1\n" for n, hole in enumerate("ABC")
+            for at in range(4)]  # fmt: skip
+    Path("flat.csv").write_text("".join(["BHID,FROM,TO,X,Y,Z,AU\n", *rows]))
+    words = ("blocks.csv", "--samples", "flat.csv", "--grade", "AU")
+    assert "--points-are-middles" in run(*words, code=3).stderr
+    assert run(*words, "--points-are-middles").stdout
+
+
 @pytest.mark.parametrize("entry", fields(ValidateSettings), ids=lambda entry: entry.name)
 def test_every_setting_has_every_face(entry: Field[object]) -> None:
     assert entry.metadata["help"] and isinstance(entry.metadata["hashed"], bool)
