@@ -38,7 +38,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("strict", "accept", "topography", "bend", "within", "sample_grade"),
     ),
     "What is shown": (
-        *("sections", "compare", "colour_by", "cmap", "title", "note", "unit"),
+        *("sections", "line", "compare", "colour_by", "cmap", "title", "note", "unit"),
         *("exaggerate", "relative_paths"),
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),

@@ -12,7 +12,7 @@ from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import density_option, density_unit_option, grade_option
-from geodomain.cli.options import by_name, section_option, title_option
+from geodomain.cli.options import by_name, line_option, section_option, title_option
 from geodomain.errors import counted
 
 _EXAMPLE = """\b
@@ -39,6 +39,10 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     "Position of a section, such as z=310, or a series of sections from START to STOP, such as "
     "y=7480200,7480300,50; a PDF has a page for each. E, N and RL mean x, y and z. May be "
     "repeated.  [default: across x, y and z through the middle of the labelled domains]"
+)
+@line_option(
+    "Ends of an upright section that need not be across an axis; the second end is drawn at the "
+    "right. The sections are named A-A', B-B' and so on. May be repeated."
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
@@ -169,6 +173,7 @@ Example:
     "Position of a section or of a series, as in 'geodomain plot'. May be repeated.  [default: 30 "
     "sections through the domains]"
 )
+@line_option("Ends of an upright section, as in 'geodomain plot'. May be repeated.")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
     "Label in LABELLED that means outside every domain; may be repeated.  "

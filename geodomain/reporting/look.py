@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
-from geodomain.reporting.sections import Samples, Section, samples_of
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import Samples, samples_of
 from geodomain.tables.numbers import BelowDetection
 
 if TYPE_CHECKING:
@@ -257,8 +258,6 @@ def require_cmap(name: str) -> None:
 # The frame of a section: axes, title, scale bar, north arrow, marks of other sections.
 
 INK, _MARK = "#222222", "#c2185b"
-_AXES = ("x, east", "y, north", "z, up")
-_LOOKING = ("looking west", "looking north", "plan")
 # If a section lies on block faces, the blocks on this side of it are drawn.
 _SIDES = ("east", "north", "upper")
 # Names of other sections are written up to this number; more would overlap.
@@ -273,12 +272,13 @@ def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if on_faces else ""
-    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+    return f"{section.name}, {section.looking}{taller}{faces}"
 
 
 def faces_note(section: Section) -> str:
     """Return the end of the title of a plane on block faces: on which side blocks are drawn."""
-    return f", on faces: blocks on the {_SIDES[section.across]} side"
+    side = "" if section.across is None else _SIDES[section.across]
+    return f", on faces: blocks on the {side} side"
 
 
 def faces_warnings(sections: Sequence[Section]) -> list[str]:
@@ -286,7 +286,7 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
     sentences = []
     for across, side in enumerate(_SIDES):
         some = [section for section in sections if section.across == across]
-        named = ", ".join(f"{section.axis} = {section.at:.10g}" for section in some[:5])
+        named = ", ".join(map(str, some[:5]))
         more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
         if len(some) == 1:
             sentences.append(
@@ -314,10 +314,10 @@ def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floa
     """Draw the title and axes of a panel; `inches` are the panel's width and height."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    right, up = section.along
+    right, up = section.axis_names
     in_unit = f" ({unit})" if unit else ""
-    axes.set_xlabel(_AXES[right] + in_unit, fontsize=9)
-    axes.set_ylabel(_AXES[up] + in_unit, fontsize=9)
+    axes.set_xlabel(right + in_unit, fontsize=9)
+    axes.set_ylabel(up + in_unit, fontsize=9)
     axes.set_title(title, color=INK, loc="left", fontsize=11, pad=13)
     width, height = inches
     for axis, length in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
@@ -381,27 +381,56 @@ def draw_north(axes: Axes, inches: Floats) -> None:
 
 def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: Floats) -> None:
     """Draw dashed lines, with names, where other sections cross this section."""
-    right, up = section.along
     named = len(others) <= _MOST_NAMES
+    style: dict[str, Any] = {"color": _MARK, "lw": 0.9, "ls": (0, (6, 4)), "zorder": 5}
     for other in others:
-        along = 0 if other.across == right else 1
-        if other.across not in (right, up) or not window[0, along] < other.at < window[1, along]:
+        crossing = section.crossing(other)
+        if crossing is None:
+            continue
+        if np.isfinite(crossing).all():  # a line on a plan
+            axes.plot(*crossing.T, **style, gid="section-mark")
+            start, _, end = other.name.partition("-")
+            for name, (x, y) in zip((start, end), crossing.tolist(), strict=True):
+                if named and is_in(window, x, y):
+                    _name_mark(axes, name, (x, y), ("data", "data"), (0, 2), "center")
+            continue
+        along = 0 if np.isfinite(crossing[0, 0]) else 1
+        at = float(crossing[0, along])
+        if not window[0, along] < at < window[1, along]:
             continue
         line = axes.axvline if along == 0 else axes.axhline
-        line(other.at, color=_MARK, lw=0.9, ls=(0, (6, 4)), zorder=5, gid="section-mark")
-        if named:
-            # A vertical line has its name above the frame, a horizontal one inside, at the right.
-            place = (other.at, 1.0) if along == 0 else (1.0, other.at)
-            axes.annotate(
-                f"{other.axis} = {other.at:,.10g}",
-                xy=place,
-                xycoords=("data", "axes fraction") if along == 0 else ("axes fraction", "data"),
-                xytext=(0, 2) if along == 0 else (-3, 2),
-                textcoords="offset points",
-                ha="center" if along == 0 else "right",
-                va="bottom",
-                fontsize=7,
-                color=_MARK,
-                zorder=8,
-                bbox={"boxstyle": "square,pad=0.1", "fc": "#ffffff", "ec": "none", "alpha": 0.75},
-            )
+        line(at, **style, gid="section-mark")
+        # A vertical line has its name above the frame, a horizontal one inside, at the right.
+        if named and along == 0:
+            _name_mark(axes, other.name, (at, 1.0), ("data", "axes fraction"), (0, 2), "center")
+        elif named:
+            _name_mark(axes, other.name, (1.0, at), ("axes fraction", "data"), (-3, 2), "right")
+
+
+def is_in(window: Floats, x: float, y: float) -> bool:
+    """Return whether a point is in a rectangle (2, 2)."""
+    return bool(window[0, 0] <= x <= window[1, 0] and window[0, 1] <= y <= window[1, 1])
+
+
+def _name_mark(
+    axes: Axes,
+    name: str,
+    place: tuple[float, float],
+    coordinates: tuple[str, str],
+    shift: tuple[float, float],
+    align: Literal["center", "right"],
+) -> None:
+    """Write the name of another section at its mark."""
+    axes.annotate(
+        name,
+        xy=place,
+        xycoords=coordinates,
+        xytext=shift,
+        textcoords="offset points",
+        ha=align,
+        va="bottom",
+        fontsize=7,
+        color=_MARK,
+        zorder=8,
+        bbox={"boxstyle": "square,pad=0.1", "fc": "#ffffff", "ec": "none", "alpha": 0.75},
+    )

@@ -17,9 +17,9 @@ from geodomain.drillholes.drillholes import Drillholes
 from geodomain.progress import Progress
 from geodomain.reporting.grades import GradesAsked
 from geodomain.reporting.page import MadePage
+from geodomain.reporting.planes import SectionGiven
 from geodomain.reporting.record import RecordGiven
 from geodomain.reporting.report_file import gather_content
-from geodomain.reporting.sections import SectionGiven
 from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
 from geodomain.tables.settings import TableKeywords
 

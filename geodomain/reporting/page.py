@@ -30,9 +30,10 @@ from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, geometry_of
 from geodomain.reporting.compare import Comparison
 from geodomain.reporting.grades import GradesAsked, grades_html
 from geodomain.reporting.look import NearHoles, darker, with_ground
+from geodomain.reporting.planes import Section
 from geodomain.reporting.record import FileFacts, Record
 from geodomain.reporting.scene import Pack, Scene, scene_of
-from geodomain.reporting.sections import Section, wireframes_of
+from geodomain.reporting.sections import cuts_nothing, wireframes_of
 from geodomain.reporting.svg import SectionStyle, default_sections, grade_classes, section_svg
 from geodomain.reporting.tables import DomainRow
 
@@ -590,13 +591,9 @@ def draw_sections(
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
-        low, high = extent[:, section.across]
+        low, high = section.span(extent)
         if not low <= section.at < high:
-            message = (
-                f"no block of {name} is cut by {section.axis} = {section.at:.10g}: "
-                f"{section.axis} runs from {low:.10g} to {high:.10g}"
-            )
-            raise TableError(message)
+            raise TableError(cuts_nothing(section, extent, name))
         drawn = section_svg(section, number, geometry, extent, style)
         figures.append(Figure(drawn.title, drawn.svg, _legend(drawn.svg, style)))
     return figures

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -30,32 +30,28 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.look import (
     INK,
-    NO_VALUE,
     Look,
     Ramp,
     darker,
-    draw_frame,
-    draw_marks,
-    draw_north,
-    draw_scale_bar,
     faces_warnings,
     near_holes,
     ramp_of,
     require_cmap,
-    title_of,
     usual_ground,
     with_ground,
 )
-from geodomain.reporting.sections import (
-    Cut,
+from geodomain.reporting.panel import DOTS, Panel
+from geodomain.reporting.planes import (
+    LineGiven,
     Section,
     SectionGiven,
+    as_lines,
     as_sections,
-    box_of,
-    cut_blocks,
-    cut_triangles,
-    gather,
     is_run,
+)
+from geodomain.reporting.sections import (
+    Cut,
+    gather,
     lines_near,
     require_labels,
     samples_near,
@@ -66,9 +62,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path as MplPath
 
 # Inches: the largest page area for panels, margins of each panel for text, and the smallest side.
 _WIDTH, _HEIGHT = 15.0, 9.0
@@ -153,195 +147,6 @@ def _divisions(count: int) -> Iterator[list[list[int]]]:
     for after in product((True, False), repeat=count - 1):
         starts = [0, *(index + 1 for index, cut in enumerate(after) if cut), count]
         yield [list(range(*pair)) for pair in pairwise(starts)]
-
-
-# One panel: blocks, traces of wireframes, drillholes, frame.
-
-DOTS = 150
-# Margin of the frame around its contents on each side, as a share of their length.
-_MARGIN = 0.01
-_MOST_NAMES = 60
-
-
-class Panel:
-    """One section: its polygons and lines, and the rectangle that is drawn."""
-
-    def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
-        self.cut, self.look = cut, look
-        self.stretch = 1.0 if cut.section.axis == "z" else look.exaggerate
-        self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
-        self.traces = {
-            name: np.concatenate(
-                [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
-            )
-            for name, meshes in wireframes.items()
-            if meshes
-        }
-        near = look.near
-        self.holes = lines_near(cut.section, near.holes, near.within) if near else []
-        box = box_of(self.polygons)
-        self.window = box + _MARGIN * (box[1] - box[0]) * np.array([[-1], [1]])
-
-    @property
-    def lengths(self) -> Floats:
-        """Width and height of the drawn rectangle, including vertical exaggeration."""
-        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
-
-    @property
-    def traced(self) -> set[str]:
-        """The domains whose wireframes cross the drawn rectangle."""
-        low, high = self.window
-        return {
-            name
-            for name, lines in self.traces.items()
-            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
-        }
-
-    @property
-    def shown(self) -> set[str]:
-        """The names for the legend: domains with traces, and block labels.
-
-        If blocks are coloured by grade, the block labels are left out.
-        """
-        labels = set() if self.look.ramp else set(self.cut.labels.tolist())
-        return self.traced | labels
-
-    def draw(
-        self, axes: Axes, colours: Mapping[str, str], scale: float, others: Sequence[Section]
-    ) -> None:
-        """Draw blocks, traces, holes and the frame."""
-        self._blocks(axes, colours, scale)
-        for name, lines in self.traces.items():
-            # A pale line below the dark one keeps it visible on any colour.
-            _lines(axes, list(lines), "#ffffff", 2.6, 3)
-            colour = colours[name]
-            _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
-        self._near(axes)
-        section = self.cut.section
-        axes.set_xlim(*self.window[:, 0])
-        axes.set_ylim(*self.window[:, 1])
-        axes.set_aspect(self.stretch, anchor="NW")
-        inches = np.asarray(axes.bbox.size) / DOTS
-        title = title_of(section, self.stretch, on_faces=self.cut.is_on_faces)
-        draw_frame(axes, section, title, self.look.unit, inches)
-        draw_scale_bar(axes, self.window, self.look.unit, inches)
-        draw_marks(axes, section, others, self.window)
-        if section.axis == "z":
-            draw_north(axes, inches)
-
-    def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw the blocks by domain or by grade.
-
-        For speed, all blocks of one colour form one path.
-        """
-        from matplotlib.patches import PathPatch
-
-        edge = 0.0 if self.look.ramp else self._edge(scale)
-        for rows, colour in self._painted(colours):
-            blocks = PathPatch(
-                _one_path([self.polygons[row] for row in rows]),
-                facecolor=colour,
-                edgecolor="#ffffff",
-                linewidth=edge,
-                antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
-            )
-            axes.add_artist(blocks)
-
-    def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield pairs: the indices of the blocks that have a certain colour, and this colour."""
-        labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
-        if ramp is None or values is None:
-            for name, colour in colours.items():
-                rows = np.flatnonzero(labels == name)
-                if len(rows):
-                    yield rows.tolist(), colour
-            return
-        yield from _by_colour(ramp, values)
-
-    def _edge(self, scale: float) -> float:
-        """Return the width in points of lines between blocks; 0 if blocks are a few pixels wide."""
-        smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
-        dots = smallest * scale * DOTS
-        return 0.0 if dots < 12 else min(0.6, dots / 40)
-
-    def _near(self, axes: Axes) -> None:
-        """Draw the holes near the section, with names at their upper ends."""
-        lines = [line for _, line in self.holes]
-        if not lines:
-            return
-        sampled = self._sampled(axes)
-        _lines(axes, lines, "#ffffff", 3.0, 6)
-        _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
-        first = {name: line[0] for name, line in reversed(self.holes)}
-        for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
-            axes.annotate(
-                name,
-                xy=tuple(place),
-                xytext=(2, 2),
-                textcoords="offset points",
-                fontsize=6,
-                color=INK,
-                zorder=8,
-                clip_on=True,
-                annotation_clip=True,
-                bbox={"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
-            )
-
-    def _sampled(self, axes: Axes) -> bool:
-        """Draw samples as coloured bars along holes; return whether any were drawn."""
-        near = self.look.near
-        if near is None or near.samples is None or near.ramp is None:
-            return False
-        lines, values = samples_near(self.cut.section, near.holes, near.within, near.samples)
-        _lines(axes, lines, "#ffffff", 6.6, 7, "butt")
-        for rows, colour in _by_colour(near.ramp, values):
-            _lines(axes, [lines[row] for row in rows], colour, 5.0, 8, "butt")
-        return True
-
-
-def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield pairs: the indices of the values that get a certain colour, and this colour."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize, to_hex
-
-    colours_of = colormaps[ramp.cmap]
-    valid = np.isfinite(values)
-    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(valid, values, ramp.low))
-    steps = np.where(valid, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
-    for step in np.unique(steps).tolist():
-        colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
-        yield np.flatnonzero(steps == step).tolist(), colour
-
-
-def _one_path(polygons: Sequence[Floats]) -> MplPath:
-    """Return one path of several polygons that do not overlap."""
-    from matplotlib.path import Path
-
-    counts = np.array([len(polygon) for polygon in polygons])
-    ends = np.cumsum(counts + 1) - 1  # the vertices that close polygons
-    vertices = np.zeros((ends[-1] + 1, 2))
-    codes = np.full(len(vertices), Path.LINETO, Path.code_type)
-    corners = np.ones(len(vertices), np.bool_)
-    corners[ends] = False
-    vertices[corners] = np.concatenate(polygons)
-    codes[ends], codes[ends - counts] = Path.CLOSEPOLY, Path.MOVETO
-    return Path(vertices, codes)
-
-
-def _lines(
-    axes: Axes,
-    lines: Sequence[Floats],
-    colour: str,
-    width: float,
-    order: int,
-    ends: Literal["round", "butt"] = "round",
-) -> None:
-    """Draw lines in one colour."""
-    from matplotlib.collections import LineCollection
-
-    axes.add_collection(
-        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle=ends)
-    )
 
 
 # Pages of panels with a legend.
@@ -465,15 +270,15 @@ class _Book:
         self._look, self._wireframes = look, wireframes
         self._sections = [cut.section for cut in cuts]
         self._colours = _colours(cuts, wireframes, background, look)
-        self._windows: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
+        self._windows: dict[object, Floats] = {}
         self._cuts = cuts
 
     def share_frames(self) -> None:
         """Draw the same rectangle on all sections across an axis, so that their pages align."""
         for cut in self._cuts:
             window = Panel(cut, {}, Look()).window
-            low, high = self._windows.get(cut.section.axis, window)
-            self._windows[cut.section.axis] = np.stack(
+            low, high = self._windows.get(cut.section.family, window)
+            self._windows[cut.section.family] = np.stack(
                 [np.minimum(low, window[0]), np.maximum(high, window[1])]
             )
 
@@ -485,7 +290,7 @@ class _Book:
         look, colours = self._look, self._colours
         panels = [Panel(cut, self._wireframes, look) for cut in cuts]
         for panel in panels:
-            panel.window = self._windows.get(panel.cut.section.axis, panel.window)
+            panel.window = self._windows.get(panel.cut.section.family, panel.window)
         shown = _entries(colours, {name for panel in panels for name in panel.shown})
         lengths = np.array([panel.lengths for panel in panels])
         columns = _legend_columns([text for text, _ in shown], lay_out(lengths).size[0])
@@ -514,8 +319,8 @@ class _Book:
         return figure
 
     def _others(self, panel: Panel) -> list[Section]:
-        """Return the sections to mark on a panel: all sections across the other two axes."""
-        return [one for one in self._sections if one.across != panel.cut.section.across]
+        """Return the sections to mark on a panel: all sections that cross its section."""
+        return [one for one in self._sections if panel.cut.section.crossing(one) is not None]
 
 
 def _colours(
@@ -608,6 +413,7 @@ def plot_sections(
     output: str | os.PathLike[str],
     sections: SectionGiven | Sequence[SectionGiven] = (),
     *,
+    line: LineGiven | Sequence[LineGiven] = (),
     domains: DomainsLike | None = None,
     column: str = "domain",
     background: str | Iterable[str] = (),
@@ -643,6 +449,10 @@ def plot_sections(
         .svg. [default: across x, y and z, through the middle of the labelled domains] A horizontal
         section on block faces shows the blocks above the section. A vertical section on block faces
         shows the blocks to the north or east.
+    line : four numbers, str, or several of them
+        Upright sections that need not be at right angles to an axis: (x1, y1, x2, y2) or
+        "x1,y1,x2,y2" for a section from one point of the map to another. They are named A-A', B-B'
+        and so on, in their order. The second point is drawn at the right.
     domains : optional
         As for `label_file`. The wireframes of the domains are drawn, closed or open, in the
         colours of the domains. The background labels that `domains` sets are drawn as background.
@@ -697,9 +507,9 @@ def plot_sections(
         of numbers. If a section cuts no block. If a column is missing or has no number. If the
         model has no sizes and its centroids form no lattice.
     ValueError
-        If a section or colour map is invalid. Also if ``holes`` is given without ``within``, if
-        ``samples`` is given without ``holes``, or if only one of ``samples`` and ``sample_grade``
-        is given.
+        If a section, a line or the colour map is invalid. Also if ``holes`` is given without
+        ``within``, if ``samples`` is given without ``holes``, or if only one of ``samples`` and
+        ``sample_grade`` is given.
     TypeError
         If the model is not a path.
     ImportError
@@ -731,7 +541,7 @@ def plot_sections(
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = near_holes(holes, within, samples, sample_grade, table["below_detection"])
     require_cmap(cmap)
-    options, planes = table_options(**table), as_sections(sections)
+    options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     kind = require_kind(place)
     tables = [samples] if isinstance(samples, str | os.PathLike) else []
     inputs = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]

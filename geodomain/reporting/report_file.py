@@ -26,8 +26,9 @@ from geodomain.reporting.compare import compare_files
 from geodomain.reporting.grades import GradesAsked
 from geodomain.reporting.look import NearHoles, near_holes, ramp_of
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
+from geodomain.reporting.planes import LineGiven, Section, SectionGiven, as_lines, as_sections
 from geodomain.reporting.record import RecordGiven, read_record, require_same_file
-from geodomain.reporting.sections import Section, SectionGiven, as_sections, require_labels
+from geodomain.reporting.sections import require_labels
 from geodomain.reporting.tables import domain_rows
 from geodomain.result_tables import html_table
 from geodomain.tables.numbers import BelowDetection
@@ -84,7 +85,7 @@ class Report:
             ("size", f"{self.size / 1e6:.1f} MB"),
             ("blocks", f"{self.blocks:,}"),
             ("boundary blocks drawn", f"{self.drawn:,}"),
-            ("sections", ", ".join(f"{cut.axis} = {cut.at:.10g}" for cut in self.sections)),
+            ("sections", ", ".join(map(str, self.sections))),
         ]
         rows += [("note", line) for line in self.notes]
         rows += [("drillholes", line) for line in notes_of(self.findings, self.dips)]
@@ -99,6 +100,7 @@ def report_file(
     record: RecordGiven | None = None,
     compare: str | os.PathLike[str] | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
+    line: LineGiven | Sequence[LineGiven] = (),
     column: str = "domain",
     background: str | Iterable[str] = (),
     holes: Drillholes | None = None,
@@ -140,6 +142,8 @@ def report_file(
     sections : str, tuple, Section, or several of them
         Where to cut, such as "z=310", "RL=310" or ("z", 310); at most 30 sections. [default: at
         even distances through the labelled domains, across x, y and z]
+    line : four numbers, str, or several of them
+        Further sections, as for `plot_sections`: upright planes through two points of the map.
     column : str
         Label column.
     background : str or several
@@ -191,8 +195,8 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, or if there are more than 30 sections. Also if ``within`` or
-        ``samples`` is given without ``holes``, if ``samples`` is given without ``within``, or if
+        If a section or line is invalid, or if there are more than 30 sections. Also if ``within``
+        or ``samples`` is given without ``holes``, if ``samples`` is given without ``within``, or if
         only one of ``samples`` and ``sample_grade`` is given.
 
     Examples
@@ -220,6 +224,7 @@ def report_file(
         record=record,
         compare=compare,
         sections=sections,
+        line=line,
         column=column,
         background=background,
         holes=holes,
@@ -254,6 +259,7 @@ def gather_content(
     record: RecordGiven | None,
     compare: str | os.PathLike[str] | None,
     sections: SectionGiven | Sequence[SectionGiven],
+    line: LineGiven | Sequence[LineGiven] = (),
     column: str,
     background: str | Iterable[str],
     holes: Drillholes | None,
@@ -266,7 +272,7 @@ def gather_content(
     """Read everything that a page shows; `place` is the path of the page, None without a file."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
-    options, planes = table_options(**table), as_sections(sections)
+    options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     if len(planes) > MOST_SECTIONS:
         message = f"{len(planes)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)

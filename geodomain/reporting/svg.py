@@ -16,14 +16,8 @@ from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Geometry
 from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note, round_length
-from geodomain.reporting.sections import (
-    AXES,
-    Section,
-    cut_blocks,
-    cut_triangles,
-    lines_near,
-    samples_near,
-)
+from geodomain.reporting.planes import AXES, Section
+from geodomain.reporting.sections import cut_blocks, cut_triangles, lines_near, samples_near
 
 
 def merge_rectangles(rectangles: Ints) -> Ints:
@@ -109,7 +103,6 @@ _WIDTH, _HEIGHT = 10_000, 6_000
 LEFT, TOP, RIGHT, BELOW = 1_300, 200, 600, 800
 # A section with a lower ratio of height to width is exaggerated.
 _FLATTEST = 0.25
-_NAMES = ("x, east", "y, north", "z, up")
 _INK = 'fill="currentColor"'
 
 
@@ -117,11 +110,10 @@ class Window:
     """Converter from section coordinates to units of the drawing, in which y points down."""
 
     def __init__(self, section: Section, extent: Floats) -> None:
-        along = list(section.along)
-        self.low, self.high = extent[0, along], extent[1, along]
+        self.low, self.high = section.frame(extent)
         wide, high = (self.high - self.low).tolist()
         self.stretch = 1.0
-        if section.axis != "z" and high / wide < _FLATTEST:
+        if not section.is_plan and high / wide < _FLATTEST:
             self.stretch = _round_factor(_FLATTEST * wide / high)
         self.scale = min(_WIDTH / wide, _HEIGHT / (high * self.stretch))
         self.scales = np.array([self.scale, self.scale * self.stretch])
@@ -137,7 +129,6 @@ class Window:
 
 def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
     """Draw a section's frame, ticks with coordinates, and marks where other sections cross it."""
-    right, up = section.along
     wide, high = window.size.tolist()
     foot = TOP + high
     parts = [
@@ -158,16 +149,22 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
             f"{value:,.10g}</text>"
         )
     for mark in marks:
-        if mark.across == right:
-            x = window.units(np.array([mark.at, window.low[1]]))[0]
+        crossing = section.crossing(mark)
+        if crossing is None:
+            continue
+        free = np.isinf(crossing[0])
+        (x, y), end = window.units(np.where(np.isinf(crossing), window.low, crossing)).tolist()
+        if free[1]:
             parts.append(_mark(f"M{x} {TOP - 90}v180M{x} {foot - 90}v180"))
-        elif mark.across == up:
-            y = window.units(np.array([window.low[0], mark.at]))[1]
+        elif free[0]:
             parts.append(_mark(f"M{LEFT - 60} {y}h150M{LEFT + wide - 90} {y}h180"))
-    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{_NAMES[right]} →</text>')
+        else:
+            parts.append(_mark(f"M{x} {y}L{end[0]} {end[1]}"))
+    right, up = section.axis_names
+    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{right} →</text>')
     parts.append(
         f'<text {_INK} x="0" y="0" text-anchor="end" '
-        f'transform="translate(170 {TOP}) rotate(-90)">{_NAMES[up]} →</text>'
+        f'transform="translate(170 {TOP}) rotate(-90)">{up} →</text>'
     )
     return "".join(parts)
 
@@ -268,7 +265,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
         for name, x, y in _names(first)
     ]
     # From above, a vertical hole is a dot.
-    width = 40 if section.axis == "z" else 16 if sampled else 26
+    width = 40 if section.is_plan else 16 if sampled else 26
     return (
         f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
         f'<path stroke="{_HOLE_INK}" stroke-width="{width}" d="{path}"/>{"".join(words)}'
@@ -341,8 +338,6 @@ def _path(lines: Sequence[Ints]) -> str:
 
 # One section, styled by presentation attributes.
 
-_LOOKING = ("looking west", "looking north", "plan, north up")
-
 
 @dataclass(frozen=True)
 class SectionStyle:
@@ -388,15 +383,17 @@ def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretc
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
-    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+    looking = "plan, north up" if section.is_plan else section.looking
+    return f"{section.name}, {looking}{taller}{faces}"
 
 
 def _is_on_faces(section: Section, rows: NDArray[np.int64], geometry: Geometry) -> bool:
     """Return whether a section lies on the lower faces of the blocks that it cuts."""
-    if geometry.is_turned:
+    across = section.across
+    if across is None or geometry.is_turned:
         return False
     low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
-    return bool((low[:, section.across] == section.at).any())
+    return bool((low[:, across] == section.origin[across]).any())
 
 
 def section_svg(
@@ -426,12 +423,15 @@ def section_svg(
     window = Window(section, extent)
     rows = cut_rows(section, geometry)
     title = _title(section, rows, geometry, window.stretch)
+    blocks = _blocks(section, rows, geometry, window, style)
+    if section.ends is not None:  # blocks continue beyond the ends of a line
+        blocks = _clipped(blocks, window, f"section-ends-{number}")
     parts = [
-        _blocks(section, rows, geometry, window, style),
+        blocks,
         _over(section, window, style, number),
         frame_svg(section, window, style.marks),
         scale_bar_svg(window),
-        north_svg(window) if section.axis == "z" else "",
+        north_svg(window) if section.is_plan else "",
     ]
     wide, high = (window.size + np.array([LEFT + RIGHT, TOP + BELOW])).tolist()
     drawn = (
@@ -447,15 +447,27 @@ def section_svg(
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
     """Return the indices, in `geometry`, of the blocks that a section cuts."""
-    axis = section.across
-    if not geometry.is_turned:
-        return _cut_straight(section.at - geometry.origin[axis], axis, geometry)
-    height = np.zeros(len(geometry.kinds))
+    at = section.at - float(section.height(geometry.origin))
+    if section.axis is not None and not geometry.is_turned:
+        return _cut_straight(at, AXES.index(section.axis), geometry)
+    height, reach = _spread(section.normal, geometry)
+    offsets = at - height
+    cut = (-reach <= offsets) & (offsets < reach)
+    if section.ends is not None:
+        middle, half = _spread(section.right, geometry)
+        middle += section.flat(geometry.origin)[0]
+        cut &= (middle + half > 0) & (middle - half < section.length)
+    return np.flatnonzero(cut)
+
+
+def _spread(direction: Floats, geometry: Geometry) -> tuple[Floats, Floats]:
+    """Return where blocks are in a direction, from the origin of the model, and half their size."""
+    turned = direction @ geometry.matrix
+    middle = np.zeros(len(geometry.kinds))
     for part in range(3):
-        height += (geometry.centres[part] * geometry.matrix[axis, part])[geometry.places[part]]
-    offsets = section.at - geometry.origin[axis] - height
-    reach = (geometry.sizes @ np.abs(geometry.matrix[axis]) / 2)[geometry.kinds]
-    return np.flatnonzero((-reach <= offsets) & (offsets < reach))
+        middle += (geometry.centres[part] * turned[part])[geometry.places[part]]
+    half: Floats = (geometry.sizes @ np.abs(turned) / 2)[geometry.kinds]
+    return middle, half
 
 
 def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]:
@@ -508,16 +520,16 @@ def _shapes(
     If all shapes are rectangles, `polygons` is empty. Otherwise `rectangles` is None.
     """
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
-    if not geometry.is_turned:
-        along = list(section.along)
-        low = window.units(points[:, along] - sizes[:, along] / 2)
-        high = window.units(points[:, along] + sizes[:, along] / 2)
+    if section.axis is not None and not geometry.is_turned:
+        low = window.units(section.flat(points - sizes / 2))
+        high = window.units(section.flat(points + sizes / 2))
         return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
     polygons = cut_blocks(section, points, sizes, geometry.matrix)
-    upright = section.axis != "z" and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
+    upright = not section.is_plan and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
     if upright:  # a vertical plane cuts upright blocks in rectangles
         corners = [[polygon.min(axis=0), polygon.max(axis=0)] for polygon in polygons]
         boxes = np.array(corners).reshape(-1, 2, 2)
+        boxes[..., 0] = np.clip(boxes[..., 0], *section.reach)
         low, high = window.units(boxes[:, 0]), window.units(boxes[:, 1])
         return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
     return None, [window.units(polygon) for polygon in polygons]
@@ -546,11 +558,16 @@ def _over(section: Section, window: Window, style: SectionStyle, number: int) ->
         drawn += near_svg(section, window, style.near)
     if not drawn:
         return ""
+    lines = 'fill="none" stroke-linecap="round" '
+    return _clipped(drawn, window, f"section-clip-{number}", lines)
+
+
+def _clipped(drawn: str, window: Window, name: str, style: str = "") -> str:
+    """Return a group that is clipped to the frame."""
     wide, high = window.size
     return (
-        f'<clipPath id="section-clip-{number}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
-        f'height="{high}"/></clipPath><g fill="none" stroke-linecap="round" '
-        f'clip-path="url(#section-clip-{number})">{drawn}</g>'
+        f'<clipPath id="{name}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
+        f'height="{high}"/></clipPath><g {style}clip-path="url(#{name})">{drawn}</g>'
     )
 
 

@@ -15,7 +15,8 @@ from report_page import Page, labelled_model, run
 
 from geodomain import Drillholes, report_file
 from geodomain.reporting.look import Ramp
-from geodomain.reporting.sections import Section, pieces_near
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import pieces_near
 from geodomain.reporting.svg import LEFT, TOP, grade_classes
 
 # In a model of 8 x 6 x 4: V is in the section y = 2.5, W is 2 from it, and S crosses it.

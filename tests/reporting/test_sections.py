@@ -22,15 +22,9 @@ from geodomain.formats.blocks import open_model
 from geodomain.formats.wireframes import write_mesh
 from geodomain.reporting import sections as gathering
 from geodomain.reporting.look import colours_of
+from geodomain.reporting.planes import Section, parse_section
 from geodomain.reporting.plot import draw, lay_out
-from geodomain.reporting.sections import (
-    Section,
-    cut_blocks,
-    cut_triangles,
-    gather,
-    is_cut,
-    parse_section,
-)
+from geodomain.reporting.sections import cut_blocks, cut_triangles, gather, is_cut
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.options import TableOptions
 
