@@ -83,6 +83,7 @@ def keywords() -> dict[str, str]:
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+        *("classes", "scale", "paper", "prepared_by", "unit"),
         *("density", "density_unit", "proportion"),
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )

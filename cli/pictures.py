@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
-from geodomain.cli.console import Console, print_text
+from geodomain.cli.console import Console, as_options, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import density_option, density_unit_option, grade_option
 from geodomain.cli.options import by_name, line_option, section_option, title_option
@@ -30,6 +30,38 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
             require_cmap(value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
+    return value
+
+
+def _classes(value: str) -> tuple[str, tuple[float, ...]]:
+    """Read a value of --classes."""
+    from geodomain.reporting.look import parse_classes
+
+    try:
+        return parse_classes(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _scale(value: str) -> str:
+    """Check a value of --scale, and return its text."""
+    from geodomain.reporting.book import parse_scale
+
+    try:
+        parse_scale(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+def _paper(value: str) -> str:
+    """Check a value of --paper, and return its text."""
+    from geodomain.reporting.book import parse_paper
+
+    try:
+        parse_paper(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
     return value
 
 
@@ -70,12 +102,43 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     show_default=True,
     help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
+@click.option(
+    "--classes",
+    metavar="COLUMN=GRADE,...",
+    type=_classes,
+    multiple=True,
+    callback=lambda _context, _option, pairs: dict(pairs),
+    help="Grades that divide --colour-by or --sample-grade into classes of one colour, such as "
+    "AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated.",
+)
 @drillholes.optional_holes
 @drillholes.intervals_option
 @drillholes.within_option
 @drillholes.sample_grade_option("With --intervals")
-@title_option("Title of each page.")
-@click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
+@click.option(
+    "--scale",
+    metavar="1:N",
+    type=_scale,
+    help="Make a section book at this scale: a PDF of sheets with title block, grid, key plan and "
+    "legend. A section that is larger than a sheet goes on on further sheets.  [default: with "
+    "--paper, the largest usual scale at which each section fits on one sheet]",
+)
+@click.option(
+    "--paper",
+    metavar="SIZE",
+    type=_paper,
+    help="Make a section book on this paper: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "
+    "-portrait or -landscape to choose, such as A3-portrait.  [default: A3 with --scale]",
+)
+@click.option("--prepared-by", metavar="NAME", help="Author in the title block of a section book.")
+@title_option("Title of each page; in a section book, the project.")
+@click.option(
+    "--unit",
+    metavar="TEXT",
+    default="",
+    help="Unit of the coordinates, such as m. A section book needs m or ft.  [default: m in a "
+    "section book]",
+)
 @options.output_option(
     "OUT.png",
     "Picture to write: .png, .svg or .pdf.",
@@ -123,6 +186,7 @@ def plot(
             "section they are drawn"
         )
         raise click.UsageError(message)
+    _refuse_book(labelled, given)
     console = Console(quiet)
     with console.listening():
         holes = drillholes.read_optional(given)
@@ -141,6 +205,19 @@ def plot(
     if holes is not None:
         for line in notes_of(holes.report.findings, holes.report.dips):
             console.say(line)
+
+
+def _refuse_book(labelled: str, given: dict[str, Any]) -> None:
+    """Refuse options of a section book that contradict each other, and classes of no grade."""
+    from geodomain.reporting.book import as_sheets
+    from geodomain.reporting.look import as_classes
+
+    book = (given[name] for name in ("scale", "paper", "unit"))
+    try:
+        as_sheets(*book, labelled, given["prepared_by"], given["output"])
+        as_classes(given["classes"], (given["colour_by"], given["sample_grade"]))
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
 
 
 # --- The command `geodomain report`: a labelled block model as one page for the browser.

@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.drillholes import Drillholes
@@ -125,7 +127,7 @@ def _tiers() -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Ramp:
-    """The colour ramp of a grade.
+    """The colours of a grade: a ramp, or classes with a colour each.
 
     Attributes
     ----------
@@ -137,6 +139,9 @@ class Ramp:
         Values at the ends of the ramp. Values above `high` get the last colour of the ramp.
     highest : float
         The largest value drawn.
+    edges : tuple of float
+        Grades that divide classes, ascending; a grade on an edge is in the class above. If they are
+        empty, the colours are a ramp from `low` to `high`.
     """
 
     name: str
@@ -144,6 +149,29 @@ class Ramp:
     low: float
     high: float
     highest: float
+    edges: tuple[float, ...] = ()
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes, from low to high, such as "below 0.5" and "0.5 to 1"."""
+        if not self.edges:
+            return []
+        texts = [f"{edge:,.10g}" for edge in self.edges]
+        middle = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return [f"below {texts[0]}", *middle, f"{texts[-1]} and above"]
+
+    def steps(self, values: Floats, count: int) -> NDArray[np.intp]:
+        """Return the number of the colour of each value: its class, or its step of `count`.
+
+        NaN gets -1.
+        """
+        valid = np.isfinite(values)
+        if self.edges:
+            return np.where(valid, np.searchsorted(self.edges, values, side="right"), -1)
+        share = np.clip(
+            (np.where(valid, values, self.low) - self.low) / (self.high - self.low), 0, 1
+        )
+        return np.where(valid, np.minimum(share * count, count - 1).astype(int), -1)
 
 
 @dataclass(frozen=True)
@@ -228,6 +256,60 @@ def _distance(within: float | None) -> float:
         )
         raise ValueError(message)
     return within
+
+
+def as_classes(
+    classes: Mapping[str, Sequence[float]] | None, shown: Collection[str | None]
+) -> dict[str, tuple[float, ...]]:
+    """Return the edges of classes by grade.
+
+    Raises
+    ------
+    ValueError
+        If edges do not ascend, or a grade is not among those that are shown.
+    """
+    checked = {}
+    for name, edges in (classes or {}).items():
+        try:
+            checked[name] = tuple(float(edge) for edge in edges)
+        except (TypeError, ValueError):
+            checked[name] = ()
+        ascend = all(low < high for low, high in pairwise((-math.inf, *checked[name], math.inf)))
+        if not checked[name] or not ascend:
+            message = (
+                f"the classes of {name} are {edges!r}: give the grades between them in ascending "
+                "order, such as AU=0.5,1,2,5"
+            )
+            raise ValueError(message)
+        if name.casefold() not in {each.casefold() for each in shown if each is not None}:
+            message = f"classes= names {name}, which neither colour_by= nor sample_grade= shows"
+            raise ValueError(message)
+    return checked
+
+
+def parse_classes(text: str) -> tuple[str, tuple[float, ...]]:
+    """Return the grade and the edges of a text such as AU=0.5,1,2,5.
+
+    Raises
+    ------
+    ValueError
+        If the text does not have this form, or the edges do not ascend.
+    """
+    name, equals, edges = text.rpartition("=")
+    if not name or not equals:
+        message = f"{text!r} is not of the form COLUMN=GRADE,GRADE, such as AU=0.5,1,2,5"
+        raise ValueError(message)
+    try:
+        numbers = [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        numbers = []
+    return name, as_classes({name: numbers}, [name])[name]
+
+
+def with_classes(ramp: Ramp, name: str, classes: Mapping[str, tuple[float, ...]]) -> Ramp:
+    """Give a ramp the classes of a grade, if there are any."""
+    named = {each.casefold(): edges for each, edges in classes.items()}
+    return replace(ramp, edges=named.get(name.casefold(), ()))
 
 
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.mesh.mesh import Mesh
@@ -39,6 +41,8 @@ DOTS = 150
 # Margin of the frame around its contents on each side, as a share of their length.
 _MARGIN = 0.01
 _MOST_NAMES = 60
+# Width in points of lines between blocks on paper.
+_THIN = 0.2
 
 
 class Panel:
@@ -104,9 +108,34 @@ class Panel:
         if section.is_plan:
             draw_north(axes, inches)
 
-    def draw_content(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw blocks, traces of wireframes, and holes with samples."""
-        self._blocks(axes, colours, scale)
+    def has_blocks(self, window: Floats) -> bool:
+        """Return whether a rectangle shows any block."""
+        return bool(self._visible(window).any())
+
+    def _visible(self, window: Floats) -> NDArray[np.bool_]:
+        """Return the mask of the polygons that may meet a rectangle."""
+        low, high = self._boxes
+        return np.asarray(((high > window[0]) & (low < window[1])).all(axis=1))
+
+    @cached_property
+    def _boxes(self) -> tuple[Floats, Floats]:
+        """The lowest and highest coordinates (n, 2) of each polygon."""
+        starts = np.cumsum([0, *map(len, self.polygons[:-1])])
+        corners = np.concatenate(self.polygons)
+        return np.minimum.reduceat(corners, starts), np.maximum.reduceat(corners, starts)
+
+    def draw_content(
+        self,
+        axes: Axes,
+        colours: Mapping[str, str],
+        scale: float,
+        window: Floats | None = None,
+    ) -> None:
+        """Draw blocks, traces of wireframes, and holes with samples.
+
+        If `window` is a rectangle (2, 2), blocks outside it are left out.
+        """
+        self._blocks(axes, colours, scale, window)
         for name, lines in self.traces.items():
             # A pale line below the dark one keeps it visible on any colour.
             _lines(axes, list(lines), "#ffffff", 2.6, 3)
@@ -118,7 +147,9 @@ class Panel:
             _lines(axes, lines, "#ffffff", 3.0, 6)
             _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
 
-    def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
+    def _blocks(
+        self, axes: Axes, colours: Mapping[str, str], scale: float, window: Floats | None
+    ) -> None:
         """Draw the blocks by domain or by grade.
 
         For speed, all blocks of one colour form one path.
@@ -126,12 +157,20 @@ class Panel:
         from matplotlib.patches import PathPatch
 
         edge = 0.0 if self.look.ramp else self._edge(scale)
-        for rows, colour in self._painted(colours):
+        visible = None
+        # Viewers of PDF smooth edges, and would show gaps between blocks of different colours.
+        is_sealed = window is not None and not edge
+        if window is not None:
+            visible, edge = self._visible(window), min(edge, _THIN)
+        for painted, colour in self._painted(colours):
+            rows = painted if visible is None else [row for row in painted if visible[row]]
+            if not rows:
+                continue
             blocks = PathPatch(
                 _one_path([self.polygons[row] for row in rows]),
                 facecolor=colour,
-                edgecolor="#ffffff",
-                linewidth=edge,
+                edgecolor=colour if is_sealed else "#ffffff",
+                linewidth=_THIN if is_sealed else edge,
                 antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
             )
             axes.add_artist(blocks)
@@ -185,16 +224,21 @@ class Panel:
 
 def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
     """Yield pairs: the indices of the values that get a certain colour, and this colour."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize, to_hex
-
-    colours_of = colormaps[ramp.cmap]
-    valid = np.isfinite(values)
-    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(valid, values, ramp.low))
-    steps = np.where(valid, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+    colours = ramp_colours(ramp)
+    steps = ramp.steps(values, len(colours))
     for step in np.unique(steps).tolist():
-        colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
+        colour = NO_VALUE if step < 0 else colours[step]
         yield np.flatnonzero(steps == step).tolist(), colour
+
+
+def ramp_colours(ramp: Ramp) -> list[str]:
+    """Return the colours of a ramp, or of its classes, from low to high."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    colours = colormaps[ramp.cmap]
+    count = len(ramp.classes) or colours.N
+    return [to_hex(colours(step / max(count - 1, 1))) for step in range(count)]
 
 
 def _one_path(polygons: Sequence[Floats]) -> MplPath:

@@ -28,19 +28,22 @@ from geodomain.formats.blocks import file_of
 from geodomain.inputs import model_path
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
+from geodomain.reporting.book import Sheets, as_sheets, draw_book
 from geodomain.reporting.look import (
     INK,
     Look,
     Ramp,
+    as_classes,
     darker,
     faces_warnings,
     near_holes,
     ramp_of,
     require_cmap,
     usual_ground,
+    with_classes,
     with_ground,
 )
-from geodomain.reporting.panel import DOTS, Panel
+from geodomain.reporting.panel import DOTS, Panel, ramp_colours
 from geodomain.reporting.planes import (
     LineGiven,
     Section,
@@ -62,6 +65,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Inches: the largest page area for panels, margins of each panel for text, and the smallest side.
@@ -166,9 +170,10 @@ def draw(
     background: Sequence[str] = (),
     kind: str = "png",
     look: Look | None = None,
+    sheets: Sheets | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> bytes:
-    """Draw sections at one scale, either all on one page or each on its own page.
+    """Draw sections at one scale: on one page, each on its own page, or on sheets of a book.
 
     Parameters
     ----------
@@ -183,6 +188,8 @@ def draw(
         Format of the picture.
     look : Look, optional
         Style of the sections. Only the format "pdf" can have several pages.
+    sheets : Sheets, optional
+        Scale, paper and title block of a section book; the format is then "pdf".
     progress : callable, optional
         Called with the number of pages drawn and the total.
 
@@ -192,7 +199,11 @@ def draw(
         The picture.
     """
     with _missing_glyphs():
-        return _drawn(cuts, wireframes or {}, background, kind, look or Look(), progress)
+        traced, style = wireframes or {}, look or Look()
+        if sheets is not None:
+            colours = _colours(cuts, traced, background, style)
+            return draw_book(cuts, traced, colours, style, sheets, progress)
+        return _drawn(cuts, traced, background, kind, style, progress)
 
 
 @contextmanager
@@ -221,7 +232,7 @@ def _drawn(
     progress: Callable[[int, int | None], None] | None,
 ) -> bytes:
     """Draw the pages, and return the picture."""
-    book = _Book(cuts, wireframes, background, look)
+    book = _Pages(cuts, wireframes, background, look)
     out = io.BytesIO()
     if not look.paged:
         book.figure(cuts).savefig(
@@ -257,7 +268,7 @@ def require_kind(path: Path) -> str:
     return kind
 
 
-class _Book:
+class _Pages:
     """Draws pages of sections with shared colours."""
 
     def __init__(
@@ -387,13 +398,16 @@ def _legend(
 
 def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
     """Draw the ramp of a grade above the legend, just below the height `foot` (in inches)."""
+    wide, high = figure.get_size_inches()
+    length = min(4.0, 0.6 * wide)
+    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
+    if ramp.edges:
+        _draw_classes(figure.add_axes(place), ramp)
+        return
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    wide, high = figure.get_size_inches()
-    length = min(4.0, 0.6 * wide)
-    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
     bar = figure.colorbar(
         ScalarMappable(Normalize(ramp.low, ramp.high), colormaps[ramp.cmap]),
         cax=figure.add_axes(place),
@@ -402,6 +416,20 @@ def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
     )
     bar.set_label(ramp.name, fontsize=9)
     bar.ax.tick_params(labelsize=8)
+
+
+def _draw_classes(axes: Axes, ramp: Ramp) -> None:
+    """Draw a bar of the classes of a grade, with the grades between them."""
+    from matplotlib.patches import Rectangle
+
+    colours = ramp_colours(ramp)
+    for number, colour in enumerate(colours):
+        axes.add_patch(Rectangle((number, 0), 1, 1, facecolor=colour, edgecolor="#ffffff", lw=0.5))
+    axes.set_xlim(0, len(colours))
+    axes.set_xticks(range(1, len(colours)), [f"{edge:,.10g}" for edge in ramp.edges])
+    axes.set_yticks([])
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel(ramp.name, fontsize=9)
 
 
 # Draw sections of a model file as a picture.
@@ -422,10 +450,14 @@ def plot_sections(
     unit: str = "",
     colour_by: str | None = None,
     cmap: str = "viridis",
+    classes: Mapping[str, Sequence[float]] | None = None,
     holes: Drillholes | None = None,
     within: float | None = None,
     samples: TableLike | None = None,
     sample_grade: str | None = None,
+    scale: str | float | None = None,
+    paper: str | None = None,
+    prepared_by: str | None = None,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
@@ -471,7 +503,11 @@ def plot_sections(
         A numeric column, such as a grade, that colours the blocks. The ramp runs from the minimum
         to the 98th percentile of the column's values in the sections.
     cmap : str
-        A colour map of matplotlib for ``colour_by`` and ``grade``.
+        A colour map of matplotlib for ``colour_by`` and ``sample_grade``.
+    classes : mapping of str to sequence of float, optional
+        Grades that divide a column into classes, in ascending order, such as
+        ``{"AU": [0.5, 1, 2, 5]}``. Blocks and samples of this column then have one colour for each
+        class instead of a ramp. A grade on a limit is in the class above.
     holes : Drillholes, optional
         Drillholes to project onto the sections near them.
     within : float, optional
@@ -485,6 +521,16 @@ def plot_sections(
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
+    scale : str or float, optional
+        Scale of a section book, such as "1:500": a PDF of sheets with title block, grid, key plan
+        and legend. On paper, lengths are true if the unit of the model is ``unit``: "m" or "ft".
+        [default: with ``paper``, the largest usual scale at which each section fits on one sheet] A
+        section that is larger than a sheet goes on on further sheets, with match lines.
+    paper : str, optional
+        Paper of a section book: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "-portrait" or
+        "-landscape". [default: A3 with ``scale``; the orientation that needs fewer sheets]
+    prepared_by : str, optional
+        Author in the title block of a section book.
     overwrite : bool
         Whether to replace an existing picture.
     progress : callable or bool, optional
@@ -504,10 +550,12 @@ def plot_sections(
         If the picture exists; see ``overwrite``.
     TableError
         If the output does not have the extension of a picture. If the label column holds hundreds
-        of numbers. If a section cuts no block. If a column is missing or has no number. If the
-        model has no sizes and its centroids form no lattice.
+        of numbers. If a section cuts no block. If a book would have more than 500 sheets. If a
+        column is missing or has no number. If the model has no sizes and its centroids form no
+        lattice.
     ValueError
-        If a section, a line or the colour map is invalid. Also if ``holes`` is given without
+        If a section, a line, the scale, the paper, the classes or the colour map are invalid. Also
+        if ``holes`` is given without
         ``within``, if ``samples`` is given without ``holes``, or if only one of ``samples`` and
         ``sample_grade`` is given.
     TypeError
@@ -541,8 +589,10 @@ def plot_sections(
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = near_holes(holes, within, samples, sample_grade, table["below_detection"])
     require_cmap(cmap)
+    classed = as_classes(classes, (colour_by, sample_grade))
     options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     kind = require_kind(place)
+    sheets = as_sheets(scale, paper, unit, Path(file_of(source)).name, prepared_by, place)
     tables = [samples] if isinstance(samples, str | os.PathLike) else []
     inputs = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
     refuse_inputs([place], inputs)
@@ -568,10 +618,10 @@ def plot_sections(
         look,
         colours=listed.colours,
         near=near,
-        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
+        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, classed, source),
         paged=kind == "pdf" and is_run(sections),
     )
-    look = _with_samples(look, cuts, cmap)
+    look = _with_samples(look, cuts, cmap, classed)
     for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
         warn(sentence)
     if look.near and not any(
@@ -580,14 +630,22 @@ def plot_sections(
         warn(f"no drillhole comes within {look.near.within:.10g} of a section")
     with show_progress(progress, "drawing") as report:
         drawn = draw(
-            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=report
+            cuts,
+            wireframes_of(listed),
+            background=ground,
+            kind=kind,
+            look=look,
+            sheets=sheets,
+            progress=report,
         )
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(drawn))
     return tuple(cut.section for cut in cuts)
 
 
-def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
+def _with_samples(
+    look: Look, cuts: Sequence[Cut], cmap: str, classes: Mapping[str, tuple[float, ...]]
+) -> Look:
     """Add the ramp of the samples; if blocks show the same grade, both have the same ramp."""
     near, ramp = look.near, look.ramp
     if near is None or near.samples is None:
@@ -599,8 +657,10 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
         both = ramp_of(
             f"{ramp.name}, of blocks and samples", cmap, np.concatenate([*blocks, values])
         )
+        both = both and with_classes(both, name, classes)
         return replace(look, ramp=both, near=replace(near, ramp=both))
-    return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
+    own = ramp_of(f"{name}, of samples", cmap, values)
+    return replace(look, near=replace(near, ramp=own and with_classes(own, name, classes)))
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
@@ -619,10 +679,16 @@ def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
     ]
 
 
-def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
+def _ramp(
+    cuts: Sequence[Cut],
+    name: str,
+    cmap: str,
+    classes: Mapping[str, tuple[float, ...]],
+    model: str,
+) -> Ramp:
     """Return one ramp for all sections; raise TableError if the sections have no number to show."""
     ramp = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
     if ramp is None:
         message = f"{model}: column {name!r} has no number in these sections: name a grade column"
         raise TableError(message)
-    return ramp
+    return with_classes(ramp, name, classes)
