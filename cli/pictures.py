@@ -43,6 +43,18 @@ def _classes(value: str) -> tuple[str, tuple[float, ...]]:
         raise click.BadParameter(str(error)) from None
 
 
+def _classes_option(what: str) -> options.Decorator:
+    """Make the option --classes, with the help text `what`."""
+    return click.option(
+        "--classes",
+        metavar="COLUMN=GRADE,...",
+        type=_classes,
+        multiple=True,
+        callback=lambda _context, _option, pairs: dict(pairs),
+        help=what,
+    )
+
+
 def _scale(value: str) -> str:
     """Check a value of --scale, and return its text."""
     from geodomain.reporting.book import parse_scale
@@ -102,14 +114,9 @@ def _paper(value: str) -> str:
     show_default=True,
     help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
-@click.option(
-    "--classes",
-    metavar="COLUMN=GRADE,...",
-    type=_classes,
-    multiple=True,
-    callback=lambda _context, _option, pairs: dict(pairs),
-    help="Grades that divide --colour-by or --sample-grade into classes of one colour, such as "
-    "AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated.",
+@_classes_option(
+    "Grades that divide --colour-by or --sample-grade into classes of one colour, such as "
+    "AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated."
 )
 @drillholes.optional_holes
 @drillholes.intervals_option
@@ -261,6 +268,9 @@ Example:
 @drillholes.intervals_option
 @drillholes.within_option
 @drillholes.sample_grade_option("With --within and --intervals")
+@_classes_option(
+    "Grades that divide --sample-grade into classes of one colour, as in 'geodomain plot'."
+)
 @density_option(
     "Column of densities, or one number for all blocks. With this option, tonnes are added up."
 )
@@ -301,6 +311,7 @@ def report(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
+    from geodomain.reporting.look import as_classes
     from geodomain.reporting.report_file import report_file
 
     _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
@@ -315,6 +326,10 @@ def report(
             "are drawn"
         )
         raise click.UsageError(message)
+    try:
+        as_classes(given["classes"], [given["sample_grade"]])
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
     if given["density_unit"] and given["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)

@@ -282,7 +282,7 @@ def as_classes(
             )
             raise ValueError(message)
         if name.casefold() not in {each.casefold() for each in shown if each is not None}:
-            message = f"classes= names {name}, which neither colour_by= nor sample_grade= shows"
+            message = f"classes= names {name}, but no blocks or samples are coloured by {name}"
             raise ValueError(message)
     return checked
 

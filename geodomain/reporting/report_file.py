@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -24,7 +24,7 @@ from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
 from geodomain.reporting.compare import compare_files
 from geodomain.reporting.grades import GradesAsked
-from geodomain.reporting.look import NearHoles, near_holes, ramp_of
+from geodomain.reporting.look import NearHoles, as_classes, near_holes, ramp_of, with_classes
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
 from geodomain.reporting.planes import LineGiven, Section, SectionGiven, as_lines, as_sections
 from geodomain.reporting.record import RecordGiven, read_record, require_same_file
@@ -107,6 +107,7 @@ def report_file(
     within: float | None = None,
     samples: TableLike | None = None,
     sample_grade: str | None = None,
+    classes: Mapping[str, Sequence[float]] | None = None,
     density: str | float | None = None,
     density_unit: str | None = None,
     grade: str | Sequence[str] = (),
@@ -160,6 +161,8 @@ def report_file(
         treat them.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
+    classes : mapping of str to sequence of float, optional
+        Grades that divide ``sample_grade`` into classes, as for `plot_sections`.
     density : str or float, optional
         A column, or one number for all blocks. If it is given, the page shows tonnes by domain.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
@@ -195,9 +198,9 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section or line is invalid, or if there are more than 30 sections. Also if ``within``
-        or ``samples`` is given without ``holes``, if ``samples`` is given without ``within``, or if
-        only one of ``samples`` and ``sample_grade`` is given.
+        If a section, a line or the classes are invalid, or if there are more than 30 sections. Also
+        if ``within`` or ``samples`` is given without ``holes``, if ``samples`` is given without
+        ``within``, or if only one of ``samples`` and ``sample_grade`` is given.
 
     Examples
     --------
@@ -216,7 +219,7 @@ def report_file(
     grades = GradesAsked(names, density, unit_of(density_unit))
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
-    near = _near(holes, within, samples, sample_grade, table["below_detection"])
+    near = _near(holes, within, samples, sample_grade, table["below_detection"], classes)
     content, planes = gather_content(
         source,
         place,
@@ -327,8 +330,10 @@ def _near(
     samples: TableLike | None,
     sample_grade: str | None,
     below: BelowDetection | None,
+    classes: Mapping[str, Sequence[float]] | None,
 ) -> NearHoles | None:
     """Return the holes and samples to draw on sections, or None; refuse incomplete options."""
+    classed = as_classes(classes, [sample_grade])
     if within is None and samples is None and sample_grade is None:
         return None
     if holes is None:
@@ -341,7 +346,7 @@ def _near(
     if near is None or near.samples is None:
         return near
     ramp = ramp_of(f"{near.samples.name} of samples", "", near.samples.values)
-    return replace(near, ramp=ramp)
+    return replace(near, ramp=ramp and with_classes(ramp, near.samples.name, classed))
 
 
 def _refuse_slips(

@@ -232,12 +232,28 @@ class GradeClass:
 
 
 def grade_classes(ramp: Ramp) -> list[GradeClass]:
-    """Return the steps of a ramp, from low to high; the last step includes all higher grades."""
+    """Return the classes of a grade, or the steps of its ramp, from low to high.
+
+    The last step includes all higher grades.
+    """
+    if ramp.edges:
+        colours = _colours_of(len(ramp.classes))
+        return [GradeClass(*both) for both in zip(colours, ramp.classes, strict=True)]
     edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     if ramp.highest > ramp.high:
         named[-1] = f"{edges[-2]:.3g} to {ramp.highest:.3g}"
     return [GradeClass(*both) for both in zip(_COLOURS, named, strict=True)]
+
+
+def _colours_of(count: int) -> list[str]:
+    """Return this number of colours, evenly along viridis."""
+    known = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
+    places = np.linspace(0, len(known) - 1, count)
+    mixed = [np.interp(places, np.arange(len(known)), known[:, part]) for part in range(3)]
+    return [
+        f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in np.round(mixed).astype(int).T
+    ]
 
 
 def near_svg(section: Section, window: Window, near: NearHoles) -> str:
@@ -295,14 +311,14 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
     if near.samples is None or near.ramp is None:
         return ""
     lines, values = samples_near(section, near.holes, near.within, near.samples)
-    share = (values - near.ramp.low) / (near.ramp.high - near.ramp.low)
-    steps = np.clip(np.floor(share * len(_COLOURS)), 0, len(_COLOURS) - 1).astype(int)
+    colours = [step.colour for step in grade_classes(near.ramp)]
+    steps = near.ramp.steps(values, len(colours))
     bars = _drawn(lines, window)
     parts = [f'<path stroke="#fff" stroke-width="94" stroke-linecap="butt" d="{_path(bars)}"/>']
     for step in np.unique(steps).tolist():
         path = _path([bars[row] for row in np.flatnonzero(steps == step).tolist()])
         parts.append(
-            f'<path stroke="{_COLOURS[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
+            f'<path stroke="{colours[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
         )
     return "".join(parts) if bars else ""
 

@@ -208,7 +208,8 @@ def test_hole_names_are_in_the_frame_and_apart(model: str, figures: list[Any]) -
     Path("c.csv").write_text("\n".join(["HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP", *rows, ""]))
     plot_sections(model, "book.pdf", ["z=5", "y=45"], scale=1000, paper="A4",
                   holes=Drillholes("c.csv"), within=12)  # fmt: skip
-    for figure in figures:
+    # On the plan all holes; on the section six rows of twenty.
+    for figure, near in zip(figures, (200, 120), strict=True):
         figure.draw_without_rendering()
         (shared,) = [axes for axes in figure.axes if axes.get_gid() == "map"]
         frame = shared.get_window_extent()
@@ -216,11 +217,9 @@ def test_hole_names_are_in_the_frame_and_apart(model: str, figures: list[Any]) -
                  if text.get_gid() == "hole-name"]  # fmt: skip
         boxes = [name.get_window_extent() for name in names]
         assert len(names) > 15
-        left_out = [text.get_text() for axes in figure.axes for text in axes.texts
-                    if "without room" in text.get_text()]  # fmt: skip
-        near = {name.get_text() for name in names}
-        if left_out:
-            assert int(left_out[0].split()[0]) + len(near) in (200, 100, 120)
+        notes = [text.get_text() for axes in figure.axes for text in axes.texts]
+        left_out = sum(int(note.split()[0]) for note in notes if note.endswith("without room"))
+        assert left_out + len(names) == near  # each hole has a name, or is counted
         for number, box in enumerate(boxes):
             assert frame.x0 <= box.x0 and box.x1 <= frame.x1
             assert frame.y0 <= box.y0 and box.y1 <= frame.y1
@@ -239,7 +238,10 @@ def test_hole_names_are_in_the_frame_and_apart(model: str, figures: list[Any]) -
         (("--classes", "AU=2,1"), "the classes of AU are"),
         (("--classes", "AU"), "not of the form COLUMN=GRADE,GRADE"),
         (("--classes", "AU=1,x"), "the classes of AU are"),
-        (("--classes", "CU=1,2", "--colour-by", "AU"), "--classes names CU"),
+        (
+            ("--classes", "CU=1,2", "--colour-by", "AU"),
+            "--classes names CU, but no blocks or samples",
+        ),
     ],
 )
 def test_what_is_refused(model: str, arguments: tuple[str, ...], words: str) -> None:
@@ -299,3 +301,17 @@ def test_classes_are_in_the_legend_of_a_book(model: str) -> None:
     assert {"AU", "below 5", "5 to 15", "15 and above"} <= set(sheet)
     (ramp,) = texts(model, sections="y=5", paper="A4", colour_by="AU")
     assert {"AU", "0"} <= set(ramp) and "ORE" not in ramp
+
+
+def test_samples_of_a_report_have_classes(model: str) -> None:
+    Path("c.csv").write_text("HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP\nH1,55,45,20,15,0,-90\n")
+    Path("a.csv").write_text("HOLE,FROM,TO,AU\nH1,0,5,0.2\nH1,5,10,1\nH1,10,15,7\n")
+    near = ("--collar", "c.csv", "--intervals", "a.csv", "--within", "9", "--sample-grade", "AU")
+    run_command("report", model, "--section", "y=45", *near, "--classes", "AU=1,5", "-o", "r.html")
+    page = Path("r.html").read_text()
+    assert "below 1</span>" in page and "1 to 5</span>" in page and "5 and above</span>" in page
+    # The ends of viridis, and its middle.
+    bars = re.findall(r'<path stroke="(#\w{6})" stroke-width="74"', page)
+    assert [bars[0], bars[-1], len(bars)] == ["#440154", "#fde725", 3]
+    said = run_command("report", model, "--classes", "AU=1", "-o", "t.html", code=2).stderr
+    assert "--classes names AU, but no blocks or samples" in " ".join(said.split())
