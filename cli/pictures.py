@@ -57,7 +57,7 @@ def _classes_option(what: str) -> options.Decorator:
 
 def _scale(value: str) -> str:
     """Check a value of --scale, and return its text."""
-    from geodomain.reporting.book import parse_scale
+    from geodomain.reporting.sheets import parse_scale
 
     try:
         parse_scale(value)
@@ -68,7 +68,7 @@ def _scale(value: str) -> str:
 
 def _paper(value: str) -> str:
     """Check a value of --paper, and return its text."""
-    from geodomain.reporting.book import parse_paper
+    from geodomain.reporting.sheets import parse_paper
 
     try:
         parse_paper(value)
@@ -216,8 +216,8 @@ def plot(
 
 def _refuse_book(labelled: str, given: dict[str, Any]) -> None:
     """Refuse options of a section book that contradict each other, and classes of no grade."""
-    from geodomain.reporting.book import as_sheets
     from geodomain.reporting.look import as_classes
+    from geodomain.reporting.sheets import as_sheets
 
     book = (given[name] for name in ("scale", "paper", "unit"))
     try:

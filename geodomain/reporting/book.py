@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, counted
+from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.look import (
     INK,
@@ -26,328 +24,28 @@ from geodomain.reporting.look import (
     darker,
     draw_marks,
     faces_note,
-    is_in,
     round_length,
 )
 from geodomain.reporting.panel import Panel, ramp_colours
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import Cut, cut_triangles
+from geodomain.reporting.sheets import (
+    BORDER,
+    FOOT,
+    LEFT,
+    MM,
+    OVERLAP,
+    STRIP,
+    Plan,
+    Sheet,
+    Sheets,
+    enlarged,
+    map_size,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# The scale, the paper, and what the title block says.
-
-# Width and height, upright, in mm.
-_PAPERS = {
-    "A4": (210.0, 297.0), "A3": (297.0, 420.0), "A2": (420.0, 594.0), "A1": (594.0, 841.0),
-    "A0": (841.0, 1189.0), "Letter": (215.9, 279.4), "Tabloid": (279.4, 431.8),
-    "Ansi-A": (215.9, 279.4), "Ansi-B": (279.4, 431.8), "Ansi-C": (431.8, 558.8),
-    "Ansi-D": (558.8, 863.6), "Ansi-E": (863.6, 1117.6),
-}  # fmt: skip
-_METRES = {"": 1.0, "m": 1.0, "metre": 1.0, "metres": 1.0, "ft": 0.3048, "feet": 0.3048}
-_MM = 25.4  # in an inch
-MOST_SHEETS = 500
-
-
-@dataclass(frozen=True)
-class Sheets:
-    """The scale and paper of a section book, and the texts of its title block.
-
-    Attributes
-    ----------
-    paper : str
-        Name of the paper size, such as A3.
-    turned : {"portrait", "landscape"}, optional
-        Orientation; None for the one that needs fewer sheets.
-    scale : float, optional
-        Length in the model for a length of 1 on paper; None for the largest usual scale at which
-        each section fits on one sheet.
-    unit : str
-        Unit of the model, which is metres or feet.
-    model, prepared_by : str
-        File name of the model, and name of the author; may be empty.
-    """
-
-    paper: str = "A3"
-    turned: str | None = None
-    scale: float | None = None
-    unit: str = "m"
-    model: str = ""
-    prepared_by: str = ""
-
-    @property
-    def sizes(self) -> list[tuple[float, float]]:
-        """The sizes of paper to choose from, (width, height) in mm; landscape is first."""
-        wide, high = _PAPERS[self.paper]
-        upright, turned = (wide, high), (high, wide)
-        return {"portrait": [upright], "landscape": [turned]}.get(
-            self.turned or "", [turned, upright]
-        )
-
-    @property
-    def per_mm(self) -> float:
-        """The length in the model, in its unit, of a millimetre on paper."""
-        return (self.scale or 1.0) / 1000 / _METRES[self.unit]
-
-
-def as_sheets(
-    scale: str | float | None,
-    paper: str | None,
-    unit: str,
-    model: str,
-    prepared_by: str | None,
-    output: Path,
-) -> Sheets | None:
-    """Return the sheets of a book, or None if neither a scale nor a paper is named.
-
-    Raises
-    ------
-    ValueError
-        If the scale, the paper or the unit is unknown, or the output is not a PDF.
-    """
-    if scale is None and paper is None:
-        if prepared_by is not None:
-            message = "prepared_by= is for the title block of a book: give scale= or paper= too"
-            raise ValueError(message)
-        return None
-    if output.suffix.lower() != ".pdf":
-        message = f"{output} is not a PDF: scale= and paper= make a book of sheets, which is a PDF"
-        raise ValueError(message)
-    if unit.casefold() not in _METRES:
-        message = f"the unit is {unit!r}, but a true scale needs m or ft: give unit='m'"
-        raise ValueError(message)
-    name, turned = parse_paper(paper or "A3")
-    ratio = None if scale is None else parse_scale(scale)
-    return Sheets(name, turned, ratio, unit.casefold(), model, prepared_by or "")
-
-
-def parse_scale(scale: str | float) -> float:
-    """Return 500 for the scale "1:500", or for the number 500.
-
-    Raises
-    ------
-    ValueError
-        If it is not a scale.
-    """
-    text = str(scale).replace(" ", "").removeprefix("1:")
-    try:
-        ratio = float(text)
-    except ValueError:
-        ratio = math.nan
-    if not 0 < ratio < math.inf:
-        message = f"{scale!r} is not a scale: give it as 1:500"
-        raise ValueError(message)
-    return ratio
-
-
-def parse_paper(paper: str) -> tuple[str, str | None]:
-    """Return the name and the orientation of a paper size such as A3 or A3-portrait.
-
-    Raises
-    ------
-    ValueError
-        If the size is unknown.
-    """
-    name, _, turned = paper.casefold().rpartition("-")
-    if turned not in ("portrait", "landscape"):
-        name, turned = paper.casefold(), ""
-    for known in _PAPERS:
-        if known.casefold() == name:
-            return known, turned or None
-    message = (
-        f"{paper!r} is not a paper size: use one of {', '.join(_PAPERS)}, with -portrait or "
-        "-landscape if you want to choose"
-    )
-    raise ValueError(message)
-
-
-# The parts of a sheet in mm: border, title strip, and the margins of the map for labels.
-
-_BORDER, _STRIP = 8.0, 46.0
-_LEFT, _RIGHT, _FOOT, _HEAD = 9.0, 4.0, 7.0, 13.0
-# Sheets of one section overlap by this length on either side of their match line.
-_OVERLAP = 10.0
-# The digits of usual scales: 1:1000, 1:1250 and so on.
-_USUAL = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10)
-# Space between the blocks and the frame.
-_AIR = 4.0
-
-
-class Sheet(NamedTuple):
-    """A sheet: a part of a section.
-
-    Attributes
-    ----------
-    cut : int
-        Number of the section.
-    size : tuple of float
-        Width and height of the paper in mm.
-    window : (2, 2) float64
-        The part of the section that the map shows.
-    core : (2, 2) float64
-        The part up to the match lines.
-    sides : dict of str to int
-        For each side with a match line, the number of the sheet that goes on there.
-    """
-
-    cut: int
-    size: tuple[float, float]
-    window: Floats
-    core: Floats
-    sides: dict[str, int]
-
-
-def _map_size(size: tuple[float, float]) -> Floats:
-    """Return the width and height of the map on a sheet, in mm."""
-    across = size[0] - 2 * _BORDER - _LEFT - _RIGHT
-    up = size[1] - 2 * _BORDER - _STRIP - _FOOT - _HEAD
-    return np.array([across, up])
-
-
-def _count(content: Floats, room: Floats, overlap: Floats) -> list[int]:
-    """Return the numbers of sheets side by side and above each other for a content (2,)."""
-    return [
-        1 if length <= space else math.ceil(length / (space - 2 * beyond) - 1e-9)
-        for length, space, beyond in zip(content, room, overlap, strict=True)
-    ]
-
-
-class _Part(NamedTuple):
-    """A part of a section in one direction: up to the match lines, and all that a sheet shows."""
-
-    core: tuple[float, float]
-    shown: tuple[float, float]
-
-
-def _divide(low: float, high: float, count: int, room: float, unit: float) -> list[_Part]:
-    """Divide a length into parts that sheets with this room can show.
-
-    Match lines are at round coordinates if the parts then fit. `unit` is the length of a mm.
-    """
-    if count == 1:
-        middle = (low + high) / 2
-        whole = (middle - room / 2, middle + room / 2)
-        return [_Part(whole, whole)]
-    edges = np.linspace(low, high, count + 1)
-    step = round_length(10 * unit, up=True)
-    rounded = np.concatenate([[low], np.round(edges[1:-1] / step) * step, [high]])
-    overlap = _OVERLAP * unit
-    if np.diff(rounded).max() <= room - 2 * overlap:
-        edges = rounded
-    parts = []
-    for start, end in pairwise(edges.tolist()):
-        # A sheet at the end shows the end, and more beyond its match line.
-        first = float(np.clip((start + end - room) / 2, low, high - room))
-        parts.append(_Part((start, end), (first, first + room)))
-    return parts
-
-
-class _Plan:
-    """The sheets of a book: which part of which section is on each."""
-
-    def __init__(self, panels: Sequence[Panel], sheets: Sheets) -> None:
-        self._panels = panels
-        windows: dict[object, Floats] = {}
-        for panel in panels:
-            low, high = windows.get(panel.cut.section.family, panel.window)
-            windows[panel.cut.section.family] = np.stack(
-                [np.minimum(low, panel.window[0]), np.maximum(high, panel.window[1])]
-            )
-        self._windows = [windows[panel.cut.section.family] for panel in panels]
-        if sheets.scale is None:
-            sheets = replace(sheets, scale=self._largest_scale(sheets))
-        self.sheets = sheets
-        total = sum(math.prod(self._chosen(number)[1]) for number in range(len(panels)))
-        if total > MOST_SHEETS:
-            fits = self._largest_scale(sheets)
-            message = (
-                f"the sections need {total:,} sheets of {sheets.paper} at 1:{sheets.scale:,.10g}, "
-                f"and a book has at most {MOST_SHEETS}: 1:{fits:,.10g} is the largest scale at "
-                "which each section fits on one sheet"
-            )
-            raise TableError(message)
-        self.pages: list[Sheet] = []
-        for number in range(len(panels)):
-            self.pages += self._pages_of(number)
-
-    def _units(self, number: int, sheets: Sheets) -> Floats:
-        """Return the units of the model to the right and upwards in a mm on paper."""
-        return np.array([sheets.per_mm, sheets.per_mm / self._panels[number].stretch])
-
-    def _content(self, number: int, units: Floats) -> Floats:
-        """Return the width and height that the content of a section needs, with some air."""
-        low, high = self._windows[number]
-        return np.asarray(high - low + 2 * _AIR * units)
-
-    def _chosen(self, number: int) -> tuple[tuple[float, float], list[int]]:
-        """Return the size of paper that needs the fewest sheets, and their number each way."""
-        units = self._units(number, self.sheets)
-        content, overlap = self._content(number, units), _OVERLAP * units
-        counts = [
-            (size, _count(content, _map_size(size) * units, overlap)) for size in self.sheets.sizes
-        ]
-        return min(counts, key=lambda each: math.prod(each[1]))
-
-    def _largest_scale(self, sheets: Sheets) -> float:
-        """Return the largest usual scale at which each section fits on one sheet."""
-        least = 0.0
-        for number in range(len(self._panels)):
-            units = self._units(number, replace(sheets, scale=1.0))
-            low, high = self._windows[number]
-            length = (high - low) / units
-            least = max(
-                least,
-                min(float((length / (_map_size(size) - 2 * _AIR)).max()) for size in sheets.sizes),
-            )
-        power = 10.0 ** math.floor(math.log10(least))
-        return next(step * power for step in _USUAL if step * power >= least * (1 - 1e-9))
-
-    def _pages_of(self, number: int) -> list[Sheet]:
-        """Return the sheets of a section, from left to right and from the top down."""
-        size, counts = self._chosen(number)
-        units = self._units(number, self.sheets)
-        room = _map_size(size) * units
-        air = _AIR * units * np.array([[-1], [1]])
-        parts = [
-            _divide(*limits, count, space, unit)
-            for limits, count, space, unit in zip(
-                (self._windows[number] + air).T.tolist(),
-                counts,
-                room.tolist(),
-                units.tolist(),
-                strict=True,
-            )
-        ]
-        found: dict[tuple[int, int], tuple[Floats, Floats]] = {}
-        for row in reversed(range(counts[1])):
-            for column in range(counts[0]):
-                across, up = parts[0][column], parts[1][row]
-                core = np.array([across.core, up.core]).T
-                if self._panels[number].has_blocks(core):
-                    found[column, row] = np.array([across.shown, up.shown]).T, core
-        numbers = {place: len(self.pages) + each + 1 for each, place in enumerate(found)}
-        return [
-            Sheet(
-                number,
-                size,
-                window,
-                core,
-                {
-                    side: numbers[column + right, row + above]
-                    for side, (right, above) in _SIDES.items()
-                    if (column + right, row + above) in numbers
-                },
-            )
-            for (column, row), (window, core) in found.items()
-        ]
-
-
-_SIDES = {"left": (-1, 0), "right": (1, 0), "below": (0, -1), "above": (0, 1)}
-
-
-# The book.
 
 
 def draw_book(
@@ -384,7 +82,7 @@ def draw_book(
     from matplotlib.backends.backend_pdf import PdfPages
 
     panels = [Panel(cut, wireframes, look) for cut in cuts]
-    plan = _Plan(panels, sheets)
+    plan = Plan(panels, sheets)
     key = _Key(cuts, wireframes, colours)
     out = io.BytesIO()
     told = {"Title": look.title or sheets.model, "Creator": f"geodomain {version('geodomain')}"}
@@ -409,7 +107,7 @@ def _text_size(text: str, points: float, weight: str = "normal") -> tuple[float,
 
     font = FontProperties(size=points, weight=weight)
     wide, high, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return wide / 72 * _MM, high / 72 * _MM
+    return wide / 72 * MM, high / 72 * MM
 
 
 def _fitted(text: str, room: float, points: float, weight: str = "normal") -> tuple[str, float]:
@@ -422,6 +120,8 @@ def _fitted(text: str, room: float, points: float, weight: str = "normal") -> tu
     return text, points
 
 
+# A hole that is shorter than this on paper is drawn as a circle.
+_DOT = 0.8
 # Left, bottom, right and top in mm.
 _TextBox = tuple[float, float, float, float]
 _GREY, _PALE, _MARK = "#555555", "#b8b8b8", "#c2185b"
@@ -441,21 +141,26 @@ class _Drawing:
         self._page, self._panel, self._sheets, self._colours = page, panel, sheets, colours
         self._look, self._section = panel.look, panel.cut.section
         wide, high = page.size
-        self.figure: Figure = Figure(figsize=(wide / _MM, high / _MM))
+        self._larger = enlarged(page.size)
+        self.figure: Figure = Figure(figsize=(wide / MM, high / MM))
         FigureCanvasAgg(self.figure)
+        # From here on a mm is a mm of A3: on larger paper all is drawn larger.
+        wide, high = self._size = (wide / self._larger, high / self._larger)
+        self._per_mm = sheets.per_mm * self._larger
         self._axes = self._at(0, 0, wide, high)
         self._axes.set_xlim(0, wide)
         self._axes.set_ylim(0, high)
         self._axes.axis("off")
         self._axes.set_zorder(9)
-        self._corner = np.array([_BORDER + _LEFT, _BORDER + _STRIP + _FOOT])
-        self._room = _map_size(page.size)
+        self._corner = np.array([BORDER + LEFT, BORDER + STRIP + FOOT])
+        self._room = map_size(page.size) / self._larger
+        self._taken = _Taken()
         self._ratio = sheets.scale or 1.0
         self._unnamed = 0
 
     def _at(self, x: float, y: float, wide: float, high: float) -> Axes:
         """Add axes at a place in mm."""
-        across, up = self._page.size
+        across, up = self._size
         axes: Axes = self.figure.add_axes((x / across, y / up, wide / across, high / up))
         return axes
 
@@ -467,7 +172,7 @@ class _Drawing:
     def _text(self, x: float, y: float, text: str, points: float = 6.0, **more: Any) -> None:
         """Write a text at a place in mm."""
         more = {"color": INK, "ha": "left", "va": "center", **more}
-        self._axes.text(x, y, text, fontsize=points, **more)
+        self._axes.text(x, y, text, fontsize=points * self._larger, **more)
 
     def _box(self, x: float, y: float, wide: float, high: float, **more: Any) -> None:
         """Draw a rectangle at a place in mm."""
@@ -492,7 +197,7 @@ class _Drawing:
         axes.set_ylim(*window[:, 1])
         axes.set_xticks([])
         axes.set_yticks([])
-        self._panel.draw_content(axes, self._colours, 1 / self._sheets.per_mm / _MM, window)
+        self._panel.draw_content(axes, self._colours, 1 / self._sheets.per_mm / MM, window)
         if section.ends is not None:  # wireframes continue beyond the ends of a line
             (low, foot), (high, top) = window
             start, end = max(low, 0.0), min(high, section.length)
@@ -500,26 +205,26 @@ class _Drawing:
             for artist in [*axes.artists, *axes.patches, *axes.collections]:
                 artist.set_clip_path(between)
         self._grid(axes)
-        others = [other for other in sections if section.crossing(other) is not None]
-        draw_marks(axes, section, others, window)
         axes.set_gid("map")
         for spine in axes.spines.values():
             spine.set_color(INK)
             spine.set_linewidth(0.8)
-        taken = []
         if section.is_plan:
-            aside = 8.0 + _OVERLAP * ("right" in self._page.sides)
-            taken.append(self._north(*(self._corner + self._room - [aside, 6.0]), 12.0))
+            aside = 8.0 + OVERLAP * ("right" in self._page.sides)
+            self._taken.add(self._north(*(self._corner + self._room - [aside, 6.0]), 12.0))
         self._ends()
-        taken += self._match_lines()
-        self._hole_names(taken)
+        self._match_lines()
+        others = [other for other in sections if section.crossing(other) is not None]
+        draw_marks(axes, section, others, window, self._name_mark)
+        self._dots()
+        self._hole_names()
         self._heading()
 
     def _heading(self) -> None:
         """Write the name of the section above the map."""
-        _, high = self._page.size
+        _, high = self._size
         faces = faces_note(self._section) if self._panel.cut.is_on_faces else ""
-        x, y = self._corner[0], high - _BORDER - 4.2
+        x, y = self._corner[0], high - BORDER - 4.2
         self._text(x, y, self._section.name, 11.0, weight="bold")
         x += _text_size(self._section.name, 11.0, "bold")[0] + 4
         self._text(x, y, f"{self._section.looking}{self._taller}{faces}", 8.0, color=_GREY)
@@ -568,6 +273,9 @@ class _Drawing:
             wide = _text_size(name, 8.0, "bold")[0] + 1.5
             self._text(place + shift, top + 2.6, name, 8.0, weight="bold", ha=align)
             self._text(place + shift + wide * shift, top + 2.4, more, 5.0, color=_GREY, ha=align)
+            across = shift * (2 + wide + _text_size(more, 5.0)[0])
+            left, right = sorted((place, place + across))
+            self._taken.add((left, top, right, top + 4.5))
         self._crossed_coordinates(top)
 
     def _crossed_coordinates(self, top: float) -> None:
@@ -579,7 +287,7 @@ class _Drawing:
         low, high = sorted(
             start + slope * float(np.clip(at, *section.reach)) for at in window[:, 0]
         )
-        step = round_length(self._sheets.per_mm * 22.0 * abs(slope), up=True)
+        step = round_length(self._per_mm * 22.0 * abs(slope), up=True)
         for number in range(math.ceil(low / step), math.floor(high / step) + 1):
             value = round(number * step, 10)
             place = float(self._place(np.array([(value - start) / slope, 0.0]))[0])
@@ -590,8 +298,21 @@ class _Drawing:
             if self._corner[0] + half < place < self._corner[0] + self._room[0] - half:
                 self._text(place, top - 3.2, text, 5.0, ha="center", bbox=pale)
 
-    def _match_lines(self) -> list[_TextBox]:
-        """Draw lines along which sheets of the same section are joined; return their labels."""
+    def _name_mark(self, name: str, x: float, y: float, along: int | None) -> None:
+        """Write the name of another section at its mark, unless it would cover a text."""
+        place = self._place(np.array([x, y]))
+        wide, tall = np.array(_text_size(name, 6.5)) + 0.6
+        left = float(place[0]) - (wide + 0.8 if along == 1 else wide / 2)
+        below = float(place[1]) + 0.6
+        box = (left, below, left + wide, below + tall)
+        if self._taken.is_free(box):
+            self._taken.add(box)
+            pale = {"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4}
+            x, y = left + wide / 2, below + tall / 2
+            self._text(x, y, name, 6.5, ha="center", color=_MARK, bbox=pale)
+
+    def _match_lines(self) -> None:
+        """Draw lines along which sheets of the same section are joined."""
         low, high = self._place(self._page.core)
         left, below = self._corner
         right, top = self._corner + self._room
@@ -602,7 +323,6 @@ class _Drawing:
             "above": ((left, right), (high[1], high[1])),
         }
         pale = {"facecolor": "#ffffff", "alpha": 0.85, "edgecolor": "none", "pad": 0.6}
-        boxes = []
         for side, number in self._page.sides.items():
             xs, ys = lines[side]
             self._line(xs, ys, lw=1.1, ls=(0, (10, 3, 2, 3)), gid="match-line")
@@ -613,17 +333,26 @@ class _Drawing:
             self._text(x, y, text, 6.5, ha="center", rotation=angle, bbox=pale)
             half = np.array(_text_size(text, 6.5)) / 2 + 0.5
             right, up = half[::-1] if upright else half
-            boxes.append((x - right, y - up, x + right, y + up))
-        return boxes
+            self._taken.add((x - right, y - up, x + right, y + up))
 
-    def _hole_names(self, taken: list[_TextBox]) -> None:
+    def _dots(self) -> None:
+        """Draw circles for holes that are seen end on, such as vertical holes on a plan."""
+        low, high = self._page.window
+        lines = [line for _, line in self._panel.holes]
+        short = [line for line in lines if np.ptp(self._place(line), axis=0).max() < _DOT]
+        middles = np.array([line.mean(axis=0) for line in short]).reshape(-1, 2)
+        shown = self._place(middles[((middles >= low) & (middles <= high)).all(axis=1)])
+        self._axes.plot(*shown.T, "o", ms=1.6 * self._larger, mfc="#ffffff", mec=INK, mew=0.6,
+                        gid="hole-dots")  # fmt: skip
+
+    def _hole_names(self) -> None:
         """Write names of holes where they are free, within the map; count those without room."""
         window = self._page.window
         ends: dict[str, list[Floats]] = {}
         for name, line in self._panel.holes:
-            inside = [point for point in line if is_in(window, float(point[0]), float(point[1]))]
-            if inside:
-                ends.setdefault(name, []).extend(self._place(np.array([inside[0], inside[-1]])))
+            inside = line[((line >= window[0]) & (line <= window[1])).all(axis=1)]
+            if len(inside):
+                ends.setdefault(name, []).extend(self._place(inside[[0, -1]]))
         low, high = self._corner + 0.4, self._corner + self._room - 0.4
         for name, (first, *_, last) in ends.items():
             wide, tall = _text_size(name, 6.0)
@@ -639,11 +368,11 @@ class _Drawing:
                 for x, y in places
                 if low[0] <= x and low[1] <= y and x + wide <= high[0] and y + tall <= high[1]
             )
-            box = next((box for box in free if not any(_overlap(box, one) for one in taken)), None)
+            box = next((box for box in free if self._taken.is_free(box)), None)
             if box is None:
                 self._unnamed += 1
                 continue
-            taken.append(box)
+            self._taken.add(box)
             pale = {"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             self._text(x, y, name, ha="center", bbox=pale, gid="hole-name")
@@ -666,26 +395,26 @@ class _Drawing:
 
     def draw_strip(self, key: _Key, number: int, total: int) -> None:
         """Draw the border, and the legend, key plan, scale and title block below the map."""
-        wide, high = self._page.size
-        self._box(_BORDER, _BORDER, wide - 2 * _BORDER, high - 2 * _BORDER, lw=1.0)
-        top = _BORDER + _STRIP
-        self._line([_BORDER, wide - _BORDER], [top, top], lw=1.0)
-        inner = wide - 2 * _BORDER
+        wide, high = self._size
+        self._box(BORDER, BORDER, wide - 2 * BORDER, high - 2 * BORDER, lw=1.0)
+        top = BORDER + STRIP
+        self._line([BORDER, wide - BORDER], [top, top], lw=1.0)
+        inner = wide - 2 * BORDER
         titled = min(100.0, 0.36 * inner)
         scaled, plan = min(56.0, 0.2 * inner), min(60.0, 0.22 * inner)
-        x = wide - _BORDER - titled
+        x = wide - BORDER - titled
         self._title_block(x, titled, number, total)
-        self._line([x, x], [_BORDER, top])
+        self._line([x, x], [BORDER, top])
         x -= scaled
         self._scale_bar(x, scaled)
-        self._line([x, x], [_BORDER, top])
+        self._line([x, x], [BORDER, top])
         x -= plan
-        axes = self._at(x + 1.5, _BORDER + 1.5, plan - 3, _STRIP - 7)
+        axes = self._at(x + 1.5, BORDER + 1.5, plan - 3, STRIP - 7)
         self._text(x + 1.5, top - 2.8, "Key plan", 5.0, color=_GREY)
         key.draw(axes, self._page.cut, self._page.core, self._panel.window)
         self._north(x + plan - 4.5, top - 7.0, 4.0)
-        self._line([x, x], [_BORDER, top])
-        self._legend(_BORDER, x - _BORDER)
+        self._line([x, x], [BORDER, top])
+        self._legend(BORDER, x - BORDER)
 
     def _title_block(self, x: float, wide: float, number: int, total: int) -> None:
         """Draw the title block."""
@@ -704,7 +433,7 @@ class _Drawing:
             (11.0, [("Scale", scale, 0.42, 7.0, "bold"), ("Date", today, 0.28, 7.0, "normal"),
                     ("Sheet", f"{number} of {total}", 0.3, 7.0, "bold")]),
         ]  # fmt: skip
-        top = _BORDER + _STRIP
+        top = BORDER + STRIP
         for height, cells in rows:
             left = x
             for label, text, share, points, weight in cells:
@@ -715,14 +444,14 @@ class _Drawing:
                 self._text(left + 1.2, top - 0.64 * height, fitted, size, weight=weight)
                 left += share * wide
             top -= height
-            if top > _BORDER + 1:
+            if top > BORDER + 1:
                 self._line([x, x + wide], [top, top])
 
     def _scale_bar(self, x: float, wide: float) -> None:
         """Draw a scale bar of round length, and how to check it."""
-        sheets, top = self._sheets, _BORDER + _STRIP
-        length = 4 * round_length(sheets.per_mm * (wide - 12) / 4)
-        drawn = length / sheets.per_mm
+        sheets, top = self._sheets, BORDER + STRIP
+        length = 4 * round_length(self._per_mm * (wide - 12) / 4)
+        drawn = length / self._per_mm
         left, y = x + (wide - drawn) / 2, top - 17.0
         unit = sheets.unit or "m"
         self._text(x + wide / 2, top - 6.5, f"1:{self._ratio:,.10g}", 11.0, weight="bold",
@@ -750,9 +479,9 @@ class _Drawing:
 
     def _legend(self, x: float, wide: float) -> None:
         """Draw the legend: domains, and the classes or ramps of grades."""
-        top = _BORDER + _STRIP
+        top = BORDER + STRIP
         entries = self._entries()
-        rows = int((_STRIP - 6.0) // 4.2)
+        rows = int((STRIP - 6.0) // 4.2)
         self._text(x + 1.5, top - 2.8, "Legend", 5.0, color=_GREY)
         row, left, widest = 0, x + 2.0, 0.0
         for index, (kind, colour, text) in enumerate(entries):
@@ -767,7 +496,7 @@ class _Drawing:
             needed = _text_size(text, 6.5)[0] + (0.0 if kind == "head" else 7.0)
             if left + min(needed, 16.0) > x + wide - 1:
                 others = f"and {counted(len(entries) - index, 'other')}"
-                self._text(x + wide - 1.5, _BORDER + 1.8, others, 5.0, ha="right", color=_GREY)
+                self._text(x + wide - 1.5, BORDER + 1.8, others, 5.0, ha="right", color=_GREY)
                 return
             y = top - 7.4 - 4.2 * row
             room = x + wide - 1 - left - (0.0 if kind == "head" else 7.0)
@@ -813,9 +542,30 @@ def _steps(ramp: Ramp) -> list[tuple[str, str]]:
     return [(colours[at], text) for at, text in zip(picked, texts, strict=True)]
 
 
-def _overlap(one: _TextBox, two: _TextBox) -> bool:
-    """Return whether two boxes (left, bottom, right, top) overlap."""
-    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
+class _Taken:
+    """The boxes of a sheet on which no further text may be written."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int], list[_TextBox]] = {}
+
+    def add(self, box: _TextBox) -> None:
+        """Take a box."""
+        for cell in self._cells_of(box):
+            self._cells.setdefault(cell, []).append(box)
+
+    def is_free(self, box: _TextBox) -> bool:
+        """Return whether a box overlaps none of those that are taken."""
+        near = (one for cell in self._cells_of(box) for one in self._cells.get(cell, ()))
+        return not any(
+            box[0] < one[2] and one[0] < box[2] and box[1] < one[3] and one[1] < box[3]
+            for one in near
+        )
+
+    @staticmethod
+    def _cells_of(box: _TextBox) -> Iterator[tuple[int, int]]:
+        """Yield the squares of 20 mm that a box meets."""
+        left, below, right, top = (int(side // 20) for side in box)
+        yield from product(range(left, right + 1), range(below, top + 1))
 
 
 # The key plan.

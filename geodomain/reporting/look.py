@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -461,9 +461,21 @@ def draw_north(axes: Axes, inches: Floats) -> None:
     )
 
 
-def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: Floats) -> None:
-    """Draw dashed lines, with names, where other sections cross this section."""
-    named = len(others) <= _MOST_NAMES
+def draw_marks(
+    axes: Axes,
+    section: Section,
+    others: Sequence[Section],
+    window: Floats,
+    write: Callable[[str, float, float, int | None], None] | None = None,
+) -> None:
+    """Draw dashed lines, with names, where other sections cross this section.
+
+    Names are written by `write`, if it is given: it gets the name, its place in the section, and
+    the number of the axis that the line crosses (None at an end of a line).
+    """
+    named = len(others) <= _MOST_NAMES or write is not None
+    if write is None:
+        write = partial(_name_mark, axes)
     style: dict[str, Any] = {"color": _MARK, "lw": 0.9, "ls": (0, (6, 4)), "zorder": 5}
     for other in others:
         crossing = section.crossing(other)
@@ -474,7 +486,7 @@ def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: 
             start, _, end = other.name.partition("-")
             for name, (x, y) in zip((start, end), crossing.tolist(), strict=True):
                 if named and is_in(window, x, y):
-                    _name_mark(axes, name, (x, y), ("data", "data"), (0, 2), "center")
+                    write(name, x, y, None)
             continue
         along = 0 if np.isfinite(crossing[0, 0]) else 1
         at = float(crossing[0, along])
@@ -482,11 +494,9 @@ def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: 
             continue
         line = axes.axvline if along == 0 else axes.axhline
         line(at, **style, gid="section-mark")
-        # A vertical line has its name above the frame, a horizontal one inside, at the right.
-        if named and along == 0:
-            _name_mark(axes, other.name, (at, 1.0), ("data", "axes fraction"), (0, 2), "center")
-        elif named:
-            _name_mark(axes, other.name, (1.0, at), ("axes fraction", "data"), (-3, 2), "right")
+        if named:
+            high = window[1].tolist()
+            write(other.name, *((at, high[1]) if along == 0 else (high[0], at)), along)
 
 
 def is_in(window: Floats, x: float, y: float) -> bool:
@@ -494,22 +504,18 @@ def is_in(window: Floats, x: float, y: float) -> bool:
     return bool(window[0, 0] <= x <= window[1, 0] and window[0, 1] <= y <= window[1, 1])
 
 
-def _name_mark(
-    axes: Axes,
-    name: str,
-    place: tuple[float, float],
-    coordinates: tuple[str, str],
-    shift: tuple[float, float],
-    align: Literal["center", "right"],
-) -> None:
-    """Write the name of another section at its mark."""
+def _name_mark(axes: Axes, name: str, x: float, y: float, along: int | None) -> None:
+    """Write the name of another section at its mark.
+
+    A vertical line has its name above the frame, a horizontal one inside, at the right.
+    """
     axes.annotate(
         name,
-        xy=place,
-        xycoords=coordinates,
-        xytext=shift,
+        xy={0: (x, 1.0), 1: (1.0, y)}.get(along, (x, y)),
+        xycoords={0: ("data", "axes fraction"), 1: ("axes fraction", "data")}.get(along, "data"),
+        xytext=(-3 if along == 1 else 0, 2),
         textcoords="offset points",
-        ha=align,
+        ha="right" if along == 1 else "center",
         va="bottom",
         fontsize=7,
         color=_MARK,

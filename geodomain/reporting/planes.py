@@ -160,10 +160,11 @@ class Section:
         if abs(slope) < _PARALLEL:
             return None
         place = (other.at - float(other.height(self.origin))) / slope
-        if other.ends is not None:
-            passed = float(other.flat(self.origin + place * self.right)[0])
-            if not 0 <= passed <= other.length:
-                return None
+        passed = float(other.flat(self.origin + place * self.right)[0])
+        start, end = self.reach
+        first, last = other.reach
+        if not (start <= place <= end and first <= passed <= last):
+            return None
         return np.array([[place, -math.inf], [place, math.inf]])
 
     @property

@@ -28,7 +28,7 @@ from geodomain.formats.blocks import file_of
 from geodomain.inputs import model_path
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
-from geodomain.reporting.book import Sheets, as_sheets, draw_book
+from geodomain.reporting.book import draw_book
 from geodomain.reporting.look import (
     INK,
     Look,
@@ -60,6 +60,7 @@ from geodomain.reporting.sections import (
     samples_near,
     wireframes_of,
 )
+from geodomain.reporting.sheets import Sheets, as_sheets
 from geodomain.settings import renamed
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords

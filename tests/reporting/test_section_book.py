@@ -15,8 +15,8 @@ from late import matplotlib, needs
 
 from geodomain import plot_sections
 from geodomain.errors import TableError
-from geodomain.reporting.book import parse_paper, parse_scale
 from geodomain.reporting.look import Ramp, as_classes, parse_classes
+from geodomain.reporting.sheets import parse_paper, parse_scale
 
 pytestmark = needs("matplotlib")
 MM = 72 / 25.4  # points
@@ -215,6 +215,9 @@ def test_hole_names_are_in_the_frame_and_apart(model: str, figures: list[Any]) -
         frame = shared.get_window_extent()
         names = [text for axes in figure.axes for text in axes.texts
                  if text.get_gid() == "hole-name"]  # fmt: skip
+        (dots,) = [line for axes in figure.axes for line in axes.lines
+                   if line.get_gid() == "hole-dots"]  # fmt: skip
+        assert len(dots.get_xdata()) == (200 if near == 200 else 0)  # seen from above
         boxes = [name.get_window_extent() for name in names]
         assert len(names) > 15
         notes = [text.get_text() for axes in figure.axes for text in axes.texts]

@@ -129,6 +129,7 @@ def test_where_sections_cross() -> None:
     assert section.crossing(line(30, 0, 0, 40))[0, 0] == pytest.approx(25)
     assert section.crossing(line(30, 0, 25, 5)) is None  # it ends before
     assert section.crossing(line(1, 0, 31, 40)) is None  # parallel
+    assert section.crossing(Section("x", 31)) is None  # the section ends before
     assert Section("z", 1).crossing(section).tolist() == [[0, 0], [30, 40]]
     assert Section("y", 1).crossing(Section("y", 2)) is None
     assert Section("y", 20).crossing(section)[0, 0] == pytest.approx(15)
