@@ -219,9 +219,9 @@ def _refuse_book(labelled: str, given: dict[str, Any]) -> None:
     from geodomain.reporting.look import as_classes
     from geodomain.reporting.sheets import as_sheets
 
-    book = (given[name] for name in ("scale", "paper", "unit"))
+    scale, paper, unit = given["scale"], given["paper"], given["unit"]
     try:
-        as_sheets(*book, labelled, given["prepared_by"], given["output"])
+        as_sheets(scale, paper, unit, labelled, given["prepared_by"], given["output"])
         as_classes(given["classes"], (given["colour_by"], given["sample_grade"]))
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -120,6 +120,7 @@ def _fitted(text: str, room: float, points: float, weight: str = "normal") -> tu
     return text, points
 
 
+_Weight = Literal["normal", "bold"]
 # A hole that is shorter than this on paper is drawn as a circle.
 _DOT = 0.8
 # Left, bottom, right and top in mm.
@@ -169,21 +170,58 @@ class _Drawing:
         low, high = self._page.window
         return np.asarray(self._corner + (points - low) / (high - low) * self._room)
 
-    def _text(self, x: float, y: float, text: str, points: float = 6.0, **more: Any) -> None:
-        """Write a text at a place in mm."""
-        more = {"color": INK, "ha": "left", "va": "center", **more}
-        self._axes.text(x, y, text, fontsize=points * self._larger, **more)
+    def _text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        points: float = 6.0,
+        *,
+        ha: Literal["left", "center", "right"] = "left",
+        color: str = INK,
+        weight: _Weight = "normal",
+        rotation: float = 0,
+        is_over: bool = False,
+        gid: str | None = None,
+    ) -> None:
+        """Write a text at a place in mm; a text over the map has a pale ground."""
+        ground = {"facecolor": "#ffffff", "alpha": 0.8, "edgecolor": "none", "pad": 0.4}
+        self._axes.text(
+            x, y, text, fontsize=points * self._larger, ha=ha, va="center", color=color,
+            weight=weight, rotation=rotation, bbox=ground if is_over else None, gid=gid,
+        )  # fmt: skip
 
-    def _box(self, x: float, y: float, wide: float, high: float, **more: Any) -> None:
+    def _box(
+        self,
+        x: float,
+        y: float,
+        wide: float,
+        high: float,
+        *,
+        facecolor: str = "none",
+        edgecolor: str = INK,
+        lw: float = 0.6,
+        alpha: float = 1.0,
+    ) -> None:
         """Draw a rectangle at a place in mm."""
         from matplotlib.patches import Rectangle
 
-        more = {"facecolor": "none", "edgecolor": INK, "lw": 0.6, **more}
-        self._axes.add_patch(Rectangle((x, y), wide, high, **more))
+        self._axes.add_patch(
+            Rectangle((x, y), wide, high, fc=facecolor, ec=edgecolor, lw=lw, alpha=alpha)
+        )
 
-    def _line(self, xs: Sequence[float], ys: Sequence[float], **more: Any) -> None:
+    def _line(
+        self,
+        xs: Sequence[float],
+        ys: Sequence[float],
+        *,
+        color: str = INK,
+        lw: float = 0.6,
+        is_dashed: bool = False,
+    ) -> None:
         """Draw a line between places in mm."""
-        self._axes.plot(xs, ys, **{"color": INK, "lw": 0.6, "solid_capstyle": "butt", **more})
+        dashes = (0, (10, 3, 2, 3)) if is_dashed else "-"
+        self._axes.plot(xs, ys, color=color, lw=lw, ls=dashes, solid_capstyle="butt")
 
     # The map.
 
@@ -211,7 +249,8 @@ class _Drawing:
             spine.set_linewidth(0.8)
         if section.is_plan:
             aside = 8.0 + OVERLAP * ("right" in self._page.sides)
-            self._taken.add(self._north(*(self._corner + self._room - [aside, 6.0]), 12.0))
+            x, y = (self._corner + self._room - [aside, 6.0]).tolist()
+            self._taken.add(self._north(x, y, 12.0))
         self._ends()
         self._match_lines()
         others = [other for other in sections if section.crossing(other) is not None]
@@ -261,14 +300,15 @@ class _Drawing:
             return
         x1, y1, x2, y2 = self._section.ends
         top = float(self._corner[1] + self._room[1])
-        names = (self._section.label.partition("-")[0], self._section.label.rpartition("-")[2])
-        for name, (x, y), at in zip(names, ((x1, y1), (x2, y2)), self._section.reach, strict=True):
+        places = ((x1, y1), (x2, y2))
+        names, reach = self._section.end_names, self._section.reach
+        for name, (x, y), at in zip(names, places, reach, strict=True):
             place = float(self._place(np.array([at, 0.0]))[0])
             if not self._corner[0] <= place <= self._corner[0] + self._room[0]:
                 continue
             self._line([place] * 2, [top, top + 2.2], lw=1.2)
             more = f"{x:,.10g} E, {y:,.10g} N"
-            align = "left" if at == 0 else "right"
+            align: Literal["left", "right"] = "left" if at == 0 else "right"
             shift = 1.0 if at == 0 else -1.0
             wide = _text_size(name, 8.0, "bold")[0] + 1.5
             self._text(place + shift, top + 2.6, name, 8.0, weight="bold", ha=align)
@@ -292,11 +332,10 @@ class _Drawing:
             value = round(number * step, 10)
             place = float(self._place(np.array([(value - start) / slope, 0.0]))[0])
             self._line([place] * 2, [top - 1.8, top])
-            pale = {"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4}
             text = f"{value:,.10g}{(' E', ' N')[along]}"
             half = _text_size(text, 5.0)[0] / 2
             if self._corner[0] + half < place < self._corner[0] + self._room[0] - half:
-                self._text(place, top - 3.2, text, 5.0, ha="center", bbox=pale)
+                self._text(place, top - 3.2, text, 5.0, ha="center", is_over=True)
 
     def _name_mark(self, name: str, x: float, y: float, along: int | None) -> None:
         """Write the name of another section at its mark, unless it would cover a text."""
@@ -307,9 +346,8 @@ class _Drawing:
         box = (left, below, left + wide, below + tall)
         if self._taken.is_free(box):
             self._taken.add(box)
-            pale = {"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4}
             x, y = left + wide / 2, below + tall / 2
-            self._text(x, y, name, 6.5, ha="center", color=_MARK, bbox=pale)
+            self._text(x, y, name, 6.5, ha="center", color=_MARK, is_over=True)
 
     def _match_lines(self) -> None:
         """Draw lines along which sheets of the same section are joined."""
@@ -322,15 +360,14 @@ class _Drawing:
             "below": ((left, right), (low[1], low[1])),
             "above": ((left, right), (high[1], high[1])),
         }
-        pale = {"facecolor": "#ffffff", "alpha": 0.85, "edgecolor": "none", "pad": 0.6}
         for side, number in self._page.sides.items():
             xs, ys = lines[side]
-            self._line(xs, ys, lw=1.1, ls=(0, (10, 3, 2, 3)), gid="match-line")
+            self._line(xs, ys, lw=1.1, is_dashed=True)
             upright = xs[0] == xs[1]
             x, y = xs[0] + 0.3 * (xs[1] - xs[0]), ys[0] + 0.3 * (ys[1] - ys[0])
             text = f"match line, sheet {number}"
             angle = 90 if upright else 0
-            self._text(x, y, text, 6.5, ha="center", rotation=angle, bbox=pale)
+            self._text(x, y, text, 6.5, ha="center", rotation=angle, is_over=True)
             half = np.array(_text_size(text, 6.5)) / 2 + 0.5
             right, up = half[::-1] if upright else half
             self._taken.add((x - right, y - up, x + right, y + up))
@@ -373,9 +410,8 @@ class _Drawing:
                 self._unnamed += 1
                 continue
             self._taken.add(box)
-            pale = {"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-            self._text(x, y, name, ha="center", bbox=pale, gid="hole-name")
+            self._text(x, y, name, ha="center", is_over=True, gid="hole-name")
 
     def _north(self, x: float, y: float, high: float) -> _TextBox:
         """Draw a north arrow with its top at a place in mm; return the box that it takes."""
@@ -425,7 +461,7 @@ class _Drawing:
             named = f"Plan {self._section.name}"
         scale = f"1:{self._ratio:,.10g} at {sheets.paper}{self._taller}"
         today = datetime.now().astimezone().date().isoformat()
-        rows: list[tuple[float, list[tuple[str, str, float, float, str]]]] = [
+        rows: list[tuple[float, list[tuple[str, str, float, float, _Weight]]]] = [
             (13.0, [("Project", project, 1.0, 11.0, "bold")]),
             (11.0, [("Section", named, 1.0, 8.5, "bold")]),
             (11.0, [("Model", sheets.model, 0.6, 7.0, "normal"),
@@ -458,7 +494,7 @@ class _Drawing:
                    ha="center")  # fmt: skip
         for part in range(4):
             fill = INK if part % 2 == 0 else "#ffffff"
-            self._box(left + part * drawn / 4, y, drawn / 4, 1.8, facecolor=fill, gid="scale-bar")
+            self._box(left + part * drawn / 4, y, drawn / 4, 1.8, facecolor=fill)
         for share in (0, 0.5, 1):
             ending = f" {unit}" if share == 1 else ""
             self._text(
@@ -505,7 +541,7 @@ class _Drawing:
                 self._box(left, y - 1.4, 5.2, 2.8, facecolor=colour, edgecolor="#999999", lw=0.3)
             elif kind == "line":
                 self._line([left, left + 5.2], [y, y], color=colour, lw=1.4)
-            weight = "bold" if kind == "head" else "normal"
+            weight: _Weight = "bold" if kind == "head" else "normal"
             at = left if kind == "head" else left + 6.8
             self._text(at, y - 0.1, fitted, points, weight=weight)
             widest = max(widest, min(needed, room + 7.0))
@@ -646,12 +682,11 @@ class _Key:
         length = 0.09 * float((self._box[1] - self._box[0]).max())
         ahead = length * np.array([-section.right[1], section.right[0]])
         for end in trace:
-            arrow = {"arrowstyle": "-|>,head_length=0.25,head_width=0.12", "color": _MARK}
-            arrow |= {"lw": 0.7, "shrinkA": 0, "shrinkB": 0}
+            arrow = {"arrowstyle": "-|>,head_length=0.25,head_width=0.12", "color": _MARK,
+                     "lw": 0.7, "shrinkA": 0, "shrinkB": 0}  # fmt: skip
             axes.annotate("", xy=tuple(end + ahead), xytext=tuple(end), arrowprops=arrow)
         if section.ends is not None:
-            names = (section.label.partition("-")[0], section.label.rpartition("-")[2])
-            for name, end, back in zip(names, trace, (-1, 1), strict=True):
-                place = end + back * 0.6 * length * section.right[:2]
-                axes.text(*place, name, fontsize=5.5, color=_MARK, ha="center", va="center",
+            for name, end, back in zip(section.end_names, trace, (-1, 1), strict=True):
+                x, y = (end + back * 0.6 * length * section.right[:2]).tolist()
+                axes.text(x, y, name, fontsize=5.5, color=_MARK, ha="center", va="center",
                           weight="bold", clip_on=False)  # fmt: skip

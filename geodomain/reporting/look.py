@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -461,6 +461,14 @@ def draw_north(axes: Axes, inches: Floats) -> None:
     )
 
 
+class _LineStyle(TypedDict):
+    color: str
+    lw: float
+    ls: tuple[int, tuple[int, int]]
+    zorder: int
+    gid: str
+
+
 def draw_marks(
     axes: Axes,
     section: Section,
@@ -476,15 +484,15 @@ def draw_marks(
     named = len(others) <= _MOST_NAMES or write is not None
     if write is None:
         write = partial(_name_mark, axes)
-    style: dict[str, Any] = {"color": _MARK, "lw": 0.9, "ls": (0, (6, 4)), "zorder": 5}
+    style: _LineStyle = {"color": _MARK, "lw": 0.9, "ls": (0, (6, 4)), "zorder": 5,
+                         "gid": "section-mark"}  # fmt: skip
     for other in others:
         crossing = section.crossing(other)
         if crossing is None:
             continue
         if np.isfinite(crossing).all():  # a line on a plan
-            axes.plot(*crossing.T, **style, gid="section-mark")
-            start, _, end = other.name.partition("-")
-            for name, (x, y) in zip((start, end), crossing.tolist(), strict=True):
+            axes.plot(*crossing.T, **style)
+            for name, (x, y) in zip(other.end_names, crossing.tolist(), strict=True):
                 if named and is_in(window, x, y):
                     write(name, x, y, None)
             continue
@@ -493,10 +501,10 @@ def draw_marks(
         if not window[0, along] < at < window[1, along]:
             continue
         line = axes.axvline if along == 0 else axes.axhline
-        line(at, **style, gid="section-mark")
+        line(at, **style)
         if named:
-            high = window[1].tolist()
-            write(other.name, *((at, high[1]) if along == 0 else (high[0], at)), along)
+            right, top = window[1].tolist()
+            write(other.name, at if along == 0 else right, top if along == 0 else at, along)
 
 
 def is_in(window: Floats, x: float, y: float) -> bool:
@@ -511,8 +519,11 @@ def _name_mark(axes: Axes, name: str, x: float, y: float, along: int | None) -> 
     """
     axes.annotate(
         name,
-        xy={0: (x, 1.0), 1: (1.0, y)}.get(along, (x, y)),
-        xycoords={0: ("data", "axes fraction"), 1: ("axes fraction", "data")}.get(along, "data"),
+        xy=(1.0 if along == 1 else x, 1.0 if along == 0 else y),
+        xycoords=(
+            "axes fraction" if along == 1 else "data",
+            "axes fraction" if along == 0 else "data",
+        ),
         xytext=(-3 if along == 1 else 0, 2),
         textcoords="offset points",
         ha="right" if along == 1 else "center",

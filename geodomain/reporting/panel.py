@@ -141,11 +141,11 @@ class Panel:
             _lines(axes, list(lines), "#ffffff", 2.6, 3)
             colour = colours[name]
             _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
-        lines = [line for _, line in self.holes]
-        if lines:
+        holes = [line for _, line in self.holes]
+        if holes:
             sampled = self._sampled(axes)
-            _lines(axes, lines, "#ffffff", 3.0, 6)
-            _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
+            _lines(axes, holes, "#ffffff", 3.0, 6)
+            _lines(axes, holes, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
 
     def _blocks(
         self, axes: Axes, colours: Mapping[str, str], scale: float, window: Floats | None

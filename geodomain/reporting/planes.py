@@ -92,15 +92,18 @@ class Section:
     def right(self) -> Floats:
         """The direction (3,), of length 1, that is drawn to the right."""
         if self.ends is None:
-            return np.eye(3)[self._along[0]]
+            ahead: Floats = np.eye(3)[self._along[0]]
+            return ahead
         x1, y1, x2, y2 = self.ends
         return np.array([x2 - x1, y2 - y1, 0.0]) / self.length
 
     @cached_property
     def normal(self) -> Floats:
         """The direction (3,), of length 1, at right angles; it points up, north or else east."""
+        ahead: Floats
         if self.axis is not None:
-            return np.eye(3)[AXES.index(self.axis)]
+            ahead = np.eye(3)[AXES.index(self.axis)]
+            return ahead
         east, north, _ = self.right.tolist()
         ahead = np.array([-north, east, 0.0])
         return ahead if (ahead[1], ahead[0]) > (0, 0) else -ahead
@@ -168,12 +171,18 @@ class Section:
         return np.array([[place, -math.inf], [place, math.inf]])
 
     @property
+    def end_names(self) -> tuple[str, str]:
+        """The names of the ends of a line, such as A and A'."""
+        start, _, end = self.label.partition("-")
+        return start, end
+
+    @property
     def axis_names(self) -> tuple[str, str]:
         """What is drawn to the right and upwards."""
         if self.ends is None:
             right, up = self._along
             return _AXIS_NAMES[right], _AXIS_NAMES[up]
-        return f"distance from {self.label.partition('-')[0]}", _AXIS_NAMES[2]
+        return f"distance from {self.end_names[0]}", _AXIS_NAMES[2]
 
     @property
     def looking(self) -> str:

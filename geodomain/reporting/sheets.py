@@ -295,8 +295,8 @@ class Plan:
         room = map_size(size) * units
         air = _AIR * units * np.array([[-1], [1]])
         parts = [
-            _divide(*limits, count, space, unit)
-            for limits, count, space, unit in zip(
+            _divide(low, high, count, space, unit)
+            for (low, high), count, space, unit in zip(
                 (self._windows[number] + air).T.tolist(),
                 counts,
                 room.tolist(),
