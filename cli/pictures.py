@@ -18,6 +18,7 @@ from geodomain.errors import counted
 _EXAMPLE = """\b
 Example:
   geodomain plot labelled.csv --section y=7480200,7480300,50 --domains domains.toml -o sections.pdf
+  geodomain plot labelled.csv --line 500,7480100,820,7480350 --scale 1:500 --paper A3 -o book.pdf
 """
 
 
@@ -177,6 +178,8 @@ def plot(
     and with drillholes near the section. All sections have the same scale. Sections across x look
     west, and sections across y look north. A section exactly on faces of blocks shows the
     blocks above, east or north of the section.
+
+    With --scale or --paper, the output is a section book: a PDF of sheets at true scale.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """

@@ -436,8 +436,8 @@ class _Drawing:
         top = BORDER + STRIP
         self._line([BORDER, wide - BORDER], [top, top], lw=1.0)
         inner = wide - 2 * BORDER
-        titled = min(100.0, 0.36 * inner)
-        scaled, plan = min(56.0, 0.2 * inner), min(60.0, 0.22 * inner)
+        titled = min(100.0, 0.35 * inner)
+        scaled, plan = min(56.0, 0.19 * inner), min(60.0, 0.2 * inner)
         x = wide - BORDER - titled
         self._title_block(x, titled, number, total)
         self._line([x, x], [BORDER, top])

@@ -543,7 +543,8 @@ def plot_sections(
     Returns
     -------
     tuple of Section
-        The sections drawn.
+        The sections drawn. The section along a line has no axis: ``ends`` are the ends of the line,
+        and ``label`` is its name.
 
     Raises
     ------

@@ -181,6 +181,24 @@ def test_a_section_goes_on_on_further_sheets(model: str, figures: list[Any]) -> 
     np.testing.assert_allclose(windows[:, 1] - windows[:, 0], 268 * 0.25)
 
 
+def test_the_key_plan_shows_the_part_on_each_sheet(model: str, figures: list[Any]) -> None:
+    asked = {"sections": ["y=45", "x=65"], "line": (0, 0, 200, 100)}
+    plot_sections(model, "book.pdf", scale="1:250", paper="A4-landscape", **asked)
+    parts = []
+    for figure in figures:
+        lines = [line for axes in figure.axes for line in axes.lines]
+        (bold,) = [line.get_xydata() for line in lines if line.get_linewidth() == 1.6]
+        parts.append(bold)
+        grey = [line for line in lines if line.get_color() == "#888888"]
+        assert len(grey) == 2  # the other two sections of the book
+    ends = np.array([part for part in parts if (part[:, 1] == 45).all()])[..., 0]
+    # The sheets of y = 45 follow each other from the west to the east end of the model.
+    assert ends[0, 0] == pytest.approx(-2, abs=0.1) and ends[-1, 1] == pytest.approx(202, abs=0.1)
+    assert ends[1:, 0].tolist() == pytest.approx(ends[:-1, 1].tolist())
+    oblique = np.array([part for part in parts if np.ptp(part, axis=0).all()])
+    np.testing.assert_allclose(oblique[..., 0], 2 * oblique[..., 1], atol=1e-9)
+
+
 def test_sheets_without_blocks_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
