@@ -18,7 +18,6 @@ from geodomain.errors import counted
 _EXAMPLE = """\b
 Example:
   geodomain plot labelled.csv --section y=7480200,7480300,50 --domains domains.toml -o sections.pdf
-  geodomain plot labelled.csv --line 500,7480100,820,7480350 --scale 1:500 --paper A3 -o book.pdf
 """
 
 
