@@ -684,7 +684,8 @@ class _Key:
         for end in trace:
             arrow = {"arrowstyle": "-|>,head_length=0.25,head_width=0.12", "color": _MARK,
                      "lw": 0.7, "shrinkA": 0, "shrinkB": 0}  # fmt: skip
-            axes.annotate("", xy=tuple(end + ahead), xytext=tuple(end), arrowprops=arrow)
+            axes.annotate("", xy=tuple(end + ahead), xytext=tuple(end), arrowprops=arrow,
+                          annotation_clip=False)  # fmt: skip
         if section.ends is not None:
             for name, end, back in zip(section.end_names, trace, (-1, 1), strict=True):
                 x, y = (end + back * 0.6 * length * section.right[:2]).tolist()
