@@ -120,7 +120,7 @@ def unshared_warnings(
 # Checked settings of splitting and joining.
 
 IN_MEMORY = "write a table in memory to a file first"
-_KINDS = ("parquet", "text", "vtk")
+_KINDS = ("excel", "parquet", "text", "vtk")
 
 
 @runtime_checkable

@@ -31,8 +31,8 @@ from geodomain.drillholes.tables import (
 )
 from geodomain.errors import TableError, counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.files.streams import Target, open_target
-from geodomain.formats.blocks import require_text_name
+from geodomain.files.streams import Target
+from geodomain.formats.blocks import open_table, require_table_name
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, with_keywords
@@ -142,7 +142,7 @@ def crossings_file(
         (pierce, PIERCES, crossings.pierce_rows()),
     ):
         if path is not None:
-            with open_target(path, overwrite=overwrite) as target:
+            with open_table(path, overwrite=overwrite) as target:
                 target.write(memoryview(csv_bytes(headings, rows)))
     return crossings
 
@@ -253,7 +253,7 @@ def composite_file(
         threads=threads,
     )
     if output is not None:
-        with open_target(output, overwrite=overwrite) as target:
+        with open_table(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(composites.headings, composites.rows())))
     return composites
 
@@ -325,7 +325,7 @@ def check_holes_file(
     )
     for place in places:
         if place.suffix.lower() not in PARQUET:
-            require_text_name(str(place))
+            require_table_name(str(place))
     sources = None if domains is None else domains_to_label(domains)
     refuse_inputs(places, () if sources is None else sources.files)
     settings, reading = reading_of(holes, threads)
@@ -334,7 +334,7 @@ def check_holes_file(
         domains=None if sources is None else sources.domains, grade=grade, twin=twin,
     )  # fmt: skip
     if output is not None:
-        with open_target(output, overwrite=overwrite) as target:
+        with open_table(output, overwrite=overwrite) as target:
             spelled = {text: say(text) for text in map(str, check.columns["mend"])}
             mends = [spelled[str(text)] for text in check.columns["mend"]]
             _write_table(check.columns | {"mend": mends}, target, str(output))

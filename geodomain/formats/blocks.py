@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
+from geodomain.formats.block_file import (
+    BlockFile,
+    Blocks,
+    Destination,
+    Relabelling,
+    Values,
+    is_workbook_name,
+    text_output,
+)
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
+    EXCEL,
     FORMATS,
     HEAD,
     TEXT_TABLES,
@@ -35,6 +44,7 @@ from geodomain.formats.registry import (
 )
 from geodomain.progress import Progress
 from geodomain.tables.conditions import Column
+from geodomain.tables.layout import TableLayout
 from geodomain.tables.numbers import NumberError, Refused
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth, require_constants
@@ -52,10 +62,12 @@ __all__ = [
     "file_of",
     "kind_of",
     "open_model",
+    "open_table",
     "read_columns",
     "require_page_name",
     "require_record_name",
     "require_same_kind",
+    "require_table_name",
     "require_text_name",
 ]
 
@@ -222,6 +234,12 @@ def require_same_kind(source: str, target: str) -> None:
             raise TableError(message)
         return
     usual = form.extensions[0] if form.extensions else ".csv"
+    if is_workbook_name(target) and form in (EXCEL, TEXT_TABLES):
+        loaded(".excel:require_library")(target)
+        return
+    if form is EXCEL:
+        require_table_name(target)
+        return
     if target == STANDARD:
         if form.blocks_by != "extension":
             return
@@ -252,6 +270,37 @@ def require_text_name(target: str) -> None:
         If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the table is written as text", (".csv",))
+
+
+def require_table_name(target: str) -> None:
+    """Refuse an output name for a table if it ends neither in .xlsx nor as a text table may end.
+
+    Raises
+    ------
+    TableError
+        If the name is refused, or if openpyxl is missing, which writes .xlsx.
+    """
+    if is_workbook_name(target):
+        loaded(".excel:require_library")(target)
+    else:
+        _require_name(target, "the table is written as text or .xlsx", (".csv",))
+
+
+@contextmanager
+def open_table(
+    path: str | os.PathLike[str], *, overwrite: bool = False, layout: TableLayout | None = None
+) -> Iterator[Target]:
+    """Open an output for the text of a table, which becomes a workbook if its name ends in .xlsx.
+
+    Parameters
+    ----------
+    path, overwrite
+        As for `open_target`.
+    layout : TableLayout, optional
+        Layout of the text; default: commas, decimal points, UTF-8, one header line.
+    """
+    with text_output(open_target(path, overwrite=overwrite), path, layout) as target:
+        yield target
 
 
 def require_page_name(target: str) -> None:

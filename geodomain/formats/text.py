@@ -22,7 +22,7 @@ from geodomain.errors import TableError
 from geodomain.files.pipeline import Writer
 from geodomain.files.streams import Source, Target, open_source
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Blocks, Relabelling, Values, said
+from geodomain.formats.block_file import Blocks, Relabelling, Values, said, text_output
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.registry import other_formats_named
 from geodomain.formats.rewriting import (
@@ -192,7 +192,8 @@ _MOST_HELD = 256 << 20
 
 def rewrite_text(source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
     """Write a table with its rows replaced; raise TableError for invalid values."""
-    with open_rewritten(task, source) as target:
+    opened = open_rewritten(task, source)
+    with text_output(opened, task.destination.path, layout) as target:
         _TextRewriting(source, layout, encoding, task).run(target)
         task.before_commit()
 
@@ -368,8 +369,9 @@ class _TextNumbers:
             row = int(wrong.argmax())
             before = self._text[: cells[row, 0]].tobytes()
             line = self._line + count_line_ends(before, 0, len(before))
+            column = self._layout.names[field]
             message = (
-                f"{self._name}, line {line}: {self._layout.names[field]} is "
+                f"{self._name}, {self._layout.place(line, column)}: {column} is "
                 f"{self._said(cells, row)!r}, {why}"
             )
             raise TableError(message)
@@ -473,7 +475,8 @@ class TextModel:
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table with the new columns."""
-        with task.open_target(self._source) as target:
+        path = task.destination and task.destination.path
+        with text_output(task.open_target(self._source), path, self._layout) as target:
             splice = plan_splice(
                 self._layout,
                 task.columns,

@@ -22,14 +22,15 @@ from geodomain.checks.columns import refuse_geometry, refuse_nan
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
     BlockFile,
     Rows,
     file_of,
     open_model,
+    open_table,
     read_columns,
-    require_text_name,
+    require_table_name,
 )
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
@@ -253,9 +254,9 @@ def tonnes_file(
     path = os.fspath(model)
     if output is not None and os.fspath(output) != STANDARD:
         refuse_inputs([Path(output)], [] if path == STANDARD else [file_of(path)])
-        require_text_name(os.fspath(output))
+        require_table_name(os.fspath(output))
         require_places([Path(output)], overwrite=overwrite)
-    writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
+    writing = nullcontext() if output is None else open_table(output, overwrite=overwrite)
     with (
         collect_warnings() as warned,
         writing as target,
