@@ -612,21 +612,19 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
         name, text = source.name, _whole(source.readinto)
     with other_formats_named(text, name):
         require_text(text, name)
-        layout, roles = _layout(text, table, reading, name)
+        layout, roles = _layout(text, table, reading.columns, reading.options, name)
     return _of_rows(text, layout, roles, table, reading, also, name)
 
 
 def _of_sheet(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
     """Read a sheet of an Excel workbook, and return it as a HoleTable."""
-    sheet: Sheet = loaded(".excel:read_sheet")(path, reading.options)
-    text_of_sheet = {"delimiter": sheet.delimiter.decode(), "encoding": "utf-8"}
-    reading = replace(reading, text={**reading.text, **text_of_sheet})
-    try:
-        layout, roles = _layout(sheet.text, table, reading, sheet.name)
-    except TableError as error:
-        raise sheet.explained(error) from None
-    sheet.require_usable(layout, roles.values())
-    layout = sheet.placed(layout)
+
+    def lay_out(sheet: Sheet, options: TableOptions) -> tuple[TableLayout, Roles]:
+        return _layout(sheet.text, table, reading.columns, options, sheet.name)
+
+    sheet, layout, roles = loaded(".excel:read_laid_out")(
+        path, reading.options, lay_out, lambda _, roles: roles.values()
+    )
     return _of_rows(sheet.text, layout, roles, table, reading, also, sheet.name)
 
 
@@ -676,9 +674,10 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
     return b"".join(parts)
 
 
-def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
+def _layout(
+    text: bytes, table: Table, columns: Mapping[str, str], options: TableOptions, name: str
+) -> tuple[TableLayout, Roles]:
     """Return a tuple: the layout of a text table, and the index of the column of each role."""
-    options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
     whole = len(head) == len(text)
@@ -690,18 +689,18 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
                 continue
             names = tuple(cell_text(cell, options.encoding) for cell in row.cells)
             likely = likely if len(likely) >= len(names) else names
-            if has_roles(names, table, reading.columns):
+            if has_roles(names, table, columns):
                 if best is None or len(names) > len(best[2]):
                     best = delimiter, row, names
                 break
     if best is None:
-        find_roles(likely, table, reading.columns, name)
+        find_roles(likely, table, columns, name)
         message = f"{name} has no header line with the columns of the {table} table"
         raise TableError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
     head_rows = (HeadRow("names", row), *vendor_rows(below, len(names), options.encoding))
-    roles = find_roles(names, table, reading.columns, name)
+    roles = find_roles(names, table, columns, name)
     end = head_rows[-1].row.following
     layout = TableLayout(
         delimiter=delimiter,

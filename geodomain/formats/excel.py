@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 from geodomain import memory
 from geodomain.errors import TableError, warn
@@ -52,6 +52,8 @@ _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|-?\.[0-9]+")
 _POWER = re.compile(r"-?[0-9]\.[0-9]+[eE][+-]?[0-9]{1,3}|-?[0-9][eE][+-][0-9]{1,3}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
 _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?")
+# Texts that may be numbers with thousands separators or decimal commas.
+_SEPARATED, _MOST_SEPARATED = re.compile(r"[+-]?[0-9][0-9., ]*"), 1000
 _TRUTHS = {"TRUE": True, "FALSE": False}
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -93,7 +95,7 @@ def _number_text(stored: str) -> str:
     value = float(digits)
     if not math.isfinite(value) or "_" in digits:
         raise ValueError(stored)
-    return repr(value).removesuffix(".0") if value else repr(value)
+    return "-0.0" if str(value) == "-0.0" else repr(value).removesuffix(".0")
 
 
 def _date_text(days: float, *, since_1904: bool, elapsed: bool) -> str | None:
@@ -425,6 +427,7 @@ class _SheetReader:
         self._formula: list[str] | None = None
         self._has_value = False
         self._odd: dict[int, list[tuple[int, str]]] = {}
+        self._separated: dict[str, str] = {}
         self._breaks: list[tuple[int, int]] = []  # rows of several lines, and line ends in each
         self._merged: list[str] = []
 
@@ -508,6 +511,8 @@ class _SheetReader:
         if self._kind == "s":
             stored = self._shared[int(stored)]
         text = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), stored)
+        if "," in text and _SEPARATED.fullmatch(text) and len(self._separated) < _MOST_SEPARATED:
+            self._separated.setdefault(text, cell_name(self._row_number, self._column))
         if not self._special.search(text) and not _is_typed(text, self._mark):
             return text
         return '"' + text.replace('"', '""') + '"'
@@ -566,8 +571,15 @@ class _SheetReader:
         lines.append("")
         text = "\n".join(lines).encode("utf-8", "surrogatepass")
         ranges = [_range_of(ref) for ref in self._merged]
-        delimiter = self._delimiter.encode()
-        return Sheet(self._name, text, delimiter, tuple(self._breaks), self._odd, tuple(ranges))
+        return Sheet(
+            name=self._name,
+            text=text,
+            delimiter=self._delimiter.encode(),
+            breaks=tuple(self._breaks),
+            odd=self._odd,
+            merged=tuple(ranges),
+            separated=self._separated,
+        )
 
 
 def _range_of(ref: str) -> tuple[int, int, int, int]:
@@ -597,6 +609,8 @@ class Sheet:
         Dates and errors by column, counted from 0.
     merged : tuple of (row, column, last row, last column)
         Merged cells; rows count from 1, columns from 0.
+    separated : mapping of str to str
+        Texts such as 1,410, which may be numbers, and the first cell of each.
     """
 
     name: str
@@ -605,10 +619,7 @@ class Sheet:
     breaks: tuple[tuple[int, int], ...] = ()
     odd: Mapping[int, Sequence[tuple[int, str]]] = field(default_factory=dict)
     merged: tuple[tuple[int, int, int, int], ...] = ()
-
-    def options(self, given: TableOptions) -> TableOptions:
-        """Return the user's options with the delimiter and the encoding of the text."""
-        return given._replace(delimiter=self.delimiter, encoding="utf-8")
+    separated: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, line: int) -> int:
         """Return the row of the sheet that contains a line of the text."""
@@ -669,19 +680,65 @@ class Sheet:
         )
 
     def explained(self, error: TableError) -> TableError:
-        """Return an error about a missing header, with a hint if merged cells may be the cause."""
-        if not self.merged or isinstance(error, _Explained):
+        """Return an error about the header or the decimal mark, with the cells of its cause."""
+        for text, cell in self.separated.items():
+            if re.search(rf"(?<![0-9]){re.escape(text)}(?![0-9])", str(error)):
+                message = f"{error} The text {text!r} is in cell {cell}: enter it as a number."
+                return TableError(message)
+        if not self.merged:
             return error
         first, left, last, right = self.merged[0]
         cells = f"{cell_name(first, left)}:{cell_name(last, right)}"
-        return _Explained(
+        message = (
             f"{error} Cells of the sheet are merged, such as {cells}: a header has one row with a "
             "name in each cell."
         )
+        return TableError(message)
 
 
-class _Explained(TableError):
-    """An error whose message has a hint about merged cells."""
+Found = TypeVar("Found")
+
+
+def read_laid_out(
+    path: str,
+    options: TableOptions,
+    lay_out: Callable[[Sheet, TableOptions], tuple[TableLayout, Found]],
+    columns: Callable[[TableLayout, Found], Iterable[int]],
+) -> tuple[Sheet, TableLayout, Found]:
+    """Read a sheet and the layout of its text, and refuse cells that hold no number or text.
+
+    Parameters
+    ----------
+    path : str
+        FILE:SHEET or FILE.
+    options : TableOptions
+        The user's options.
+    lay_out : callable
+        Takes the sheet and the options for its text. Returns the layout and anything else.
+    columns : callable
+        Takes what `lay_out` returns, and returns the columns of holes, depths, coordinates and
+        sizes.
+
+    Returns
+    -------
+    tuple
+        The sheet, the layout with positions in the sheet, and the other result of `lay_out`.
+
+    Raises
+    ------
+    TableError
+    """
+    sheet = read_sheet(path, options)
+    own = options._replace(delimiter=sheet.delimiter, encoding="utf-8")
+    try:
+        layout, found = lay_out(sheet, own)
+    except TableError as error:
+        raise sheet.explained(error) from None
+    if layout.decimal == b"," and options.decimal is None:
+        # Texts have decimal commas: give the numbers of the sheet the same mark.
+        return read_laid_out(path, options._replace(decimal=b","), lay_out, columns)
+    sheet.require_usable(layout, columns(layout, found))
+    return sheet, sheet.placed(layout), found
 
 
 def read_sheet(path: str, options: TableOptions | None = None) -> Sheet:
@@ -759,15 +816,18 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     place = split_name(path)[0]
     if digest is not None:
         digest.add_file(place)
-    sheet = read_sheet(path, options)
-    own = sheet.options(options)
-    try:
-        layout = read_layout(sheet.text, own, name=sheet.name)
-    except TableError as error:
-        raise sheet.explained(error) from None
-    sheet.require_usable(layout, (*layout.xyz, *(layout.sizes or ())))
+    sheet, layout, _ = read_laid_out(path, options, _lay_out_blocks, _places_of_blocks)
     with _SheetSource(sheet, place) as source:
-        yield ExcelModel(source, sheet.placed(layout), sheet)
+        yield ExcelModel(source, layout, sheet)
+
+
+def _lay_out_blocks(sheet: Sheet, options: TableOptions) -> tuple[TableLayout, None]:
+    return read_layout(sheet.text, options, name=sheet.name), None
+
+
+def _places_of_blocks(layout: TableLayout, _: None) -> tuple[int, ...]:
+    """Return the columns of coordinates and sizes."""
+    return (*layout.xyz, *(layout.sizes or ()))
 
 
 class _SheetSource(Source):
@@ -908,15 +968,19 @@ def _encoded(data: bytes, path: Path, form: TextOfTable) -> Iterator[memoryview]
     sheet.freeze_panes = f"A{form.header + 1}"
     cells = _CellMaker(sheet, form.decimal, path.name)
     text = data.decode(form.encoding, "replace").removeprefix("\ufeff")
-    for number, row in enumerate(_rows(text, form.delimiter), 1):
-        if number > ROWS or len(row) > COLUMNS:
-            message = (
-                f"{path.name}: a sheet of Excel has at most {ROWS:,} rows and {COLUMNS:,} columns, "
-                "and the table is larger: write .csv or .parquet"
-            )
-            raise TableError(message)
-        made = [cells.made(*field, number, place) for place, field in enumerate(row)]
-        sheet.append(made)
+    try:
+        for number, row in enumerate(_rows(text, form.delimiter), 1):
+            if number > ROWS or len(row) > COLUMNS:
+                message = (
+                    f"{path.name}: a sheet of Excel has at most {ROWS:,} rows and {COLUMNS:,} "
+                    "columns, and the table is larger: write .csv or .parquet"
+                )
+                raise TableError(message)
+            made = [cells.made(*field, number, place) for place, field in enumerate(row)]
+            sheet.append(made)
+    except BaseException:
+        sheet.close()  # openpyxl writes as it goes, and would complain of an open file
+        raise
     out = io.BytesIO()
     book.save(out)
     view = out.getbuffer()
