@@ -206,7 +206,7 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates of
+    Parquet, and the output is then Parquet too. A sheet of Excel is FILE.xlsx:SHEET. Without --collar, each row needs the coordinates of
     the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
     samples from a local grid into world coordinates. Rows without coordinates are counted, and get
     the label of --unassigned.
@@ -299,7 +299,7 @@ Example:
 @min_length_option(
     "Least length of the last composite in a domain: see --short.  [default: half of --length]"
 )
-@options.output_option("OUT.csv", "Where to write; - is stdout.")
+@options.output_option("OUT.csv", "Where to write, .csv or .xlsx; - is stdout.")
 @options.background_option("Label for samples outside every domain.")
 @options.overwrite_option
 @options.rule_options
@@ -454,7 +454,7 @@ def holes() -> None:
     help="An open surface and its name.",
 )
 @options.list_option
-@options.output_option("OUT.csv", "File for stays in solids; - is stdout.")
+@options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
     "--pierce",
     metavar="OUT.csv",

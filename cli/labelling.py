@@ -494,7 +494,8 @@ def label(**given: Any) -> None:
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
     table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
-    The summary goes to stderr.
+    The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET; from a sheet
+    or text, OUT may be .xlsx or text.
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
     'blocks/*.parquet'. Then -o is a folder for the labelled files. Both folders may be
@@ -523,7 +524,7 @@ Example:
 @options.column_option("Label column.  [default: domain]")
 @amounts_options(required=True)
 @options.background_option("With --proportion: domain for the rest of each block.  [default: rest]")
-@options.output_option("OUT.csv", "Table to write; - is stdout.")
+@options.output_option("OUT.csv", "Table to write, .csv or .xlsx; - is stdout.")
 @options.overwrite_option
 @options.table_options
 @options.box_options
