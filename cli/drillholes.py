@@ -206,7 +206,8 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too. A sheet of Excel is FILE.xlsx:SHEET. Without --collar, each row needs the coordinates of
+    Parquet, and the output is then Parquet too, or a sheet of Excel (FILE.xlsx:SHEET), and the
+    output is then .xlsx or text. Without --collar, each row needs the coordinates of
     the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
     samples from a local grid into world coordinates. Rows without coordinates are counted, and get
     the label of --unassigned.
