@@ -22,8 +22,9 @@ from geodomain.files.unchanged import Unchanged
 from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
+from geodomain.formats.excel import Sheet, read_laid_out
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
-from geodomain.formats.registry import is_workbook, loaded, other_formats_named
+from geodomain.formats.registry import is_workbook, other_formats_named
 from geodomain.inputs import PathGiven
 from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
@@ -55,8 +56,6 @@ from geodomain.tables.vendors import (
 if TYPE_CHECKING:
     import pandas
     from narwhals.typing import IntoDataFrame
-
-    from geodomain.formats.excel import Sheet
 
 Table = Literal["collar", "survey", "intervals"]
 # Column index by role, such as "dip", the key in `columns={"dip": "INCL"}`.
@@ -622,7 +621,7 @@ def _of_sheet(path: str, table: Table, reading: Reading, also: Sequence[str] | N
     def lay_out(sheet: Sheet, options: TableOptions) -> tuple[TableLayout, Roles]:
         return _layout(sheet.text, table, reading.columns, options, sheet.name)
 
-    sheet, layout, roles = loaded(".excel:read_laid_out")(
+    sheet, layout, roles = read_laid_out(
         path, reading.options, lay_out, lambda _, roles: roles.values()
     )
     return _of_rows(sheet.text, layout, roles, table, reading, also, sheet.name)

@@ -192,7 +192,10 @@ def text_output(
         if target is None or path is None or not is_workbook_name(path):
             yield target
         else:
-            with loaded(".excel:workbook")(target, path, layout) as sheet:
+            opener: Callable[
+                [Target, str | os.PathLike[str], TableLayout | None], AbstractContextManager[Target]
+            ] = loaded(".excel:workbook")
+            with opener(target, path, layout) as sheet:
                 yield sheet
 
 
