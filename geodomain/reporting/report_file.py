@@ -294,7 +294,7 @@ def gather_content(
         rows = domain_rows(blocks, listed, recorded["summary"] if recorded else None, ground)
         changes = None
         if compare is not None:
-            old = Path(compare)
+            old = file_of(os.fspath(compare))
             changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
         source,
@@ -345,5 +345,5 @@ def _refuse_slips(
     if source == STANDARD:
         message = "the model is - (stdin), but a report needs its SHA-256: give a file"
         raise ValueError(message)
-    files = [Path(other) for other in others if isinstance(other, str | os.PathLike)]
-    refuse_inputs(places, [Path(source), *files, *(holes.files if holes else ())])
+    files = [file_of(os.fspath(other)) for other in others if isinstance(other, str | os.PathLike)]
+    refuse_inputs(places, [file_of(source), *files, *(holes.files if holes else ())])
