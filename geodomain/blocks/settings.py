@@ -184,7 +184,7 @@ def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
     kind = kind_of(source)
     if kind not in _KINDS:
         message = (
-            f"blocks of {source} cannot be split or joined, because only text, Parquet and VTK "
+            f"blocks of {source} cannot be split or joined, because only text, Excel, Parquet and VTK "
             "files are supported: convert the file with 'geodomain convert'"
         )
         raise TableError(message)

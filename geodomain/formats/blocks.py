@@ -367,8 +367,8 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A .vti
-        file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
+        A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
+        .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
         that fit into cells of the largest block size, or that are the cells of a grid whose spacing
         may vary along each axis.
     overwrite : bool

@@ -18,7 +18,7 @@ import posixpath
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -29,6 +29,7 @@ from geodomain.errors import TableError, warn
 from geodomain.files.streams import Source, Target, require_seekable
 from geodomain.formats import text as text_tables
 from geodomain.formats.registry import split_name
+from geodomain.tables.dialect import decoded
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.numbers import loses_digits
 from geodomain.tables.options import TableOptions
@@ -55,7 +56,7 @@ _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?")
 # Texts that may be numbers with thousands separators or decimal commas.
 _SEPARATED, _MOST_SEPARATED = re.compile(r"[+-]?[0-9][0-9., ]*"), 1000
 _TRUTHS = {"TRUE": True, "FALSE": False}
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ESCAPED = re.compile(r"_x(?!0000|[Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
 _TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -318,16 +319,21 @@ class _Workbook:
 
     def _has_cells(self, sheet: _SheetEntry) -> bool:
         """Return whether a sheet has a cell with a value or a formula."""
+        found = False
 
         def start(tag: str, given: dict[str, str]) -> None:
-            if tag in ("v", "f", "t"):
+            nonlocal found
+            found = tag in ("v", "f", "t")
+            if found:
                 raise _Enough
 
-        try:
-            self._parse(sheet.part, start)
-        except _Enough:
-            return True
-        return False
+        def end(tag: str) -> None:
+            if tag == "sheetData":
+                raise _Enough
+
+        with suppress(_Enough):
+            self._parse(sheet.part, start, end)
+        return found
 
     def shared_texts(self) -> list[str]:
         """Return the texts to which cells refer by number."""
@@ -461,7 +467,7 @@ class _SheetReader:
                 message = f"cell {given['r']} is in the wrong place"
                 raise ValueError(message)
             self._column = column
-        self._kind, self._style = given.get("t", "n"), int(given.get("s", "0"))
+        self._kind, self._style = given.get("t", "n"), _index(given.get("s", "0"))
         self._value, self._formula, self._has_value = [], None, False
 
     def text(self, data: str) -> None:
@@ -494,7 +500,7 @@ class _SheetReader:
         if cell:
             self._cells[self._column] = cell
             self._size += len(cell)
-            if self._size > self._most:
+            if 2 * self._size > self._most:
                 memory.require(2 * self._size, f"{self._name}, read as text,", TableError)
 
     def _cell(self, stored: str) -> str:
@@ -505,16 +511,22 @@ class _SheetReader:
             return "TRUE" if stored.strip() in ("1", "true") else "FALSE"
         if self._kind == "e":
             self._note(stored)
-            return f'"{stored}"'
+            return self._quoted(stored)
         if self._kind == "d":
-            return self._dated(stored.replace("T", " ").removesuffix("Z").removesuffix(" 00:00:00"))
+            moment = stored.replace("T", " ").removesuffix("Z").removesuffix(" 00:00:00")
+            if _DATE.fullmatch(moment) or _TIME.fullmatch(moment):
+                return self._dated(moment)
         if self._kind == "s":
-            stored = self._shared[int(stored)]
+            stored = self._shared[_index(stored)]
         text = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), stored)
         if "," in text and _SEPARATED.fullmatch(text) and len(self._separated) < _MOST_SEPARATED:
             self._separated.setdefault(text, cell_name(self._row_number, self._column))
         if not self._special.search(text) and not _is_typed(text, self._mark):
             return text
+        return self._quoted(text)
+
+    @staticmethod
+    def _quoted(text: str) -> str:
         return '"' + text.replace('"', '""') + '"'
 
     def _number(self, stored: str) -> str:
@@ -569,7 +581,7 @@ class _SheetReader:
             for line, own in zip(self._lines, self._widths, strict=True)
         ]
         lines.append("")
-        text = "\n".join(lines).encode("utf-8", "surrogatepass")
+        text = "\n".join(lines).encode()
         ranges = [_range_of(ref) for ref in self._merged]
         return Sheet(
             name=self._name,
@@ -580,6 +592,15 @@ class _SheetReader:
             merged=tuple(ranges),
             separated=self._separated,
         )
+
+
+def _index(text: str) -> int:
+    """Return the index of a shared text or a style; raise ValueError if it is none."""
+    index = int(text)
+    if index < 0:
+        message = f"{index} is not an index"
+        raise ValueError(message)
+    return index
 
 
 def _range_of(ref: str) -> tuple[int, int, int, int]:
@@ -967,7 +988,7 @@ def _encoded(data: bytes, path: Path, form: TextOfTable) -> Iterator[memoryview]
     sheet = book.create_sheet(title)
     sheet.freeze_panes = f"A{form.header + 1}"
     cells = _CellMaker(sheet, form.decimal, path.name)
-    text = data.decode(form.encoding, "replace").removeprefix("\ufeff")
+    text = decoded(data, form.encoding).removeprefix("\ufeff")
     try:
         for number, row in enumerate(_rows(text, form.delimiter), 1):
             if number > ROWS or len(row) > COLUMNS:

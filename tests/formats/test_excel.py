@@ -348,8 +348,11 @@ def test_texts() -> None:
     texts = "<si><t>one</t></si><si><r><t>t</t></r><rPh><t>no</t></rPh><r><t>wo_x0041_</t></r></si>"
     assert read('<c r="D2" t="s"><v>1</v></c>', shared=texts) == "twoA"
     assert read(xml.text("D2", "12")) == '"12"' and read(xml.text("D2", "a,b")) == '"a,b"'
-    with pytest.raises(TableError, match=r"a\.xlsx is not a readable Excel workbook"):
-        read('<c r="D2" t="s"><v>7</v></c>', shared=texts)
+    for number in ("7", "-1", "x"):
+        with pytest.raises(TableError, match=r"a\.xlsx is not a readable Excel workbook"):
+            read(f'<c r="D2" t="s"><v>{number}</v></c>', shared=texts)
+    assert read('<c r="D2" t="d"><v>5, "June"</v></c>') == '"5, ""June"""'
+    assert read(xml.text("D2", "_x0000__xD800_")) == "_x0000__xD800_"
 
 
 def test_cells_without_names_and_with_prefixes() -> None:
@@ -485,6 +488,14 @@ def test_an_error_as_the_id_of_a_hole_is_not_a_comment() -> None:
     options = [*holes(), "--solid", "ORE=ore.ply"]
     said = run("flag", "assay.xlsx", *options, "-o", "a.csv", code=3)
     assert "assay.xlsx:Sheet, cell A5: HOLE is the error #N/A" in said
+
+
+def test_an_error_in_a_first_column_that_is_not_used_keeps_its_row() -> None:
+    book("a.xlsx", A=[["NOTE", "X", "Y", "Z"], ["#N/A", 1, 1, 1], ["#REF!", 1, 1, 2]])
+    label_file("a.xlsx", {"ORE": ORE}, "b.csv")
+    assert Path("b.csv").read_text().splitlines()[1:] == [
+        '"#N/A",1,1,1,ORE', '"#REF!",1,1,2,ORE',
+    ]  # fmt: skip
 
 
 def test_an_output_does_not_replace_the_workbook_that_is_read() -> None:
@@ -623,6 +634,12 @@ def test_what_a_sheet_cannot_hold_is_said() -> None:
     assert not Path("t.xlsx").exists()
 
 
+def test_text_that_is_not_utf8_is_kept() -> None:
+    Path("a.csv").write_bytes(b"X,Y,Z,NOTE\n1,1,1,caf\xe9\n")
+    label_file("a.csv", {"ORE": ORE}, "b.xlsx")
+    assert cells("b.xlsx")[1][3] == "caf\xe9"
+
+
 def test_the_name_of_the_sheet() -> None:
     written("a\n", "[old] model of a very long name, January.xlsx")
     (path,) = Path().glob("*model*.xlsx")
@@ -647,7 +664,7 @@ ANY_CELL = st.one_of(
     st.booleans(),
     st.integers(-(2**53), 2**53),
     st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(exclude_categories=["Cs", "Nd"]), max_size=8),
+    st.text(st.characters(exclude_categories=["Cs", "Nd"], exclude_characters="\x00"), max_size=8),
     st.sampled_from(["#N/A", "12", "1e5", "TRUE", "a,b", '"', "\r\n", "=1", "_x0041_", " ", "-"]),
 )
 
