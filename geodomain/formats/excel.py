@@ -425,8 +425,7 @@ class _SheetReader:
         self._lines: list[str] = []
         self._widths = array("H")
         self._size = 0
-        self._row = self._column = -1
-        self._row_number = 0
+        self._row_number, self._column = 0, -1
         self._cells: dict[int, str] = {}
         self._kind, self._style, self._inside, self._phonetic = "n", 0, "", False
         self._value: list[str] = []
@@ -809,7 +808,7 @@ def _require_workbook(file: BinaryIO, place: Path) -> None:
     """Refuse a file that is encrypted, of an older Excel, or not a ZIP."""
     head = file.read(8)
     if head == _OLD:
-        rest = file.read()
+        rest = file.read(1 << 28)
         if _ENCRYPTED in rest:
             message = f"{place.name} is encrypted: open it in Excel, and save it without a password"
         else:

@@ -491,7 +491,8 @@ def label_file(
     version, a field in a Datamine table, and a column of codes in GSLIB. A GOCAD Voxet is the
     exception: its output has the format of the output's extension, which is .csv, .parquet, .vti,
     .vtu or .omf. From text or a sheet of Excel, an output that ends in .xlsx is a workbook of one
-    sheet with the same cells; from a sheet, the output may also be text. The output is written completely or not at all.
+    sheet with the same cells; from a sheet, the output may also be text. The output is written
+    completely or not at all.
 
     Parameters
     ----------
