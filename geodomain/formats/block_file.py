@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,11 +16,10 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, warn
 from geodomain.files.streams import Input, Target, open_target
 from geodomain.files.unchanged import Digest
-from geodomain.formats.registry import EXCEL, loaded
 from geodomain.progress import Progress
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame, shortest
-from geodomain.tables.layout import Choice, TableLayout, choose_columns
+from geodomain.tables.layout import Choice, choose_columns
 from geodomain.tables.new_columns import NewColumn, refuse_kept
 from geodomain.tables.numbers import read_positions
 from geodomain.tables.options import TableOptions
@@ -157,46 +155,6 @@ class NewArrays:
         """
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)
-
-
-# --- Outputs that are the text of a table.
-
-
-# An output, or None where nothing is written.
-OptionalTarget = TypeVar("OptionalTarget", Target, Target | None)
-
-
-def is_workbook_name(path: str | os.PathLike[str]) -> bool:
-    """Return whether a table with this name is written as an Excel workbook."""
-    return Path(path).suffix.lower() in EXCEL.outputs
-
-
-@contextmanager
-def text_output(
-    opened: AbstractContextManager[OptionalTarget],
-    path: str | os.PathLike[str] | None,
-    layout: TableLayout | None = None,
-) -> Iterator[OptionalTarget]:
-    """Open an output for the text of a table; for a path that ends in .xlsx, a sheet is written.
-
-    Parameters
-    ----------
-    opened : context manager
-        Yields the output, or None.
-    path : path or None
-        Name of the output.
-    layout : TableLayout, optional
-        Layout of the text; default: commas, decimal points, UTF-8, one header line.
-    """
-    with opened as target:
-        if target is None or path is None or not is_workbook_name(path):
-            yield target
-        else:
-            opener: Callable[
-                [Target, str | os.PathLike[str], TableLayout | None], AbstractContextManager[Target]
-            ] = loaded(".excel:workbook")
-            with opener(target, path, layout) as sheet:
-                yield sheet
 
 
 # --- `BlockFile`, the interface of every block-model format, and the destination of a labelled one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias, Unpack
 
@@ -22,8 +22,6 @@ from geodomain.formats.block_file import (
     Destination,
     Relabelling,
     Values,
-    is_workbook_name,
-    text_output,
 )
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
@@ -36,6 +34,7 @@ from geodomain.formats.registry import (
     block_outputs,
     format_of_blocks,
     format_of_meshes,
+    is_workbook_name,
     kind_of,
     loaded,
     split_name,
@@ -286,6 +285,12 @@ def require_table_name(target: str) -> None:
         _require_name(target, "the table is written as text or .xlsx", (".csv",))
 
 
+_TextOutput = Callable[
+    [AbstractContextManager[Target], str | os.PathLike[str], TableLayout | None],
+    AbstractContextManager[Target],
+]
+
+
 @contextmanager
 def open_table(
     path: str | os.PathLike[str], *, overwrite: bool = False, layout: TableLayout | None = None
@@ -299,7 +304,8 @@ def open_table(
     layout : TableLayout, optional
         Layout of the text; default: commas, decimal points, UTF-8, one header line.
     """
-    with text_output(open_target(path, overwrite=overwrite), path, layout) as target:
+    opener: _TextOutput = loaded(".text:text_output")
+    with opener(open_target(path, overwrite=overwrite), path, layout) as target:
         yield target
 
 

@@ -503,6 +503,11 @@ def is_workbook(path: str) -> bool:
     return place.is_file() and EXCEL.sign(_head_of(place, extension))
 
 
+def is_workbook_name(path: str | os.PathLike[str]) -> bool:
+    """Return whether a table with this name is written as an Excel workbook."""
+    return Path(path).suffix.lower() in EXCEL.outputs
+
+
 def kind_of(path: str) -> str:
     """Return the kind of a file of blocks, such as "text", "parquet" or "vtk"."""
     return format_of_blocks(path).kind

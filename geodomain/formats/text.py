@@ -6,12 +6,13 @@ import csv
 import ctypes
 import io
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,9 @@ from geodomain.errors import TableError
 from geodomain.files.pipeline import Writer
 from geodomain.files.streams import Source, Target, open_source
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Blocks, Relabelling, Values, said, text_output
+from geodomain.formats.block_file import Blocks, Relabelling, Values, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
-from geodomain.formats.registry import other_formats_named
+from geodomain.formats.registry import is_workbook_name, loaded, other_formats_named
 from geodomain.formats.rewriting import (
     SIZE_COLUMNS,
     BlockRows,
@@ -182,6 +183,41 @@ class NewText:
 
         out = room(call(None))
         return out[: call(out)]
+
+
+# --- Outputs that are the text of a table.
+
+
+# An output, or None where nothing is written.
+OptionalTarget = TypeVar("OptionalTarget", Target, Target | None)
+
+
+@contextmanager
+def text_output(
+    opened: AbstractContextManager[OptionalTarget],
+    path: str | os.PathLike[str] | None,
+    layout: TableLayout | None = None,
+) -> Iterator[OptionalTarget]:
+    """Open an output for the text of a table; for a path that ends in .xlsx, a sheet is written.
+
+    Parameters
+    ----------
+    opened : context manager
+        Yields the output, or None.
+    path : path or None
+        Name of the output.
+    layout : TableLayout, optional
+        Layout of the text; default: commas, decimal points, UTF-8, one header line.
+    """
+    with opened as target:
+        if target is None or path is None or not is_workbook_name(path):
+            yield target
+        else:
+            opener: Callable[
+                [Target, str | os.PathLike[str], TableLayout | None], AbstractContextManager[Target]
+            ] = loaded(".excel:workbook")
+            with opener(target, path, layout) as sheet:
+                yield sheet
 
 
 # --- Text tables whose rows are replaced: a stream with exact decimals.
