@@ -366,7 +366,7 @@ Examples:
 )
 @options.text_options
 @options.number_options
-@options.output_option("OUT", "CSV or Parquet file of the classes of distance; - is stdout.")
+@options.output_option("OUT", "CSV, Parquet or .xlsx file of the classes of distance; - is stdout.")
 @options.chart_option(
     "FILE", "Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf."
 )
@@ -533,7 +533,9 @@ Example:
     help="Report holes that run beside another hole, at most DISTANCE away.  [default: the smaller "
     "of 5 and a quarter of the usual distance between collars]",
 )
-@options.output_option("TABLE", "Write a row for each finding: .csv or .parquet; - is stdout.")
+@options.output_option(
+    "TABLE", "Write a row for each finding: .csv, .xlsx or .parquet; - is stdout."
+)
 @options.overwrite_option
 @options.threads_option
 @options.report_options

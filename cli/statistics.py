@@ -28,7 +28,7 @@ Example:
     metavar="OUT.csv",
     help="With --decluster auto: table of the sizes of cells that were tried, with their means.",
 )
-@options.output_option("OUT.csv", "Table to write, .csv or .parquet; - is stdout.")
+@options.output_option("OUT.csv", "Table to write, .csv, .xlsx or .parquet; - is stdout.")
 @options.overwrite_option
 @options.table_options
 @options.box_options

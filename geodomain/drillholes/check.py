@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,12 @@ class HoleCheck:
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row for each case of a finding, hole by hole."""
         return data_frame(self.columns, {"row": "Int64", "other_row": "Int64"})
+
+    # Types of the columns that are no texts.
+    kinds: ClassVar = {
+        **dict.fromkeys(("row", "other_row"), "int64"),
+        **dict.fromkeys(("depth", "from", "to"), "float64"),
+    }
 
     @cached_property
     def columns(self) -> dict[str, TableColumn]:

@@ -42,6 +42,7 @@ from geodomain.formats.registry import (
     writer_of_meshes,
 )
 from geodomain.progress import Progress
+from geodomain.result_tables import ResultColumns, csv_text, parquet_bytes
 from geodomain.tables.conditions import Column
 from geodomain.tables.layout import TableLayout
 from geodomain.tables.numbers import NumberError, Refused
@@ -68,6 +69,7 @@ __all__ = [
     "require_same_kind",
     "require_table_name",
     "require_text_name",
+    "write_columns",
 ]
 
 # Extensions of block-model formats other than text.
@@ -271,8 +273,10 @@ def require_text_name(target: str) -> None:
     _require_name(target, "the table is written as text", (".csv",))
 
 
-def require_table_name(target: str) -> None:
+def require_table_name(target: str, *, parquet: bool = False) -> None:
     """Refuse an output name for a table if it ends neither in .xlsx nor as a text table may end.
+
+    `parquet` is whether the table may be Parquet, too.
 
     Raises
     ------
@@ -281,8 +285,33 @@ def require_table_name(target: str) -> None:
     """
     if is_workbook_name(target):
         loaded(".excel:require_library")(target)
-    else:
+    elif not parquet:
         _require_name(target, "the table is written as text or .xlsx", (".csv",))
+    elif not _is_parquet_name(target):
+        _require_name(target, "the table is written as text, .xlsx or .parquet", (".csv",))
+
+
+def _is_parquet_name(target: str) -> bool:
+    return target.lower().endswith((".parquet", ".pq"))
+
+
+def write_columns(columns: ResultColumns, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write a table of results as Parquet, as a workbook or as CSV, as its extension says.
+
+    Raises
+    ------
+    TableError
+        If a library that writes the format is not installed.
+    OSError
+        If the file cannot be written. If the file exists already; see ``overwrite``.
+    """
+    if _is_parquet_name(os.fspath(path)):
+        content = parquet_bytes(columns, os.fspath(path))
+        with open_target(path, overwrite=overwrite) as target:
+            target.write(memoryview(content))
+    else:
+        with open_table(path, overwrite=overwrite) as target:
+            target.write(memoryview(csv_text(columns).encode()))
 
 
 _TextOutput = Callable[
@@ -374,9 +403,9 @@ def convert_blocks(
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
         A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
-        .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
-        that fit into cells of the largest block size, or that are the cells of a grid whose spacing
-        may vary along each axis.
+        .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs
+        blocks that fit into cells of the largest block size, or that are the cells of a grid whose
+        spacing may vary along each axis.
     overwrite : bool
         Whether an existing output may be replaced.
     **table

@@ -15,14 +15,14 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError, collect_warnings, counted, shown, warn
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD
-from geodomain.formats.blocks import file_of, require_text_name
+from geodomain.formats.blocks import file_of, require_table_name, write_columns
 from geodomain.progress import Progress, show_progress
+from geodomain.result_tables import records_columns
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.declustering import Cell, Declustering, Trial, best
 from geodomain.statistics.populations import LARGEST, Population, RunningSums
 from geodomain.statistics.results import (
     ALL,
-    PARQUET,
     ClusterPoint,
     CutPoint,
     Statistics,
@@ -31,7 +31,6 @@ from geodomain.statistics.results import (
     cut_point,
     cut_row,
     described,
-    write_rows,
 )
 from geodomain.statistics.samples import Samples, gather_samples
 from geodomain.statistics.settings import AUTO, StatsKeywords, StatsSettings
@@ -67,8 +66,8 @@ def stats(
     grade : str or sequence of str
         Columns of grades.
     output : path, optional
-        File for the table of `Statistics.to_pandas`: Parquet if it ends in .parquet or .pq,
-        otherwise CSV; "-" is CSV on stdout. After an error no partial file remains.
+        File for the table of `Statistics.to_pandas`: .csv, .parquet or .xlsx; "-" is CSV on
+        stdout. After an error no partial file remains.
     curve : path, optional
         File for the sizes of cells that ``decluster="auto"`` tried, as for `output`.
     overwrite : bool
@@ -135,7 +134,7 @@ def stats(
         for path, records in ((output, StatsRow), (curve, ClusterPoint)):
             if path is not None:
                 rows = [*found.rows, *found.totals] if path is output else found.cluster_curve
-                write_rows(os.fspath(path), records, rows, overwrite=overwrite)
+                write_columns(records_columns(records, rows), path, overwrite=overwrite)
     return found
 
 
@@ -148,8 +147,7 @@ def _require_targets(targets: Sequence[str], what: object, *, overwrite: bool) -
     places = [Path(target) for target in targets if target != STANDARD]
     refuse_inputs(places, [file_of(os.fspath(what))] if read else [])  # type: ignore[call-overload]
     for place in places:
-        if place.suffix.lower() not in PARQUET:
-            require_text_name(str(place))
+        require_table_name(str(place), parquet=True)
     require_places(places, overwrite=overwrite)
 
 

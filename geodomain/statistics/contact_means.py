@@ -13,7 +13,6 @@ neither the order of rows, nor threads, nor the backend.
 
 from __future__ import annotations
 
-import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import TableError, counted, in_lines
-from geodomain.result_tables import data_frame, html_table, text_table
+from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
 from geodomain.statistics.settings import ContactSettings
 
 if TYPE_CHECKING:
@@ -400,15 +399,16 @@ class Contacts:
             lines.append(f"edges of walls that a third domain cuts off: within {self.edge:.2g}")
         return [*lines, *notes_of(self.findings, self.dips)]
 
+    @property
+    def columns(self) -> ResultColumns:
+        """The columns of the table of the classes of distance."""
+        kinds = ["str", *["float64"] * 2, *["int64"] * 2, *["float64"] * 4]
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(kinds)
+        return dict(zip(self.headings, zip(kinds, columns, strict=True), strict=True))
+
     def to_csv(self) -> str:
         """Return the classes of distance as CSV."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.headings)
-        writer.writerows(
-            ["" if cell is None else cell for cell in row] for row in map(tuple, self.rows)
-        )
-        return text.getvalue()
+        return csv_text(self.columns)
 
     def draw(self) -> Figure:
         """Draw means with their intervals above, and numbers of samples below, with matplotlib.
@@ -424,25 +424,6 @@ class Contacts:
             If matplotlib is not installed.
         """
         return _drawn(self)
-
-
-def parquet_of(found: Contacts, path: str) -> bytes:
-    """Return the classes of distance as the bytes of a Parquet file; `path` is for messages."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        message = f"writing {path} needs pyarrow: pip install 'geodomain[parquet]'"
-        raise TableError(message) from None
-    kinds = [pyarrow.string(), *[pyarrow.float64()] * 2, *[pyarrow.int64()] * 2]
-    kinds += [pyarrow.float64()] * 4
-    columns = [
-        pyarrow.array(column, kind)
-        for column, kind in zip(zip(*found.rows, strict=True), kinds, strict=True)
-    ]
-    out = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns, names=list(found.headings)), out)
-    return out.getvalue()
 
 
 def _interval(low: float | None, high: float | None) -> str:

@@ -18,7 +18,6 @@ from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import (
-    PARQUET,
     Reading,
     TableLike,
     read_table,
@@ -29,7 +28,7 @@ from geodomain.drillholes.tables import (
 from geodomain.errors import DomainError, shown, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
-from geodomain.formats.blocks import Relabelling, open_model, require_text_name
+from geodomain.formats.blocks import Relabelling, open_model, require_table_name, write_columns
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import Labeller
@@ -40,7 +39,6 @@ from geodomain.statistics.contact_means import (
     Contacts,
     Measured,
     Tally,
-    parquet_of,
     picture_of,
     require_picture,
 )
@@ -443,7 +441,7 @@ def contacts_file(
     domains, between, grade, background, rule, allow_open, weld, backend, threads
         As for `contacts`.
     output : path, optional
-        CSV or Parquet file of the classes of distance; "-" is CSV on stdout.
+        CSV, Parquet or Excel file of the classes of distance; "-" is CSV on stdout.
     collar, survey
         As for `Drillholes`.
     chart : path, optional
@@ -478,9 +476,8 @@ def contacts_file(
     """
     tables = [samples, collar, survey, keywords.get("topography")]
     places = require_outputs([output, chart], tables, overwrite=overwrite, text=False)
-    as_parquet = output is not None and os.fspath(output).lower().endswith(PARQUET)
-    if output is not None and not as_parquet:
-        require_text_name(os.fspath(output))
+    if output is not None:
+        require_table_name(os.fspath(output), parquet=True)
     kind = None if chart is None else require_picture(Path(chart))
     sources = domains_to_label(domains, weld=weld)
     refuse_inputs(places, sources.files)
@@ -514,9 +511,7 @@ def contacts_file(
     # Drawn before any file is written: matplotlib may be missing.
     picture = None if kind is None else picture_of(found, kind)
     if output is not None:
-        content = parquet_of(found, os.fspath(output)) if as_parquet else found.to_csv().encode()
-        with open_target(output, overwrite=overwrite) as target:
-            target.write(memoryview(content))
+        write_columns(found.columns, output, overwrite=overwrite)
     if chart is not None and picture is not None:
         with open_target(chart, overwrite=overwrite) as target:
             target.write(memoryview(picture))

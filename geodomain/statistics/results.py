@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from geodomain.errors import counted, in_lines
-from geodomain.files.streams import open_target
 from geodomain.result_tables import (
+    csv_text,
     html_table,
-    parquet_bytes,
     records_columns,
     records_frame,
     text_table,
@@ -25,7 +21,7 @@ from geodomain.statistics.populations import Cut, Population
 if TYPE_CHECKING:
     import pandas
 
-ALL, PARQUET = "(all)", (".parquet", ".pq")
+ALL = "(all)"
 _NO_DOMAIN = "(none)"
 
 
@@ -194,7 +190,7 @@ class Statistics:
 
     def to_csv(self) -> str:
         r"""Return the rows of `to_pandas` as CSV, with unrounded numbers; lines end in "\n"."""
-        return _csv(StatsRow, [*self.rows, *self.totals])
+        return csv_text(records_columns(StatsRow, [*self.rows, *self.totals]))
 
     def __str__(self) -> str:
         """Return the statistics as text: tables for each grade, then notes."""
@@ -231,18 +227,6 @@ class Statistics:
             yield f"{grade}{by}", _columns_shown(_SHOWN, whole, self.weight)
             if cut := [row for row in own if row.cap is not None]:
                 yield f"{grade}, top cuts{by}", _columns_shown(_CUTS, cut, self.weight)
-
-
-def _csv(record: type, records: Sequence[object]) -> str:
-    """Return records as CSV with unrounded numbers, and empty cells for missing values."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [entry.name for entry in fields(record)]
-    writer.writerow(names)
-    for each in records:
-        values = [getattr(each, name) for name in names]
-        writer.writerow(["" if value is None else value for value in values])
-    return text.getvalue()
 
 
 class _Shown(NamedTuple):
@@ -399,13 +383,3 @@ def cut_point(row: StatsRow, cut: Cut) -> CutPoint:
 def cluster_point(row: StatsRow, trial: Trial, *, chosen: bool) -> ClusterPoint:
     """Return a point of the curve of declustering of a row."""
     return ClusterPoint(row.grade, row.domain, *trial.cell, trial.mean, trial.cells, chosen)
-
-
-def write_rows(path: str, record: type, records: Sequence[object], *, overwrite: bool) -> None:
-    """Write records as Parquet or CSV, as the extension says."""
-    if Path(path).suffix.lower() in PARQUET:
-        content = parquet_bytes(records_columns(record, records), path)
-    else:
-        content = _csv(record, records).encode()
-    with open_target(path, overwrite=overwrite) as target:
-        target.write(memoryview(content))

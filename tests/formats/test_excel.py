@@ -757,3 +757,21 @@ def test_damaged_parts_are_said_in_one_sentence() -> None:
                     geodomain.label_file("b.xlsx", {"ORE": ORE}, None)
             except geodomain.GeodomainError as error:
                 assert "\n" not in str(error), error
+
+
+def test_tables_of_results_are_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.csv").write_text("HOLE,FROM,TO,AU,domain\nA,0,1,4.5,ORE\nA,1,3,1,ORE\nB,0,2,2,WASTE\n")
+    run("stats", "s.csv", "--grade", "AU", "-o", "stats.xlsx")
+    rows = list(openpyxl.load_workbook("stats.xlsx").active.iter_rows(values_only=True))
+    named = dict(zip(rows[0], rows[1], strict=True))
+    assert (named["domain"], named["count"], named["maximum"], named["cap"]) == (
+        "ORE",
+        2,
+        4.5,
+        None,
+    )
+    Path("c.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,0,0,0,0,90\nB,9,0,0,0,90\n")
+    run("holes", "check", "--collar", "c.csv", "--intervals", "s.csv", "-o", "check.xlsx")
+    rows = list(openpyxl.load_workbook("check.xlsx").active.iter_rows(values_only=True))
+    assert rows[0][:4] == ("severity", "code", "finding", "table")
