@@ -316,7 +316,7 @@ class Reading:
         return options_among(self.text)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an unknown role."""
+        """Raise TableError for an unknown role."""
         known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
         for role in self.columns:
             if role not in known and role not in _ROLES:
@@ -324,7 +324,7 @@ class Reading:
                     f"columns= names {role!r}, which is not a role; the roles are "
                     f"{', '.join(_ROLES)}; survey.hole is the role hole of the survey only"
                 )
-                raise ValueError(message)
+                raise TableError(message)
 
 
 def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[HoleSettings, Reading]:
