@@ -39,7 +39,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What is shown": (
         *("sections", "compare", "colour_by", "cmap", "title", "note", "unit"),
-        *("exaggerate", "relative_paths"),
+        *("exaggerate", "prepared_by", "relative_paths"),
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),

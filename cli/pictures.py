@@ -11,7 +11,15 @@ from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
 from geodomain.cli.console import Console, print_text
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import density_option, density_unit_option, grade_option
+from geodomain.cli.labelling import (
+    classification_option,
+    cutoff_option,
+    density_option,
+    density_unit_option,
+    grade_option,
+    grade_unit_option,
+    require_sense,
+)
 from geodomain.cli.options import by_name, section_option, title_option
 from geodomain.errors import counted
 
@@ -31,6 +39,11 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
     return value
+
+
+_unit_option = click.option(
+    "--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m."
+)
 
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
@@ -71,7 +84,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 @drillholes.within_option
 @drillholes.sample_grade_option("With --intervals")
 @title_option("Title of each page.")
-@click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
+@_unit_option
 @options.output_option(
     "OUT.png",
     "Picture to write: .png, .svg or .pdf.",
@@ -187,8 +200,13 @@ Example:
     "Column of a grade: the page has its histograms by domain and, with --density, its "
     "grade-tonnage curves. May be repeated."
 )
-@title_option("Title of the page.  [default: the file's name]")
+@cutoff_option()
+@grade_unit_option()
+@classification_option()
+@title_option("Title of the page, usually the project.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@click.option("--prepared-by", metavar="TEXT", help="Who made the report, for its title block.")
+@_unit_option
 @click.option(
     "--relative-paths",
     is_flag=True,
@@ -236,6 +254,11 @@ def report(
     if given["density_unit"] and given["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
+    require_sense(None, (), given["grade"], given["cutoff"], given["grade_unit"])
+    for name in ("cutoff", "classification"):
+        if given[name] and given["density"] is None:
+            message = f"--{name} needs --density: it divides the table of tonnes"
+            raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
         holes = drillholes.read_optional(given)

@@ -161,7 +161,7 @@ def tonnes(
     total         2       1   1,000   2,500    4    10,000
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
@@ -247,7 +247,7 @@ def tonnes_file(
     ('ORE', 1000.0, 2500.0, 3750.0)
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
@@ -290,7 +290,7 @@ def require_amounts(
         for name in named:
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
-        _refuse_commas(cut, spelled, opened)
+        refuse_commas(cut, spelled, opened)
 
 
 def _add_up(
@@ -303,7 +303,7 @@ def _add_up(
 ) -> Tonnage:
     """Add up the blocks of a model in one pass over its file."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
-    _refuse_commas(wanted.cut, wanted.spelled, model)
+    refuse_commas(wanted.cut, wanted.spelled, model)
     tonnage = Tonnage(wanted)
 
     def add(
@@ -350,7 +350,7 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
     return sizes
 
 
-def _wanted(
+def wanted_of(
     column: str,
     density: str | float,
     grade: str | Sequence[str],
@@ -384,7 +384,7 @@ def _wanted(
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
     cut, cutoffs, spelled = _cutoffs(cutoff, grades)
-    shares, units = dict(proportion or {}), _units(grade_unit, grades)
+    shares, units = dict(proportion or {}), metal_units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= needs proportion=: it names the domain of the rest of each block"
         raise ValueError(message)
@@ -402,7 +402,7 @@ def _wanted(
     )  # fmt: skip
 
 
-def _units(
+def metal_units(
     grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
     """Return the unit of metal for each grade whose unit is specified."""
@@ -421,7 +421,7 @@ def _units(
     return {name: metal_unit(name, unit) for name, unit in grade_unit.items()}
 
 
-def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
+def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
     if not spelled or model.facts().get("decimal mark") != "comma":
         return
