@@ -125,9 +125,9 @@ def asked_grades(
 ) -> AskedGrades:
     """Check the arguments of `report_file` about tonnes and grades, which are those of `tonnes`."""
     names = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
-    spelled = {names[0]: grade_unit} if isinstance(grade_unit, str) and names else grade_unit or {}
     metal_units(grade_unit, names)
-    units = {name: _UNITS.get(unit, unit) for name, unit in dict(spelled).items()}
+    spelled = {names[0]: grade_unit} if isinstance(grade_unit, str) else grade_unit or {}
+    units = {name: _UNITS.get(unit, unit) for name, unit in spelled.items()}
     if density is not None:
         wanted = wanted_of(
             column, density, names, None, cutoff, None, grade_unit, None, density_unit, None,
