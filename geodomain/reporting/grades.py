@@ -14,9 +14,9 @@ from geodomain.checks.columns import density_unit as unit_of
 from geodomain.compute.data import Floats
 from geodomain.errors import warn
 from geodomain.reporting.blocks import Blocks, ShownLabel
-from geodomain.reporting.look import kind_of_name, orders_of
+from geodomain.reporting.look import kind_of_name, orders_of, round_length
 from geodomain.reporting.svg import GradeAxis, curve_svg, histogram_svg, ticks
-from geodomain.reporting.tables import grade_figure, in_unit, named, table, volume
+from geodomain.reporting.tables import domain_name, grade_figure, in_unit, table, volume
 from geodomain.volumes.tonnage import Tonnage, Wanted
 from geodomain.volumes.tonnes import (
     Cutoffs,
@@ -86,7 +86,7 @@ _UNITS = {"gpt": "g/t", "opt": "oz/st"}
 
 
 @dataclass(frozen=True)
-class AskedGrades:
+class GradeSettings:
     """The grade columns of a report, and the tonnes to add up.
 
     Attributes
@@ -114,7 +114,7 @@ class AskedGrades:
         return f"{name}, {self.units[name]}" if name in self.units else name
 
 
-def asked_grades(
+def grade_settings(
     column: str,
     grade: str | Sequence[str],
     density: str | float | None,
@@ -122,7 +122,7 @@ def asked_grades(
     cutoff: Cutoffs | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
     classification: str | None = None,
-) -> AskedGrades:
+) -> GradeSettings:
     """Check the arguments of `report_file` about tonnes and grades, which are those of `tonnes`."""
     names = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
     metal_units(grade_unit, names)
@@ -133,7 +133,7 @@ def asked_grades(
             column, density, names, None, cutoff, None, grade_unit, None, density_unit, None,
             classification,
         )  # fmt: skip
-        return AskedGrades(names, wanted, units)
+        return GradeSettings(names, wanted, units)
     unit_of(density_unit)
     if cutoff is not None or classification is not None:
         message = (
@@ -141,7 +141,7 @@ def asked_grades(
             "needs the densities of blocks"
         )
         raise ValueError(message)
-    return AskedGrades(names, None, units)
+    return GradeSettings(names, None, units)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class GradePart:
 
 
 def grades_html(
-    blocks: Blocks, grades: AskedGrades, labels: Sequence[ShownLabel], unit: str
+    blocks: Blocks, grades: GradeSettings, labels: Sequence[ShownLabel], unit: str
 ) -> GradePart:
     """Return tables and drawings of grades by domain.
 
@@ -172,7 +172,7 @@ def grades_html(
     ----------
     blocks : Blocks
         The model; its `numbers` hold the grades and the density.
-    grades : AskedGrades
+    grades : GradeSettings
         Grades and tonnes to show.
     labels : sequence of ShownLabel
         How to show each label, in the order of the labels in `blocks`.
@@ -232,12 +232,12 @@ def _above_cutoffs(blocks: Blocks, wanted: Wanted, name: str, top: float) -> Ton
     return add_up(blocks, some, warned=True)
 
 
-def _main(sums: Tonnes, grades: AskedGrades, labels: Sequence[ShownLabel], unit: str) -> str:
+def _main(sums: Tonnes, grades: GradeSettings, labels: Sequence[ShownLabel], unit: str) -> str:
     """Return an HTML table of tonnes, mean grades and metal by domain, without cut-offs."""
     headings = ["domain", in_unit("volume", unit), "tonnes", *_grade_headings(sums, grades)]
     rows = {row.domain: row for row in sums.domains if row.cutoff is None}
     order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
-    lines = [(named(label.name, label.colour), rows[label.text]) for label in order]
+    lines = [(domain_name(label.name, label.colour), rows[label.text]) for label in order]
     lines += [("total", row) for row in sums.totals if row.cutoff is None]
     cells = [
         [name, volume(row.volume), volume(row.tonnes), *_grade_cells(row)] for name, row in lines
@@ -245,7 +245,7 @@ def _main(sums: Tonnes, grades: AskedGrades, labels: Sequence[ShownLabel], unit:
     return table("Tonnes and grade", headings, cells, name="main")
 
 
-def _tonnes(sums: Tonnes, grades: AskedGrades, labels: Sequence[ShownLabel], unit: str) -> str:
+def _tonnes(sums: Tonnes, grades: GradeSettings, labels: Sequence[ShownLabel], unit: str) -> str:
     """Return an HTML table of volume, tonnes, mean grades and metal by domain.
 
     Classes and cut-offs have rows of their own, as in `geodomain tonnes`.
@@ -272,7 +272,7 @@ def _cutoff(row: TonnesRow) -> str:
     return "all" if row.cutoff is None else f"{row.cutoff:g}"
 
 
-def _grade_headings(sums: Tonnes, grades: AskedGrades) -> list[str]:
+def _grade_headings(sums: Tonnes, grades: GradeSettings) -> list[str]:
     """Return two headings for each grade: the mean and the metal, with their units."""
     headings = []
     for grade in sums.totals[0].grades:
@@ -316,14 +316,15 @@ def grade_axis(typical: Floats, lowest: float, top: float) -> GradeAxis:
         first = math.floor(each * math.log10(low) + 1e-9)
         last = math.ceil(each * math.log10(high) - 1e-9)
         return GradeAxis(10.0 ** (np.arange(first, last + 1) / each), is_log=True)
-    step = ticks(0.0, top, _BARS)[1] if top > 0 else 1.0
-    first = math.floor(min(0.0, lowest) / step + 1e-9)
+    lowest = min(0.0, lowest)
+    step = round_length((top - lowest) / _BARS, up=True)
+    first = math.floor(lowest / step + 1e-9)
     last = max(math.ceil(top / step - 1e-9), first + 1)
     return GradeAxis(np.round(np.arange(first, last + 1) * step, 12), is_log=False)
 
 
 def _histograms(
-    grades: AskedGrades, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
+    grades: GradeSettings, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
 ) -> str:
     """Return HTML with a histogram for each domain: the share of the volume by grade."""
     name = grades.names[number]
@@ -367,7 +368,7 @@ def _histograms(
 
 
 def _curves(
-    grades: AskedGrades, number: int, sums: Tonnes, labels: Sequence[ShownLabel], unit: str
+    grades: GradeSettings, number: int, sums: Tonnes, labels: Sequence[ShownLabel], unit: str
 ) -> str:
     """Return HTML with a grade-tonnage curve for each domain, and with a table of the values."""
     name = grades.names[number]

@@ -79,8 +79,8 @@ def kind_of_name(name: str) -> str:
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """Assign each domain a colour derived from its name: warm for ore, cool for waste, white air.
 
-    A name that would get a colour too like that of another domain gets the next colour of its
-    palette; names of ore choose first, then names of waste, and each in alphabetical order.
+    A name whose colour would be too like that of another domain gets the next colour of its
+    palette. Ore comes first, then waste, then other names, each in alphabetical order.
 
     Parameters
     ----------

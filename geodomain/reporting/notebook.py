@@ -16,7 +16,7 @@ from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.progress import Progress
-from geodomain.reporting.grades import asked_grades
+from geodomain.reporting.grades import grade_settings
 from geodomain.reporting.page import MadePage
 from geodomain.reporting.record import RecordGiven
 from geodomain.reporting.report_file import gather_content
@@ -126,7 +126,7 @@ def view(
             column=column,
             background=background,
             holes=holes,
-            grades=asked_grades(
+            grades=grade_settings(
                 column, grade, density, density_unit, cutoff, grade_unit, classification
             ),
             progress=progress,

@@ -28,7 +28,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting import tables
 from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, geometry_of
 from geodomain.reporting.compare import Comparison
-from geodomain.reporting.grades import AskedGrades, GradePart, grades_html
+from geodomain.reporting.grades import GradePart, GradeSettings, grades_html
 from geodomain.reporting.look import NearHoles, darker, kind_of_name, with_ground
 from geodomain.reporting.record import FileFacts, Record
 from geodomain.reporting.scene import Pack, Scene, scene_of
@@ -446,7 +446,7 @@ class Content:
     rows: list[DomainRow]
     record: Record | None
     warned: Sequence[str]
-    grades: AskedGrades
+    grades: GradeSettings
     holes: Drillholes | None = None
     changes: Changes | None = None
     near: NearHoles | None = None
@@ -510,10 +510,11 @@ class Content:
         )
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
-        """Return a colour for each label and each domain with a wireframe."""
+        """Return a colour for each label and each domain with a wireframe, in their order."""
         ground = [row.name for row in self.rows if row.is_ground]
-        names = [*(row.name for row in self.rows), *wireframes]
-        return with_ground(names, ground, self.domains.colours)
+        names = dict.fromkeys([*(row.name for row in self.rows), *wireframes])
+        colours = with_ground(names, ground, self.domains.colours)
+        return {name: colours[name] for name in names}
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
         """Return a ShownLabel for each label of the model."""
@@ -563,6 +564,11 @@ class Content:
             return []
         headings, *rows = self.changes.moves.cells()
         cells = [[escape(cell) for cell in row] for row in rows]
+        if "volume" in headings:
+            place = headings.index("volume")
+            headings[place] = tables.in_unit("volume", self.unit)
+            for row, move in zip(cells, self.changes.moves.moves, strict=True):
+                row[place] = tables.volume(move.volume)
         sentence = f"{self.changes.moves.sentence} since {self.changes.old.name}."
         moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
         return [("changes", "Changes", f"<p>{escape(sentence)}</p>{moves}")]

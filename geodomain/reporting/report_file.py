@@ -23,7 +23,7 @@ from geodomain.inputs import model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
 from geodomain.reporting.compare import compare_files
-from geodomain.reporting.grades import AskedGrades, asked_grades
+from geodomain.reporting.grades import GradeSettings, grade_settings
 from geodomain.reporting.look import NearHoles, near_holes, orders_of, ramp_of
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
 from geodomain.reporting.record import RecordGiven, read_record, require_same_file
@@ -223,7 +223,9 @@ def report_file(
     source, place = model_path(model, _IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
     require_page_name(str(place))
-    grades = asked_grades(column, grade, density, density_unit, cutoff, grade_unit, classification)
+    grades = grade_settings(
+        column, grade, density, density_unit, cutoff, grade_unit, classification
+    )
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = _near(holes, within, samples, sample_grade, table["below_detection"])
@@ -276,7 +278,7 @@ def gather_content(
     column: str,
     background: str | Iterable[str],
     holes: Drillholes | None,
-    grades: AskedGrades,
+    grades: GradeSettings,
     near: NearHoles | None = None,
     sampled: tuple[Path, ...] = (),
     progress: Progress | bool,

@@ -218,7 +218,7 @@ def swatch(colour: str) -> str:
     )
 
 
-def named(name: str, colour: str) -> str:
+def domain_name(name: str, colour: str) -> str:
     """Return the name of a domain as HTML, beside a square in its colour."""
     return f"{swatch(colour)} {escape(name or '(no label)')}"
 
@@ -257,7 +257,7 @@ def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str], unit: s
     for row in rows:
         label = f"{row.name} ({row.label})" if row.label != row.name else row.name
         line = [
-            named(label, colours[row.name]),
+            domain_name(label, colours[row.name]),
             f"{row.blocks:,}",
             f"{row.share:.2%}",
             volume(row.volume, million=million),

@@ -216,6 +216,38 @@ def test_huge_volumes_are_in_millions_with_exact_numbers_on_hover(tmp_path: Path
     assert "domains" in domains_table([], {})
 
 
+def test_volumes_that_moved_are_rounded_in_their_unit(tmp_path: Path) -> None:
+    text = "X,Y,Z,DX,DY,DZ,domain\n0,0,0,12,10,10.293,A\n"
+    (tmp_path / "old.csv").write_text(text)
+    (tmp_path / "l.csv").write_text(text.replace(",A", ",B"))
+    page = page_of(tmp_path / "l.csv", unit="m", compare=tmp_path / "old.csv")
+    assert page.tables["moves"] == [
+        ["old", "new", "blocks", "volume, m³"],
+        ["A", "B", "1", "1,235"],
+    ]
+    assert float(page.exact["moves"][1][3]) == pytest.approx(1235.16)
+
+
+def test_a_legend_is_in_the_order_of_the_domains(labelled: Path) -> None:
+    page_of(
+        labelled,
+        background="WASTE",
+        sections="z=1.5",
+        domains=[
+            Domain("ORE", labelled.parent / "ore.stl"),
+            Domain("DYKE", labelled.parent / "dyke.stl"),
+        ],
+    )
+    (legend,) = re.findall(r'<p class="legend">(.*?)</p>', text_of(labelled))
+    assert re.findall(r"</svg> (.*?)</span>", legend) == ["ORE", "DYKE", "WASTE"]
+
+
+def test_a_negative_grade_does_not_make_thousands_of_bars() -> None:
+    values = np.array([-99.0, 0.5, 1.0, 2.0])
+    axis = grade_axis(values, -99.0, 2.0)
+    assert len(axis.edges) < 40 and axis.edges[0] <= -99 and axis.edges[-1] >= 2
+
+
 def test_a_difference_of_nothing_has_no_sign(tmp_path: Path) -> None:
     from geodomain.reporting.tables import _percent
 
