@@ -73,18 +73,25 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
+    from geodomain.statistics.settings import ContactSettings, StatsSettings
     from geodomain.tables.settings import TableSettings
 
-    settings = (*fields(LabelSettings), *fields(TableSettings), *fields(HoleSettings))
+    settings = (
+        *fields(LabelSettings),
+        *fields(TableSettings),
+        *fields(HoleSettings),
+        *fields(StatsSettings),
+        *fields(ContactSettings),
+    )
     names = (
         *(entry.name for entry in settings),
         *("start", "end", "vertex_type", "ray_type"),
         *("bench", "output", "overwrite", "take_over", "devices"),
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
-        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+        *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
         *("classes", "scale", "paper", "prepared_by", "unit"),
-        *("density", "density_unit", "proportion"),
+        *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )
     named = {
@@ -485,7 +492,7 @@ def print_json(result: object, *, err: bool = False) -> None:
 
 
 def _with_options(value: object, *, said: bool = False) -> object:
-    """Return JSON values; in sentences, keywords are written as options."""
+    """Return JSON values, with keywords such as dip_down= in their texts replaced by options."""
     if isinstance(value, Mapping):
         return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The commands `flag`, `composite` and `holes`, and options of drillholes for other commands."""
+"""The commands `flag`, `composite`, `contacts` and `holes`, and options for other commands."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import click
 from click.core import ParameterSource
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import domains_of, grade_option, run_labelling
 from geodomain.domains.defaults import LabelDefaults
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.labelling.settings import LabelSettings
+from geodomain.statistics.settings import ContactSettings
 from geodomain.tables.settings import PlaceSettings, TableSettings
 
 if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
 
 
+_NOT_FIT = 3
 _SETTINGS = tuple(entry.name for entry in fields(HoleSettings))
 _tables = (
     click.option(
@@ -204,7 +206,8 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates of
+    Parquet, and the output is then Parquet too, or a sheet of Excel (FILE.xlsx:SHEET), and the
+    output is then .xlsx or text. Without --collar, each row needs the coordinates of
     the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
     samples from a local grid into world coordinates. Rows without coordinates are counted, and get
     the label of --unassigned.
@@ -297,7 +300,7 @@ Example:
 @min_length_option(
     "Least length of the last composite in a domain: see --short.  [default: half of --length]"
 )
-@options.output_option("OUT.csv", "Where to write; - is stdout.")
+@options.output_option("OUT.csv", "Where to write, .csv or .xlsx; - is stdout.")
 @options.background_option("Label for samples outside every domain.")
 @options.overwrite_option
 @options.rule_options
@@ -333,7 +336,96 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
         print_text(composites, err=bool(given["output"]))
 
 
-# --- The commands `geodomain holes ...`: crossings of drillholes with solids and surfaces.
+# --- The command `geodomain contacts`: grades by distance from the walls between two labels.
+
+_CONTACTS_EXAMPLE = """\b
+Examples:
+  geodomain contacts assay.csv --collar collar.csv --survey survey.csv --domains domains.toml \\
+      --between ORE WASTE --grade AU --chart contact.svg
+  geodomain contacts composites.csv --solid ORE=ore.stl --background WASTE \\
+      --between ORE WASTE --grade AU --bin 5 --max 50 -o contact.csv
+"""
+
+
+@click.command(epilog=_CONTACTS_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("samples", metavar="SAMPLES")
+@optional_holes
+@options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
+@options.list_option
+@click.option(
+    "--between",
+    nargs=2,
+    required=True,
+    metavar="LABEL LABEL",
+    help="The two labels: names of domains or layers, or the label of --background.",
+)
+@grade_option("The grade to average; means are weighted by length.", single=True)
+@options.settings_options(ContactSettings)
+@options.settings_options(
+    TableSettings, "x", "y", "z", "points_are_middles", **{a: _SAMPLE_COLUMNS[a] for a in "xyz"}
+)
+@options.text_options
+@options.number_options
+@options.output_option("OUT", "CSV, Parquet or .xlsx file of the classes of distance; - is stdout.")
+@options.chart_option(
+    "FILE", "Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf."
+)
+@options.background_option("Label for samples outside every domain.")
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Average a grade by distance from the contact of two domains, on both sides.
+
+    The contact is where the walls of domains have one of the two labels on each side, as blocks
+    and samples are labelled. Samples that are nearer to a wall between their own label and a third
+    label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
+    drillholes: hole, from, to. Otherwise each row needs the coordinates of the middle of the
+    sample.
+
+    The hole is the unit of the 95 % intervals, because samples of one hole resemble each other. The
+    step is the mean difference between the two sides in the holes that have samples on both.
+    Intervals need 5 holes.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
+    """
+    from geodomain.statistics.contacts import contacts_file
+
+    options.require_settings(ContactSettings, given)
+    domains = domains_of(given | {"codes": False})
+    given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
+    if given["collar"]:
+        for name in ("x", "y", "z", "points_are_middles"):
+            if given.pop(name):
+                message = (
+                    f"--{name.replace('_', '-')} is for samples with coordinates, and does not "
+                    "apply with --collar"
+                )
+                raise click.UsageError(message)
+    else:
+        if given["along"] == "hole":
+            message = "--along hole measures along drillholes, and needs --collar FILE"
+            raise click.UsageError(message)
+        columns = given.pop("columns")  # it may name the column of the hole
+        refuse_without_collar(given)
+        given["columns"] = columns
+    first, second = given["between"]
+    if first == second:
+        message = f"--between names {first!r} twice: give two different labels"
+        raise click.UsageError(message)
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = contacts_file(samples, domains, **given)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=to_stdout)
+
+
+# --- The commands `geodomain holes ...`: crossings with solids and surfaces, and checks.
 
 _HOLES_EXAMPLE = """\b
 Example:
@@ -343,7 +435,7 @@ Example:
 
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Find where drillholes cross solids and surfaces."""
+    """Check drillholes, and find where they cross solids and surfaces."""
 
 
 @holes.command(
@@ -363,7 +455,7 @@ def holes() -> None:
     help="An open surface and its name.",
 )
 @options.list_option
-@options.output_option("OUT.csv", "File for stays in solids; - is stdout.")
+@options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
     "--pierce",
     metavar="OUT.csv",
@@ -414,3 +506,61 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
         print_json(result.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(result, err=bool(written))
+
+
+_CHECK_EXAMPLE = """\b
+Example:
+  geodomain holes check --collar collar.csv --survey survey.csv --intervals assay.csv -o table.csv
+"""
+
+
+@holes.command(
+    short_help="Check the tables of drillholes, and list what is wrong.",
+    epilog=_CHECK_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@hole_options
+@intervals_option
+@options.list_option
+@grade_option(
+    "A column of grades to check. May be repeated.  [default: each column that looks like grades]"
+)
+@click.option(
+    "--twin",
+    type=click.FloatRange(min=0),
+    callback=options.finite,
+    metavar="DISTANCE",
+    help="Report holes that run beside another hole, at most DISTANCE away.  [default: the smaller "
+    "of 5 and a quarter of the usual distance between collars]",
+)
+@options.output_option(
+    "TABLE", "Write a row for each finding: .csv, .xlsx or .parquet; - is stdout."
+)
+@options.overwrite_option
+@options.threads_option
+@options.report_options
+def check(as_json: bool, quiet: bool, **given: Any) -> None:
+    """Check the tables of drillholes: what is wrong, where, and what to do about it.
+
+    The command checks ids, collars, stations, intervals and grades. A finding is an error if a row
+    or hole cannot be used, a warning if samples may have a wrong position or value, and a note if
+    the rows may be right. The summary gives the rows of each table: read, used, and not used with
+    the reason. TABLE (-o) has a row for each case, hole by hole: severity, code, finding, table,
+    hole, rows of the file, depths, value, and what to do.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, or an error or a warning with --strict, 4 cannot
+    read or write a file, 130 interrupted.
+    """
+    from geodomain.drillholes.files import check_holes_file
+
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    keywords = as_keywords(given)
+    with console.listening():
+        result = check_holes_file(**keywords, **given, say=as_options)
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=to_stdout)
+    if keywords["strict"] and not result.fit:
+        raise SystemExit(_NOT_FIT)

@@ -131,6 +131,12 @@ class Picture(click.Path):
         return picture
 
 
+def chart_option(metavar: str, what: str) -> Decorator:
+    """Make the option --chart, with the help text `what`."""
+    picture = Picture((".png", ".svg", ".pdf"), "matplotlib")
+    return click.option("--chart", type=picture, metavar=metavar, help=what)
+
+
 def count(value: str) -> int:
     """Read a positive whole number, which may be written 1e7 or 10_000_000."""
     try:
@@ -469,9 +475,9 @@ def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -
     return click.option("-o", "--output", metavar=metavar, help=what, **settings)
 
 
-def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option --column, with the help text `what`."""
-    return click.option("--column", metavar="NAME", help=what, **settings)
+def column_option(what: str, *others: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --column, with the help text `what`; `others` are other names for it."""
+    return click.option("--column", *others, "column", metavar="NAME", help=what, **settings)
 
 
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:

@@ -11,7 +11,15 @@ from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
 from geodomain.cli.console import Console, as_options, print_text
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import density_option, density_unit_option, grade_option
+from geodomain.cli.labelling import (
+    classification_option,
+    cutoff_option,
+    density_option,
+    density_unit_option,
+    grade_option,
+    grade_unit_option,
+    require_sense,
+)
 from geodomain.cli.options import by_name, line_option, section_option, title_option
 from geodomain.errors import counted
 
@@ -77,6 +85,16 @@ def _paper(value: str) -> str:
     return value
 
 
+_prepared_by_option = click.option(
+    "--prepared-by", metavar="NAME", help="Who made it, for the title block of a report or book."
+)
+
+
+def _unit_option(what: str) -> options.Decorator:
+    """Make the option --unit, with the help text `what`."""
+    return click.option("--unit", metavar="TEXT", default="", help=what)
+
+
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
@@ -137,14 +155,11 @@ def _paper(value: str) -> str:
     help="Make a section book on this paper: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "
     "-portrait or -landscape to choose, such as A3-portrait.  [default: A3 with --scale]",
 )
-@click.option("--prepared-by", metavar="NAME", help="Author in the title block of a section book.")
+@_prepared_by_option
 @title_option("Title of each page; in a section book, the project.")
-@click.option(
-    "--unit",
-    metavar="TEXT",
-    default="",
-    help="Unit of the coordinates, such as m. A section book needs m or ft.  [default: m in a "
-    "section book]",
+@_unit_option(
+    "Unit of the coordinates, such as m. A section book needs m or ft.  [default: m in a section "
+    "book]"
 )
 @options.output_option(
     "OUT.png",
@@ -281,8 +296,13 @@ Example:
     "Column of a grade: the page has its histograms by domain and, with --density, its "
     "grade-tonnage curves. May be repeated."
 )
-@title_option("Title of the page.  [default: the file's name]")
+@cutoff_option()
+@grade_unit_option()
+@classification_option()
+@title_option("Title of the page, usually the project.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@_prepared_by_option
+@_unit_option("Unit of the coordinates, such as m.")
 @click.option(
     "--relative-paths",
     is_flag=True,
@@ -335,6 +355,11 @@ def report(
     if given["density_unit"] and given["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
+    require_sense(None, (), given["grade"], given["cutoff"], given["grade_unit"])
+    for name in ("cutoff", "classification"):
+        if given[name] and given["density"] is None:
+            message = f"--{name} needs --density: it divides the table of tonnes"
+            raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
         holes = drillholes.read_optional(given)

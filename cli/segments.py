@@ -92,15 +92,15 @@ Examples:
 def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **keywords: Any) -> None:
     """Find where segments cross a surface, exactly.
 
-    MESH is any wireframe, open or closed. SEGMENTS.csv has six columns for the ends, such as
-    x1, y1, z1, x2, y2, z2; - is stdin. OUT is then a table. Its columns are the row of the segment,
-    t (0 at the start of the segment, 1 at its end), the distance from the start, the point, the
-    triangle, and the barycentric coordinates u, v. Rows and triangles count from 0.
+    MESH is any wireframe, open or closed. SEGMENTS.csv has six columns for the ends, such as x1,
+    y1, z1, x2, y2, z2; - is stdin. In this form OUT is a table. Its columns are the row of the
+    segment, t (0 at the start of the segment, 1 at its end), the distance from the start, the
+    point, the triangle, and the barycentric coordinates u, v. Rows and triangles count from 0.
 
     The other form takes four raw little-endian files: VERTICES, FROM and TO in float32 or float64,
-    TRIANGLES in int32. OUT is then a folder. With --mode boolean it gets results_i32, 1 or 0 for
-    each segment; with --mode intercept_count the same file has the number of crossings. With --mode
-    barycentric it gets four files instead: intersectTriangle_i32 (-1 for a miss), and
+    TRIANGLES in int32. In this form OUT is a folder. With --mode boolean it gets results_i32, 1 or
+    0 for each segment; with --mode intercept_count the same file has the number of crossings. With
+    --mode barycentric it gets four files instead: intersectTriangle_i32 (-1 for a miss), and
     barycentricT_f32, barycentricU_f32 and barycentricV_f32 (2.5e8, 0, 0 for a miss).
 
     A segment that touches the surface is treated as moved up by an infinitely small step. If that
@@ -238,12 +238,7 @@ Example:
     help="Number of repetitions; the fastest counts.",
 )
 @options.threads_option
-@click.option(
-    "--chart",
-    type=options.Picture((".png", ".svg", ".pdf"), "matplotlib"),
-    metavar="PNG",
-    help="Draw a chart of the rates to this file.",
-)
+@options.chart_option("PNG", "Draw a chart of the rates to this file.")
 @click.option(
     "--tree",
     type=(click.IntRange(min=0), options.Picture((".png",), "pyvista")),

@@ -75,6 +75,11 @@ from geodomain.reporting.notebook import view as view
 from geodomain.reporting.plot import plot_sections as plot_sections
 from geodomain.reporting.report_file import Report as Report
 from geodomain.reporting.report_file import report_file as report_file
+from geodomain.statistics.by_domain import stats as stats
+from geodomain.statistics.contact_means import Contacts as Contacts
+from geodomain.statistics.contacts import contacts as contacts
+from geodomain.statistics.contacts import contacts_file as contacts_file
+from geodomain.statistics.results import Statistics as Statistics
 from geodomain.volumes.distance import DistanceSummary as DistanceSummary
 from geodomain.volumes.distance import Nearest as Nearest
 from geodomain.volumes.distance import distance_file as distance_file

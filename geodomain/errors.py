@@ -44,6 +44,10 @@ class BinaryTableError(TableError):
     """Binary data where a text table was expected."""
 
 
+class CentroidError(TableError):
+    """A table without columns of coordinates."""
+
+
 class DomainError(GeodomainError):
     """A list of domains that cannot be used: a repeated name, a wrong value, a missing file."""
 

@@ -94,7 +94,8 @@ class ExplicitAxis:
 class DecimalSteps(NamedTuple):
     """Evenly spaced decimal coordinates, (first + n step) / 10^decimals for integers n.
 
-    They are rounded to float64, as numbers read from text are; if `single`, then to float32.
+    They are rounded to float64, as numbers read from text are. If `single`, they are then rounded
+    again, to float32.
     """
 
     first: int

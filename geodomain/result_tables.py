@@ -1,7 +1,9 @@
-"""Show results as tables: lines of text, HTML for a notebook, a DataFrame of pandas."""
+"""Results as tables: lines of text, HTML for a notebook, a DataFrame, CSV and Parquet."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodomain.compute.data import TableColumn
-from geodomain.errors import visible
+from geodomain.errors import TableError, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -25,6 +27,10 @@ _KINDS = {
     "str": None,
     "str | None": None,
 }
+
+# The columns of a table of results: for each name the type of the values, which is str, float64,
+# int64 or bool, and the values.
+ResultColumns = Mapping[str, tuple[str, Sequence[object]]]
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
@@ -127,6 +133,62 @@ def data_frame(
             kind = str(values.dtype) if isinstance(values, np.ndarray) else str(text)
         series[name] = pandas.Series(values, dtype=pandas.api.types.pandas_dtype(kind))
     return pandas.DataFrame(series)
+
+
+def records_columns(record: type, records: Sequence[object]) -> ResultColumns:
+    """Return the columns of some records: a column for each number or text.
+
+    Parameters
+    ----------
+    record : type
+        A data class.
+    records : sequence
+        Objects of this class.
+    """
+    return {
+        field.name: (
+            (_KINDS[str(field.type)] or "str").lower(),
+            [getattr(each, field.name) for each in records],
+        )
+        for field in fields(record)
+        if field.type in _KINDS
+    }
+
+
+def csv_text(columns: ResultColumns) -> str:
+    """Return columns as CSV with unrounded numbers, and empty cells for None and NaN."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*(values for _, values in columns.values()), strict=True):
+        writer.writerow(["" if cell is None or cell != cell else cell for cell in row])
+    return text.getvalue()
+
+
+def parquet_bytes(columns: ResultColumns, path: str) -> bytes:
+    """Return columns as a Parquet file; None and NaN become null.
+
+    Raises
+    ------
+    TableError
+        If pyarrow, which writes Parquet, is not installed.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} can only be written with pyarrow: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    kinds = {"str": pyarrow.string(), "float64": pyarrow.float64(), "int64": pyarrow.int64()}
+    kinds["bool"] = pyarrow.bool_()
+    arrays = {
+        name: pyarrow.array(values, kinds[kind], from_pandas=True)
+        for name, (kind, values) in columns.items()
+    }
+    out = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(arrays), out)
+    content: bytes = out.getvalue().to_pybytes()
+    return content
 
 
 def records_frame(

@@ -87,6 +87,13 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
             saved(blocks(g), "b.csv"), density="DENSITY", grade="AU"
         ),
     ),
+    "stats": (
+        geodomain.stats,
+        lambda g: geodomain.stats(saved(blocks(g), "b.csv"), "AU"),
+    ),
+    "stats, samples": (
+        geodomain.stats, lambda g: geodomain.stats(saved(samples(g), "s.csv"), "AU"),
+    ),
     "flag": (geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH)),
     "flag, split": (
         geodomain.flag, lambda g: geodomain.flag(samples(g), holes(), RICH, by="split"),
@@ -103,6 +110,23 @@ READERS: dict[str, tuple[Callable[..., object], Callable[[str], object]]] = {
         geodomain.composite_file,
         lambda g: geodomain.composite_file(
             saved(samples(g), "s.csv"), ORE, None, collar=collar(), length=5.0, grade="AU"
+        ),
+    ),
+    "contacts": (
+        geodomain.contacts,
+        lambda g: geodomain.contacts(
+            samples(g), ORE, ("ORE", "W"), "AU", holes=holes(), background="W"
+        ),
+    ),
+    "contacts, points": (
+        geodomain.contacts,
+        lambda g: geodomain.contacts(blocks(g), ORE, ("ORE", "W"), "AU", background="W"),
+    ),
+    "contacts_file": (
+        geodomain.contacts_file,
+        lambda g: geodomain.contacts_file(
+            saved(samples(g), "s.csv"), ORE, between=("ORE", "W"), grade="AU", collar=collar(),
+            background="W",
         ),
     ),
 }  # fmt: skip

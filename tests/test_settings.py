@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import geodomain
 from geodomain.cli.console import keywords
-from geodomain.cli.drillholes import composite, crossings, flag
+from geodomain.cli.drillholes import composite, contacts, crossings, flag
 from geodomain.cli.labelling import label
 from geodomain.cli.models import inspect as inspect_command
 from geodomain.cli.models import subblock
@@ -39,6 +39,7 @@ from geodomain.settings import (
     setting,
     with_keywords,
 )
+from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords, TableSettings
 
@@ -155,14 +156,28 @@ def test_every_setting_of_holes_has_every_face(entry: Field[object]) -> None:
     assert entry.metadata["help"] and isinstance(entry.metadata["hashed"], bool)
     assert HoleKeywords.__annotations__[entry.name].__forward_arg__ == entry.type
     for function in (geodomain.Drillholes, geodomain.flag_file, geodomain.composite_file,
-                     geodomain.crossings_file):  # fmt: skip
+                     geodomain.crossings_file, geodomain.contacts_file):  # fmt: skip
         keyword = inspect.signature(function).parameters[entry.name]
         assert (keyword.kind, keyword.default) == (keyword.KEYWORD_ONLY, entry.default)
         assert f"\n{entry.name} : " in str(inspect.getdoc(function))
-    for command in (flag, composite, crossings, inspect_command, plot, report):
+    for command in (flag, composite, crossings, contacts, inspect_command, plot, report):
         option = next(each for each in command.params if each.name == entry.name)
         assert isinstance(option, click.Option) and option.help
         assert keywords()[entry.name] == option.opts[0]
+
+
+@pytest.mark.parametrize("entry", fields(ContactSettings), ids=lambda entry: entry.name)
+def test_every_setting_of_contacts_has_every_face(entry: Field[object]) -> None:
+    for function, typed in (
+        (geodomain.contacts, ContactKeywords),
+        (geodomain.contacts_file, ContactFileKeywords),
+    ):
+        assert typed.__annotations__[entry.name].__forward_arg__ == entry.type
+        keyword = inspect.signature(function).parameters[entry.name]
+        assert (keyword.kind, keyword.default) == (keyword.KEYWORD_ONLY, entry.default)
+        assert f"\n{entry.name} : " in str(inspect.getdoc(function))
+    option = next(each for each in contacts.params if each.name == entry.name)
+    assert keywords()[entry.name] == option.opts[0]
 
 
 def test_options_of_holes_are_taken_by_the_functions() -> None:

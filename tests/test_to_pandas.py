@@ -39,6 +39,8 @@ MESH += ["open_edges text", "fit bool"]
 AT = ["x float64", "y float64", "z float64"]
 COMPOSITES = ["hole text", "from float64", "to float64", "length float64", *AT, "domain text"]
 COMPOSITES += ["AU float64", "AU_missing float64"]
+CONTACTS = ["domain text", "from float64", "to float64", "samples int64", "holes int64"]
+CONTACTS += ["length float64", "AU float64", "low float64", "high float64"]
 STAYS = ["hole text", "domain text", "from float64", "to float64", "length float64"]
 STAYS += [f"{axis}_{way} float64" for way in ("in", "out") for axis in "xyz"]
 STAYS += ["starts_inside int64", "ends_inside int64"]
@@ -47,6 +49,13 @@ CROSSING += ["missing int64", "backend text", "backend_reason text", "seconds fl
 INSPECTED = ["name text", "position text", "rotation text", "azimuth float64", "turned bool"]
 INSPECTED += ["rows int64", "missing int64", "blocks text", "volume float64", "memory_bytes int64"]
 INSPECTED += ["seconds float64"]
+STATISTICS = [*(f"{name} text" for name in ("grade", "domain", "weights")), "cap float64"]
+STATISTICS += [f"{name} int64" for name in ("rows", "count", "missing")]
+STATISTICS += ["without_weight int64", "without_place int64", "weight float64"]
+STATISTICS += [f"{name} float64" for name in ("minimum", "quartile_1", "median", "quartile_3")]
+STATISTICS += [f"{name} float64" for name in ("p90", "p95", "p99", "maximum", "mean", "variance")]
+STATISTICS += [f"{name} float64" for name in ("cv", "cell_x", "cell_y", "cell_z", "percentile")]
+STATISTICS += ["samples_cut Int64", "holes_cut Int64", "metal_lost float64"]
 SPLIT = ["scheme text", "parents int64", "split int64", "missing int64", "subblocks int64"]
 SPLIT += ["written int64", "dropped int64"]
 
@@ -64,6 +73,11 @@ def composites(samples: int) -> geodomain.Composites:
     return geodomain.composite(table[:samples], holes(), {"ORE": cube()}, grade="AU", length=4)
 
 
+def contacts() -> geodomain.Contacts:
+    table = pandas.DataFrame({"X": [5.0, 5], "Y": 5.0, "Z": [9.0, 12], "AU": [1.0, 2]})
+    return geodomain.contacts(table, {"ORE": cube()}, ("ORE", "W"), "AU", background="W")
+
+
 def flagged(folder: Path) -> geodomain.FlagSummary:
     Path("assay.csv").write_text("HOLE,FROM,TO\nA,0,10\nA,20,30\n")
     Path("collar.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,5,5,30,0,90\n")
@@ -78,6 +92,12 @@ def merged(folder: Path) -> geodomain.MergeSummary:
 
 SIX = np.array([[5.0, 5, -5], [5, 5, 5], [np.nan, 5, 5]])
 
+CHECKED = [
+    *(f"{name} text" for name in ("severity", "code", "finding", "table", "hole")),
+    *("row Int64", "other_row Int64", "depth float64", "from float64", "to float64"),
+    *("value text", "mend text"),
+]
+
 # For each class: how it is made in a folder with a model, and its columns.
 TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "Comparison": (
@@ -85,6 +105,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ["old text", "new text", "blocks int64", "volume float64", "unsized int64"],
     ),
     "Composites": (lambda folder: composites(1), COMPOSITES),
+    "Contacts": (lambda folder: contacts(), CONTACTS),
     "DistanceSummary": (
         lambda folder: geodomain.distance_file("model.csv", {"ORE": cube()}, "out.csv"),
         ["name text", "column text", "nearest float64", "farthest float64", "inside Int64"],
@@ -96,6 +117,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "FlagSummary": (flagged, ["name text", "label text", "samples int64", "length float64"]),
     "Hits": (lambda folder: geodomain.intersect(cube(), SIX, SIX + 20.0, mode="all"), HITS),
+    "HoleCheck": (lambda folder: holes().check(), CHECKED),
     "HoleCrossings": (lambda folder: holes().crossings({"ORE": cube()}), STAYS),
     "HoleReport": (
         lambda folder: holes().report,
@@ -119,6 +141,12 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "NewModel": (
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
+    ),
+    "Statistics": (
+        lambda folder: geodomain.stats(
+            "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None
+        ),
+        STATISTICS,
     ),
     "SubblockSummary": (
         lambda folder: geodomain.subblock_file(
@@ -179,7 +207,7 @@ def test_every_public_class_is_a_table_or_is_none() -> None:
         for name, value in public.items()
         if inspect.isclass(value) and not issubclass(value, BaseException)
     }
-    assert classes - NO_TABLES == TABLES.keys() - {"HoleReport"}
+    assert classes - NO_TABLES == TABLES.keys() - {"HoleCheck", "HoleReport"}
     assert not [name for name in NO_TABLES & classes if hasattr(public[name], "to_pandas")]
 
 

@@ -362,9 +362,8 @@ def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[
         )
         options = ", ".join(f"d{'xyz'[axis]}=" for axis in small)
         yield (
-            f"there are gaps between the blocks: centroids are {each}. The blocks have "
-            f"{float(np.prod(size[small] / spacing[small])):.3g} times the volume of blocks "
-            f"without gaps. Check {options}"
+            f"there are gaps between the blocks: centroids are {each}. The blocks fill "
+            f"only {float(np.prod(size[small] / spacing[small])):.1%} of the space. Check {options}"
         )
 
 

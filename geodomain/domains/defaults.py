@@ -25,8 +25,8 @@ class LabelDefaults:
         one_of(get_args(Proportions)),
         "For each domain, add a column prop_<name>: the fraction of each block inside the domain, "
         "0 to 1. itself: each domain is measured alone, so the fractions of a block may add up to "
-        "more than 1; priority: each part of a block counts only for the domain whose label a "
-        "point there would get. Blocks need sizes.",
+        "more than 1; priority: where domains overlap, that part of a block counts only for the "
+        "domain of higher priority. Blocks need sizes.",
         hashed=True,
         bare="itself",
         note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`. A block "

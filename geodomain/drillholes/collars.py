@@ -31,7 +31,9 @@ class Collars:
     findings : list of Finding
         Findings about the collar table.
     left_out : dict of str to str
-        Holes that are not used, and the reason.
+        Holes that are not used, and the code of the finding about them.
+    rows : (h,) intp
+        The row of each collar in the table.
     """
 
     names: list[str]
@@ -41,6 +43,7 @@ class Collars:
     dips: Floats
     findings: list[Finding]
     left_out: dict[str, str]
+    rows: NDArray[np.intp]
 
 
 def read_collars(table: HoleTable) -> Collars:
@@ -54,10 +57,11 @@ def read_collars(table: HoleTable) -> Collars:
     here = np.isfinite(points).all(axis=1)
     found: list[Finding] = []
     bare = np.flatnonzero(~named)
-    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])))
-    lost = named & ~here
-    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]])
-    left_out = dict.fromkeys((ids[code] for code in codes[lost]), "its collar has no coordinates")
+    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])),
+         rows=bare)  # fmt: skip
+    lost = np.flatnonzero(named & ~here)
+    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]], rows=lost)
+    left_out = dict.fromkeys((ids[code] for code in codes[lost]), "collar-no-coordinates")
     rows = np.flatnonzero(named & here)
     _, first = np.unique(codes[rows], return_index=True)
     kept = rows[np.sort(first)]
@@ -65,11 +69,14 @@ def read_collars(table: HoleTable) -> Collars:
     if again.size:
         of_code = np.full(len(ids), -1)
         of_code[codes[kept]] = kept
-        other = _differ(table, again, of_code[codes[again]])
-        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]])
-        both = list(dict.fromkeys(ids[code] for code in codes[again[other]]))
-        note(found, "collar-differs", both)
-        left_out |= dict.fromkeys(both, "it has two different collars")
+        before = of_code[codes[again]]
+        other = _differ(table, again, before)
+        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]],
+             rows=again[~other], others=before[~other])  # fmt: skip
+        apart = again[other][np.sort(np.unique(codes[again[other]], return_index=True)[1])]
+        both = [ids[code] for code in codes[apart]]
+        note(found, "collar-differs", both, rows=of_code[codes[apart]], others=apart)
+        left_out |= dict.fromkeys(both, "collar-differs")
     names = [ids[code] for code in codes[kept]]
     use = np.array([name not in left_out for name in names], np.bool_)
     kept = kept[use]
@@ -82,6 +89,7 @@ def read_collars(table: HoleTable) -> Collars:
         _numbers(table, "dip")[kept],
         found,
         left_out,
+        kept,
     )
 
 
@@ -341,7 +349,7 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
 def _without_tilt(points: Floats, sound: Bools) -> Floats:
     """Return elevations relative to a plane that is fitted to the collars.
 
-    The tenth of the collars farthest from the plane is left out of the fit.
+    The 10 % of the collars that are farthest from the plane are left out of the fit.
     If the collars do not fit a plane, the elevations are returned unchanged.
     """
     rows = np.flatnonzero(sound)
@@ -403,11 +411,37 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
         distances[:, ~among[rows]] = np.inf
         np.fill_diagonal(distances, np.inf)
         count = min(_CELLS, len(rows))
-        order = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        order = _smallest(distances, count)
         apart[rows, :count] = np.take_along_axis(distances, order, axis=1)
         near[rows, :count] = rows[order]
     near[np.isinf(apart)] = -1
     return apart, near
+
+
+def _smallest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return the columns of the smallest values of each row, in increasing order.
+
+    Of equal values, the first come first. Only some values of a row are sorted, unless so many are
+    equal that this may give other columns.
+    """
+    some = 4 * count
+    if some >= values.shape[1]:
+        return np.argsort(values, axis=1, kind="stable")[:, :count]
+    chosen = np.sort(np.argpartition(values, some - 1, axis=1)[:, :some], axis=1)
+    near = np.take_along_axis(values, chosen, axis=1)
+    order = np.argsort(near, axis=1, kind="stable")
+    sorted_near = np.take_along_axis(near, order, axis=1)
+    columns = np.take_along_axis(chosen, order, axis=1)[:, :count]
+    unsure = np.flatnonzero(sorted_near[:, count - 1] == sorted_near[:, -1])
+    columns[unsure] = np.argsort(values[unsure], axis=1, kind="stable")[:, :count]
+    return columns
+
+
+def usual_spacing(points: Floats) -> float:
+    """Return the median distance in plan to the nearest other collar; 0 for a single collar."""
+    apart = _neighbours(points[:, :2], np.ones(len(points), np.bool_))[0][:, 0]
+    apart = apart[np.isfinite(apart)]
+    return float(np.median(apart)) if apart.size else 0.0
 
 
 def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:

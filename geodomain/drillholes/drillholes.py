@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -14,10 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.compute.data import Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
+from geodomain.drillholes.check import HoleCheck, MatchedTables, check_tables
 from geodomain.drillholes.collars import Collars, check_collars, read_collars
 from geodomain.drillholes.crossings import HoleCrossings, find_crossings
 from geodomain.drillholes.curves import Curves, HolePaths, make_curves, sign_of_down
 from geodomain.drillholes.findings import (
+    REASONS,
     Case,
     Finding,
     accepted,
@@ -53,6 +56,7 @@ from geodomain.drillholes.tables import (
     several_tables,
 )
 from geodomain.errors import TableError, counted, in_lines, warn
+from geodomain.files.streams import STANDARD
 from geodomain.query.locator import Rule
 from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
@@ -74,7 +78,8 @@ class Drillholes:
     ----------
     collar : path, or pandas or polars DataFrame, or pyarrow.Table
         One hole per row: its id, the coordinates of its collar, and optionally its depth, azimuth
-        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm).
+        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm), or
+        FILE:SHEET of an Excel workbook.
     survey : path or table, optional
         One station per row: hole, depth, azimuth and dip. Without a survey, the azimuth and dip of
         the collar table are used.
@@ -142,6 +147,7 @@ class Drillholes:
     _reading: Reading
     _ground: Ground | None
     _told: set[str]  # findings for which a warning was already given
+    _sources: tuple[TableLike, TableLike | None, list[TableLike]]  # the tables as given
 
     def __init__(
         self,
@@ -155,7 +161,7 @@ class Drillholes:
         """Read the tables, make the curves, and warn about findings."""
         settings, reading = reading_of(keywords, threads)
         ground, tables = ground_of(settings.topography), several_tables(intervals)
-        values = make_holes(collar, survey, tables, settings, reading, ground)
+        values, _ = make_holes(collar, survey, tables, settings, reading, ground)
         for key, value in values.items():
             object.__setattr__(self, key, value)
         files = files_of([collar, survey, *tables, settings.topography])
@@ -165,6 +171,7 @@ class Drillholes:
         object.__setattr__(self, "_reading", reading)
         object.__setattr__(self, "_ground", ground)
         object.__setattr__(self, "_told", set())
+        object.__setattr__(self, "_sources", (collar, survey, tables))
         settle(self, self.report.findings)
 
     def __len__(self) -> int:
@@ -364,26 +371,91 @@ class Drillholes:
         GeodomainWarning
             For each warning among the findings that has not been issued for these holes before.
         """
-        return settle(self, (*self.report.findings, *self._compared(domains)))
+        found = self.report.findings
+        return settle(self, (*found, *compare_with(domains, self.paths, self._ground, found)))
 
-    def _compared(self, domains: Domains | None) -> list[Finding]:
-        """Return findings from comparing the holes with surfaces and solids of domains."""
-        found: list[Finding] = []
-        if domains is None:
-            return found
-        if self._ground is None:
-            surfaces = [
-                Ground(each.name, each.meshes)
-                for each in domains
-                if each.is_surface or not all(mesh.is_closed for mesh in each.meshes)
-            ]
-            ground = topography_among(surfaces, self.paths)
-            if ground is not None:
-                check_topography(found, ground, self.paths)
-        if all(each.code != "dip-from-vertical" for each in (*self.report.findings, *found)):
-            solids = [each for each in domains if not each.is_surface]
-            check_dips(found, [mesh for each in solids for mesh in each.meshes], self.paths)
+    def check(
+        self,
+        domains: DomainsLike | None = None,
+        *,
+        grade: str | Sequence[str] = (),
+        twin: float | None = None,
+    ) -> HoleCheck:
+        """Check the tables of the holes again, with more checks, and return a table of findings.
+
+        Parameters
+        ----------
+        domains : mapping, sequence of Domain and Stack, Domains, or path, optional
+            Solids and surfaces to compare the holes with, as for `label_file`.
+        grade : str or sequence of str
+            Columns of grades in the intervals. [default: every column whose values are mostly
+            numbers above 0, except depths, coordinates and angles]
+        twin : float, optional
+            Largest distance between twinned holes, in the unit of the file. [default: the smaller
+            of 5 and a quarter of the usual distance between neighbouring collars]
+
+        Returns
+        -------
+        HoleCheck
+            A row for each case of a finding, and counts of the rows of each table: rows read, rows
+            used, and rows not used by the reason; ``print`` it. The setting ``accept`` of the holes
+            applies.
+
+        Raises
+        ------
+        TableError
+            If a table cannot be read again, as from stdin, or has no column `grade`.
+        DomainError, OSError
+            If the domains are invalid, or a file cannot be read.
+        ValueError
+            If `twin` is negative or not finite.
+
+        Examples
+        --------
+        >>> import geodomain, pandas
+        >>> collar = {"HOLE": ["A"], "X": [1], "Y": [1], "Z": [9], "AZIMUTH": [0], "DIP": [90]}
+        >>> samples = pandas.DataFrame({"HOLE": ["A", "A"], "FROM": [0, 2], "TO": [2, 3],
+        ...                             "AU": [1.5, -0.01]})
+        >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
+        >>> table = holes.check().to_pandas()
+        >>> print(*table.loc[1, ["severity", "code", "hole", "from", "value"]])
+        warning grade-negative A 2.0 AU -0.01
+        """
+        collar, survey, intervals = self._sources
+        if any(isinstance(one, str) and one == STANDARD for one in (collar, survey, *intervals)):
+            message = "a table from stdin cannot be read again to check it: give a file"
+            raise TableError(message)
+        ordered = None if domains is None else domains_to_label(domains).domains
+        return checked_holes(
+            collar, survey, intervals, self._settings, self._reading, self._ground,
+            domains=ordered, grade=grade, twin=twin,
+        )  # fmt: skip
+
+
+def compare_with(
+    domains: Domains | None, paths: HolePaths, ground: Ground | None, before: Iterable[Finding]
+) -> list[Finding]:
+    """Return findings from comparing holes with surfaces and solids of domains.
+
+    `ground` is a topography with which the holes have been compared, and `before` are the findings
+    about the holes so far.
+    """
+    found: list[Finding] = []
+    if domains is None:
         return found
+    if ground is None:
+        surfaces = [
+            Ground(each.name, each.meshes)
+            for each in domains
+            if each.is_surface or not all(mesh.is_closed for mesh in each.meshes)
+        ]
+        ground = topography_among(surfaces, paths)
+        if ground is not None:
+            check_topography(found, ground, paths)
+    if all(each.code != "dip-from-vertical" for each in (*before, *found)):
+        solids = [each for each in domains if not each.is_surface]
+        check_dips(found, [mesh for each in solids for mesh in each.meshes], paths)
+    return found
 
 
 def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -444,10 +516,40 @@ def report_on_holes(
     """
     settings, reading = reading_of(keywords)
     ground, tables = ground_of(settings.topography), several_tables(intervals)
-    report = make_holes(collar, survey, tables, settings, reading, ground)["report"]
+    report = make_holes(collar, survey, tables, settings, reading, ground)[0]["report"]
     if settings.strict:
         refuse_bad(report.findings, "the tables of holes")
     return report
+
+
+def checked_holes(
+    collar: TableLike,
+    survey: TableLike | None,
+    intervals: Sequence[TableLike],
+    settings: HoleSettings,
+    reading: Reading,
+    topography: Ground | None,
+    *,
+    domains: Domains | None = None,
+    grade: str | Sequence[str] = (),
+    twin: float | None = None,
+) -> HoleCheck:
+    """Check tables of holes, and return the findings; `Drillholes.check` describes the arguments.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `Drillholes.check`.
+    """
+    if twin is not None and not 0 <= twin < math.inf:
+        message = f"twin= is {twin!r}; it must be a distance of 0 or more"
+        raise ValueError(message)
+    names = [grade] if isinstance(grade, str) else list(grade)
+    parts, tables = make_holes(collar, survey, intervals, settings, reading, topography, also=None)
+    report = parts["report"]
+    found = [*report.findings, *compare_with(domains, tables.paths, topography, report.findings)]
+    accept = require_codes(settings.accept)
+    return check_tables(tables, found, grades=names, twin=twin, accept=accept)
 
 
 # --- The report on the tables.
@@ -594,8 +696,12 @@ def make_holes(
     settings: HoleSettings,
     reading: Reading,
     topography: Ground | None,
-) -> HoleParts:
-    """Return the attributes of `Drillholes`.
+    *,
+    also: Sequence[str] | None = (),
+) -> tuple[HoleParts, MatchedTables]:
+    """Return the attributes of `Drillholes`, and the tables that they were made from.
+
+    `also` are other columns of the intervals that will be used by name; None means all columns.
 
     Raises
     ------
@@ -607,16 +713,17 @@ def make_holes(
         tables["survey"] = read_table(survey, "survey", reading)
     for number, one in enumerate(intervals):
         key = f"intervals {number + 1}" if len(intervals) > 1 else "intervals"
-        tables[key] = read_table(one, "intervals", reading)
+        tables[key] = read_table(one, "intervals", reading, also=also)
     collars = read_collars(tables["collar"])
     rows, down, reason, found = _survey_rows(tables, collars, settings.down)
     stations = make_stations(
         rows, collars.names, vertical=settings.vertical, bend=settings.largest_bend
     )
     found = [*collars.findings, *found, *stations.findings]
-    left_out = collars.left_out | {
-        collars.names[hole]: why for hole, why in stations.left_out.items()
+    codes = collars.left_out | {
+        collars.names[hole]: code for hole, code in stations.left_out.items()
     }
+    left_out = {hole: REASONS[code] for hole, code in codes.items()}
     if not len(stations.holes):
         why = f" ({': '.join(next(iter(left_out.items())))})" if left_out else ""
         said = "".join(f"; {each}" for each in found if each.bad)
@@ -628,16 +735,19 @@ def make_holes(
         stations.offsets, stations.depths, stations.tangents, points, settings.method
     )
     index = {name: row for row, name in enumerate(names)}
-    logs = [one for key, one in tables.items() if key.startswith("intervals")]
-    ends, sources = _ends(collars.ends[stations.holes], logs, index, stations)
+    logs = {key: one for key, one in tables.items() if key.startswith("intervals")}
+    ends, sources = _ends(collars.ends[stations.holes], logs.values(), index, stations)
     found += _beyond(stations, ends, names)
     upward, level = _rising(stations, names)
     check_collars(found, collars.names, collars.points, ends)
     check_signs(found, names, upward)
+    paths = HolePaths(names, points, ends, curves)
     if topography is not None:
-        check_topography(found, topography, HolePaths(names, points, ends, curves))
-    for table in logs:
-        found += match_intervals(table, index, ends, left_out).findings
+        check_topography(found, topography, paths)
+    matched = {
+        key: match_intervals(table, index, ends, left_out, key) for key, table in logs.items()
+    }
+    found += [each for rows in matched.values() for each in rows.findings]
     report = HoleReport(
         tables={key: _described(one) for key, one in tables.items()},
         holes=len(names),
@@ -654,7 +764,10 @@ def make_holes(
         level=level,
         findings=tuple(accepted(found, require_codes(settings.accept), names)),
     )
-    return {"names": names, "collars": points, "ends": ends, "curves": curves, "report": report}
+    parts: HoleParts = {
+        "names": names, "collars": points, "ends": ends, "curves": curves, "report": report
+    }  # fmt: skip
+    return parts, MatchedTables(tables, collars, rows, stations, matched, codes, paths, down)
 
 
 def _survey_rows(
@@ -672,20 +785,27 @@ def _survey_rows(
     if survey is None:
         rows = np.flatnonzero(known)
         given = SurveyRows(
-            rows, np.zeros(len(rows)), collars.azimuths[rows], own * collars.dips[rows]
+            rows,
+            np.zeros(len(rows)),
+            collars.azimuths[rows],
+            own * collars.dips[rows],
+            np.full(len(rows), -1),
         )
         return given, own, _reason("the collar table", collars.dips[known], wanted), found
     codes, ids = survey.ids
     index = {name: row for row, name in enumerate(collars.names)}
     holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
-    strange = [text for text in ids if text not in index and text not in collars.left_out]
-    note(found, "survey-no-collar", strange, value=id_proposals(strange, index))
+    lost = [at for at, text in enumerate(ids) if text not in index and text not in collars.left_out]
+    strange = [ids[at] for at in lost]
+    first = np.unique(codes, return_index=True)[1]
+    note(found, "survey-no-collar", strange, value=id_proposals(strange, index), table="survey",
+         rows=first[lost])  # fmt: skip
     depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
     if check_exchanged(azimuths, dips):
         _refuse_exchanged(survey, dips)
     sign = sign_of_down(dips, wanted, codes)
     at_top = np.zeros(len(collars.names), np.bool_)
-    given = SurveyRows(holes, depths, azimuths, sign * dips)
+    given = SurveyRows(holes, depths, azimuths, sign * dips, np.arange(len(holes)))
     at_top[holes[(holes >= 0) & (depths == 0) & given.complete]] = True
     rows = np.flatnonzero(known & ~at_top)
     joined = SurveyRows(
@@ -693,6 +813,7 @@ def _survey_rows(
         np.concatenate([np.zeros(len(rows)), depths]),
         np.concatenate([collars.azimuths[rows], azimuths]),
         np.concatenate([own * collars.dips[rows], given.dips]),
+        np.concatenate([np.full(len(rows), -1), given.places]),
     )
     return joined, sign, _reason(survey.name, dips, wanted), found
 
@@ -741,9 +862,13 @@ def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Find
     np.maximum.at(longest, owners[1:], legs)
     rest = ends - stations.last
     short = np.flatnonzero((rest > longest) & (longest > 0)).tolist()
-    note(found, "station-deep", [names[hole] for hole in beyond])
+    places = stations.places[stations.offsets[1:] - 1]
+    note(found, "station-deep", [names[hole] for hole in beyond], table="survey",
+         rows=places[beyond],
+         detail=lambda number: f"the hole ends at {ends[beyond[number]]:.10g}")  # fmt: skip
     note(found, "survey-short", [names[hole] for hole in short],
-         value=[f"the last {rest[hole]:g} of {ends[hole]:g}" for hole in short])  # fmt: skip
+         value=[f"the last {rest[hole]:g} of {ends[hole]:g}" for hole in short],
+         table="survey", rows=places[short])  # fmt: skip
     return found
 
 

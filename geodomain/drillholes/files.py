@@ -1,10 +1,10 @@
-"""Write crossings and composites of drillholes as CSV files."""
+"""Write crossings, composites and checks of drillholes as files."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -12,14 +12,22 @@ from typing import Unpack
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
+from geodomain.drillholes.check import HoleCheck
 from geodomain.drillholes.composites import Composites, Short, composite
 from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_crossings
-from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.drillholes import Drillholes, checked_holes
+from geodomain.drillholes.ground import ground_of
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
-from geodomain.drillholes.tables import TableLike, read_table, reading_of, require_outputs
+from geodomain.drillholes.tables import (
+    TableLike,
+    read_table,
+    reading_of,
+    require_outputs,
+    several_tables,
+)
 from geodomain.errors import counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.files.streams import open_target
+from geodomain.formats.blocks import open_table, require_table_name, write_columns
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, with_keywords
@@ -129,7 +137,7 @@ def crossings_file(
         (pierce, PIERCES, crossings.pierce_rows()),
     ):
         if path is not None:
-            with open_target(path, overwrite=overwrite) as target:
+            with open_table(path, overwrite=overwrite) as target:
                 target.write(memoryview(csv_bytes(headings, rows)))
     return crossings
 
@@ -240,6 +248,94 @@ def composite_file(
         threads=threads,
     )
     if output is not None:
-        with open_target(output, overwrite=overwrite) as target:
+        with open_table(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(composites.headings, composites.rows())))
     return composites
+
+
+# --- Checks of the tables of drillholes.
+
+
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
+def check_holes_file(
+    collar: TableLike,
+    survey: TableLike | None = None,
+    intervals: TableLike | Sequence[TableLike] | None = None,
+    *,
+    domains: DomainsLike | None = None,
+    output: PathGiven | None = None,
+    grade: str | Sequence[str] = (),
+    twin: float | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    say: Callable[[str], str] = str,
+    **holes: Unpack[HoleKeywords],
+) -> HoleCheck:
+    r"""Check the tables of drillholes, and write a table of findings.
+
+    Parameters
+    ----------
+    collar, survey, intervals
+        As for `Drillholes`.
+    domains, grade, twin
+        As for `Drillholes.check`.
+    output : path, optional
+        CSV, Parquet or Excel file with a row for each case of a finding; "-" is CSV on stdout.
+    overwrite : bool
+        Whether to replace an existing output.
+    threads : int, optional
+        Number of threads that read text.
+    say : callable
+        Converts what to do, which names keywords such as ``missing=``, to the text in the file.
+    **settings
+
+    Returns
+    -------
+    HoleCheck
+        As from `Drillholes.check`. With ``strict``, errors and warnings raise nothing: see
+        `HoleCheck.fit`.
+
+    Raises
+    ------
+    TableError, DomainError, MeshError, OSError, ValueError
+        As `Drillholes` and `Drillholes.check`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> from geodomain.drillholes.files import check_holes_file
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "collar.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    >>> _ = (folder / "assay.csv").write_text("HOLE,FROM,TO,AU\nA,0,2,1.5\nA,2,2,0.5\n")
+    >>> check_holes_file(folder / "collar.csv", None, folder / "assay.csv",
+    ...                  output=folder / "findings.csv")
+    <HoleCheck of 1 hole: 1 error, 0 warnings and 1 note>
+    >>> row = (folder / "findings.csv").read_text().splitlines()[2].split(",")
+    >>> row[1], row[4:6], row[-2:]
+    ('interval-reversed', ['A', '3'], ['no length', 'Correct the depths.'])
+    """
+    logs = several_tables(intervals)
+    places = require_outputs(
+        [output], [collar, survey, holes.get("topography"), *logs], overwrite=overwrite, text=False
+    )
+    for place in places:
+        require_table_name(str(place), parquet=True)
+    sources = None if domains is None else domains_to_label(domains)
+    refuse_inputs(places, () if sources is None else sources.files)
+    settings, reading = reading_of(holes, threads)
+    check = checked_holes(
+        collar, survey, logs, settings, reading, ground_of(settings.topography),
+        domains=None if sources is None else sources.domains, grade=grade, twin=twin,
+    )  # fmt: skip
+    if output is not None:
+        spelled = {text: say(text) for text in map(str, check.columns["mend"])}
+        mends = [spelled[str(text)] for text in check.columns["mend"]]
+        write_columns(
+            {
+                name: (HoleCheck.kinds.get(name, "str"), values)
+                for name, values in {**check.columns, "mend": mends}.items()
+            },
+            output,
+            overwrite=overwrite,
+        )
+    return check

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from geodomain.errors import TableError, counted, warn
 
 Severity = Literal["warning", "note"]
+Level = Literal["error", "warning", "note"]
 SHOWN = 5
 
 
@@ -187,7 +191,95 @@ KINDS: dict[str, Kind] = {
         "Extend the surface, close the wireframe, or accept the finding.",
     ),
     "hole-no-interval": Kind("note", "holes without an interval", "Nothing, if not sampled."),
+    # Only `Drillholes.check` looks for the findings below.
+    "id-alike": Kind(
+        "warning",
+        "holes whose id differs from another one only in case, blanks, punctuation, zeros or O",
+        "Use one spelling of an id in all tables.",
+    ),
+    "hole-copy": Kind(
+        "warning",
+        "holes with the collar, the stations and the end of another hole",
+        "Remove one of the holes, or correct its collar.",
+    ),
+    "hole-twin": Kind(
+        "note", "holes that run beside another hole", "Nothing, for holes twinned on purpose."
+    ),
+    "collar-no-end": Kind(
+        "note", "collars without the depth of their hole", "Fill in the depth of the hole."
+    ),
+    "station-left-out": Kind(
+        "warning", "stations of a hole that is left out", "Correct the collar or survey."
+    ),
+    "station-gap": Kind(
+        "note",
+        "legs between stations that are about twice as long as the others of the hole, or longer",
+        "Add the missing stations, if there are any.",
+    ),
+    "dip-flip": Kind(
+        "warning",
+        "stations whose dip has another sign than at the station above",
+        "Correct the sign of the dip.",
+    ),
+    "azimuth-jump": Kind(
+        "warning",
+        "stations whose azimuth jumps away and back, as beside magnetic rock",
+        "Check the station: rock, casing or a steep hole may disturb a compass.",
+    ),
+    "interval-short": Kind(
+        "note",
+        "holes that go on below their last interval by more than any interval is long",
+        "Nothing, if the end was not sampled.",
+    ),
+    "interval-twice": Kind(
+        "warning",
+        "intervals with the FROM and TO of another interval",
+        "Remove one of the rows, or put two logs into two tables.",
+    ),
+    "sample-twice": Kind(
+        "warning", "samples with the id of another sample", "Correct the id, or remove the row."
+    ),
+    "grade-negative": Kind(
+        "warning",
+        "grades below 0",
+        "Choose below_detection=, or declare a mark with missing=.",
+    ),
+    "grade-mark": Kind(
+        "warning",
+        "grades that are a missing-value mark",
+        "Declare the mark with missing=.",
+    ),
+    "grade-below": Kind(
+        "note",
+        "grades below detection",
+        "Choose their value with below_detection=.",
+    ),
+    "grade-text": Kind(
+        "warning",
+        "grades that are not a number",
+        "Correct the cell, or declare it with missing=.",
+    ),
 }  # fmt: skip
+
+# Warnings about holes or rows that cannot be used. `Drillholes.check` calls them errors.
+UNUSED = {
+    "collar-no-hole", "collar-no-coordinates", "collar-differs", "survey-no-collar",
+    "station-none", "station-incomplete", "station-above", "station-differs",
+    "station-turns-back", "dip-beyond", "angles-exchanged", "station-left-out",
+    "interval-no-collar", "interval-left-out", "interval-no-depth", "interval-reversed",
+    "interval-above", "interval-below",
+}  # fmt: skip
+
+# Why a hole is left out, by the code of the finding.
+REASONS = {
+    "collar-no-coordinates": "its collar has no coordinates",
+    "collar-differs": "it has two different collars",
+    "station-none": "it has no station",
+    "station-differs": "it has two directions at the same depth",
+    "station-turns-back": "two of its stations point in opposite directions",
+    "dip-beyond": "a dip is beyond 90 degrees",
+    "angles-exchanged": "its azimuth and dip seem to be exchanged",
+}
 
 # Singular forms of the words in these texts.
 _OF_ONE = {
@@ -227,6 +319,12 @@ class Finding:
         Returns the value of a case, from the index of the case.
     accepted : bool
         Whether the caller has accepted the finding.
+    table : str
+        The table of the cases, such as "survey".
+    rows, others : (n,) intp, optional
+        The row of each case in the table, and the row that it is compared with; -1 for no row.
+    detail : callable, optional
+        Returns the value of a case in the table of `HoleCheck`, if it differs from `value`.
     """
 
     code: str
@@ -234,6 +332,10 @@ class Finding:
     where: Callable[[int], str]
     value: Callable[[int], str]
     accepted: bool = False
+    table: str = "collar"
+    rows: NDArray[np.intp] | None = None
+    others: NDArray[np.intp] | None = None
+    detail: Callable[[int], str] | None = None
 
     @property
     def count(self) -> int:
@@ -261,6 +363,11 @@ class Finding:
         return self.severity == "warning"
 
     @property
+    def level(self) -> Level:
+        """The severity for `Drillholes.check`: error if the holes or rows cannot be used."""
+        return "error" if self.bad and self.code in UNUSED else self.severity
+
+    @property
     def first(self) -> tuple[str, ...]:
         """The texts of the first five cases, without repetitions."""
         return tuple(islice(dict.fromkeys(str(case) for case in self._some()), SHOWN))
@@ -275,12 +382,17 @@ class Finding:
 
     def only(self, which: Sequence[int], *, accepted: bool) -> Finding:
         """Return the finding with only the cases at the indices `which`."""
+        detail = self.detail
         return Finding(
             self.code,
             [self.holes[number] for number in which],
             lambda number: self.where(which[number]),
             lambda number: self.value(which[number]),
             accepted,
+            self.table,
+            None if self.rows is None else self.rows[which],
+            None if self.others is None else self.others[which],
+            None if detail is None else lambda number: detail(which[number]),
         )
 
     def __str__(self) -> str:
@@ -314,11 +426,17 @@ def note(
     holes: Iterable[str],
     where: Callable[[int], str] | Sequence[str] = (),
     value: Callable[[int], str] | Sequence[str] = (),
+    *,
+    table: str = "collar",
+    rows: NDArray[np.intp] | None = None,
+    others: NDArray[np.intp] | None = None,
+    detail: Callable[[int], str] | None = None,
 ) -> None:
     """Add a finding to a list, unless it has no case."""
     each = list(holes)
     if each:
-        found.append(Finding(code, each, _getter(where), _getter(value)))
+        places = _getter(where), _getter(value)
+        found.append(Finding(code, each, *places, False, table, rows, others, detail))
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
@@ -428,18 +546,25 @@ def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
         return []
     alike: dict[str, list[str]] = {}
     for name in known:
-        alike.setdefault(_skeleton(name), []).append(name)
+        alike.setdefault(id_skeleton(name), []).append(name)
     found = []
     for text in strange:
-        same = [name for name in alike.get(_skeleton(text), ()) if name != text]
+        same = [name for name in alike.get(id_skeleton(text), ()) if name != text]
         found.append(f"is it {same[0]!r}?" if len(same) == 1 else "")
     return found
 
 
-def _skeleton(name: str) -> str:
-    """Return an id without case, blanks, punctuation, leading zeros, and a final .0."""
-    plain = re.sub(r"[\s_\-.'\"]", "", re.sub(r"\.0+$", "", name.strip())).casefold()
-    return re.sub(r"(?<!\d)0+(?=\d)", "", plain)
+def id_skeleton(name: str) -> str:
+    """Return an id without what people write in several ways.
+
+    A mark between two digits remains, as any mark, because 1-12 and 11-2 are two holes. The letter
+    O after a digit becomes a zero.
+    """
+    text = re.sub(r"\.0+$", "", name.strip()).casefold()
+    text = re.sub(r"(?<=\d)o", "0", text)
+    text = re.sub(r"(?<=\d)[\s_\-./'\"]+(?=\d)", "-", text)
+    text = re.sub(r"(?<!\d)[\s_\-./'\"]+|[\s_\-./'\"]+(?!\d)", "", text)
+    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
 
 
 # Numbers that mean a missing value in many tables.

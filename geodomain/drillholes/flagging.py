@@ -194,7 +194,7 @@ def wall_depths(
     settings = labeller.settings
     crossings = [
         cross_walls(holes.curves, ends, mesh, backend=settings.backend, threads=settings.threads)
-        for mesh in [*labeller.domains.meshes, *_curtains(labeller, holes, ends)]
+        for mesh in [*labeller.domains.meshes, *_curtains_of(labeller, holes, ends)]
     ]
     owners = np.concatenate([np.empty(0, np.intp), *(each.holes for each in crossings)])
     depths = np.concatenate([np.empty(0), *(each.depths for each in crossings)])
@@ -207,17 +207,20 @@ def _reach(holes: HolePaths) -> Floats:
     return 2.0 * holes.ends + 1.0
 
 
-def _curtains(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
+def _curtains_of(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
     """Return vertical walls through the rims of surfaces, high enough for every hole."""
-    sheets = [d.meshes for d in labeller.domains if d.is_surface]
-    sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
-    meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
-    if not meshes:
-        return []
     every = np.arange(len(holes))
     tops = np.concatenate([holes.collars[:, 2], holes.points_at(every, ends)[:, 2]])
     reach = float(ends.max(initial=0.0))
-    return [curtain(rim(mesh), tops.min() - reach, tops.max() + reach) for mesh in meshes.values()]
+    return curtains(labeller, float(tops.min()) - reach, float(tops.max()) + reach)
+
+
+def curtains(labeller: Labeller, low: float, high: float) -> list[Mesh]:
+    """Return vertical walls through the rims of surfaces, between two elevations."""
+    sheets = [d.meshes for d in labeller.domains if d.is_surface]
+    sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
+    meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
+    return [curtain(rim(mesh), low, high) for mesh in meshes.values()]
 
 
 def curtain(edges: Floats, low: float, high: float) -> Mesh:
@@ -249,8 +252,8 @@ def cut_at(
     rows, begins, ends : (p,) intp, float64, float64
         Interval and depths of each part. Neighbouring parts share one depth.
     """
-    first = _place(wall_holes, wall_depths, holes, starts, side="right")
-    last = _place(wall_holes, wall_depths, holes, ends, side="left")
+    first = place_in(wall_holes, wall_depths, holes, starts, side="right")
+    last = place_in(wall_holes, wall_depths, holes, ends, side="left")
     counts = np.maximum(last - first, 0)
     rows = np.repeat(np.arange(len(holes)), counts + 1)
     begin_of = np.concatenate([[0], np.cumsum(counts + 1)])[:-1]
@@ -263,7 +266,7 @@ def cut_at(
     return rows, begins, stops
 
 
-def _place(
+def place_in(
     wall_holes: NDArray[np.intp],
     wall_depths: Floats,
     holes: NDArray[np.intp],

@@ -29,12 +29,15 @@ class SurveyRows:
         The hole of each row, or -1 if the hole has no collar.
     depths, azimuths, dips : (m,) float64
         Depth and direction of each station, as in the file except for the sign of the dips.
+    places : (m,) intp
+        The row of each station in the survey, -1 for stations from other sources.
     """
 
     holes: NDArray[np.intp]
     depths: Floats
     azimuths: Floats
     dips: Floats
+    places: NDArray[np.intp]
 
     @property
     def complete(self) -> NDArray[np.bool_]:
@@ -60,10 +63,12 @@ class Stations:
         Direction of each station, as a unit vector.
     last : (h,) float64
         The depth of the last station of each hole.
+    places : (m,) intp
+        The row of each station in the survey, -1 for stations from other sources.
     findings : list of Finding
         Findings about the survey.
     left_out : dict of int to str
-        Indices of collars that are not used, and the reason.
+        Indices of collars that are not used, and the code of the finding about them.
     """
 
     holes: NDArray[np.intp]
@@ -71,6 +76,7 @@ class Stations:
     depths: Floats
     tangents: Floats
     last: Floats
+    places: NDArray[np.intp]
     findings: list[Finding] = field(default_factory=list)
     left_out: dict[int, str] = field(default_factory=dict)
 
@@ -113,12 +119,15 @@ def make_stations(
         _note(
             found, "station-none", names, [hole for hole in bare.tolist() if hole not in left_out]
         )
-        left_out = dict.fromkeys(bare.tolist(), "it has no station") | left_out
-    _note(found, "station-single", names, np.flatnonzero(counts == 1))
+        left_out = dict.fromkeys(bare.tolist(), "station-none") | left_out
     begins = _begins(rows.holes)
+    single = begins[counts[rows.holes[begins]] == 1]
+    _note(found, "station-single", names, rows.holes[single], rows=rows.places[single])
     last = rows.depths[np.append(begins[1:], len(rows.depths))[: len(begins)] - 1]
     late = begins[rows.depths[begins] > 0] if len(begins) else begins
-    _note(found, "station-late", names, rows.holes[late])
+    firsts = rows.depths[late]
+    _note(found, "station-late", names, rows.holes[late], rows=rows.places[late],
+          detail=lambda number: f"the first station is at {firsts[number]:.10g}")  # fmt: skip
     rows = _with_first(rows, rows.holes[late], rows.azimuths[late], rows.dips[late])
     return _gathered(rows, last, names, found, left_out, bend)
 
@@ -138,9 +147,11 @@ def _gathered(
     inner[begins] = False
     later = np.flatnonzero(inner)
     bends, _ = bends_between(tangents[later - 1], tangents[later])
-    sharp = np.unique(rows.holes[later[bends > _MOST_BEND]])
-    _note(found, "station-turns-back", names, sharp)
-    left_out |= {int(hole): "two of its stations point in opposite directions" for hole in sharp}
+    back = later[bends > _MOST_BEND]
+    sharp, first = np.unique(rows.holes[back], return_index=True)
+    _note(found, "station-turns-back", names, sharp, rows=rows.places[back[first]],
+          others=rows.places[back[first] - 1])  # fmt: skip
+    left_out |= dict.fromkeys(sharp.tolist(), "station-turns-back")
     out = np.zeros(len(names), np.bool_)
     out[list(left_out)] = True
     kept = ~out[rows.holes]
@@ -148,13 +159,15 @@ def _gathered(
     counts = np.diff(np.append(begins, len(rows.holes)))[~out[holes]]
     holes, last = holes[~out[holes]], last[~out[holes]]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    check_bends(found, names, holes, offsets, rows.depths[kept], tangents[kept], bend)
+    places = rows.places[kept]
+    check_bends(found, names, holes, offsets, rows.depths[kept], tangents[kept], bend, places)
     return Stations(
         holes,
         offsets,
         rows.depths[kept],
         tangents[kept],
         last,
+        places,
         found,
         left_out,
     )
@@ -165,19 +178,21 @@ def _usable(
 ) -> SurveyRows:
     """Leave out incomplete rows, and holes with impossible dips."""
     known = rows.holes >= 0
-    exchanged = check_angles(found, names, rows.holes, rows.depths, rows.azimuths, rows.dips)
-    steep = known & (np.abs(rows.dips) > 90.0)
-    left_out |= dict.fromkeys(rows.holes[steep].tolist(), "a dip is beyond 90 degrees")
-    left_out |= dict.fromkeys(
-        rows.holes[exchanged].tolist(), "its azimuth and dip seem to be exchanged"
+    exchanged = check_angles(
+        found, names, rows.holes, rows.depths, rows.azimuths, rows.dips, rows.places
     )
+    steep = known & (np.abs(rows.dips) > 90.0)
+    left_out |= dict.fromkeys(rows.holes[steep].tolist(), "dip-beyond")
+    left_out |= dict.fromkeys(rows.holes[exchanged].tolist(), "angles-exchanged")
     above = known & (rows.depths < 0)
     _note_rows(found, "station-above", names, rows, above)
     lacking = known & ~rows.complete
     azimuths = np.where(np.abs(rows.dips) == 90.0, np.nan_to_num(rows.azimuths), rows.azimuths)
     _note_rows(found, "station-incomplete", names, rows, lacking)
     kept = np.flatnonzero(known & ~steep & ~above & ~lacking)
-    return SurveyRows(rows.holes[kept], rows.depths[kept], azimuths[kept], rows.dips[kept])
+    return SurveyRows(
+        rows.holes[kept], rows.depths[kept], azimuths[kept], rows.dips[kept], rows.places[kept]
+    )
 
 
 def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyRows:
@@ -185,7 +200,10 @@ def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyR
     order = np.argsort(rows.holes, kind="stable")
     holes, depths = rows.holes[order], rows.depths[order]
     back = np.flatnonzero((holes[1:] == holes[:-1]) & (depths[1:] < depths[:-1]))
-    _note(found, "station-order", names, np.unique(holes[back]))
+    mixed, first = np.unique(holes[back], return_index=True)
+    places = rows.places[order]
+    _note(found, "station-order", names, mixed, rows=places[back[first] + 1],
+          others=places[back[first]])  # fmt: skip
     if back.size:
         order = np.lexsort((rows.depths, rows.holes))
     return _take(rows, order)
@@ -199,9 +217,12 @@ def _single(
     turned = np.abs(rows.azimuths[1:] - rows.azimuths[:-1]) % 360.0
     same = (rows.dips[1:] == rows.dips[:-1]) & ((turned == 0) | (np.abs(rows.dips[1:]) == 90.0))
     twice, other = np.flatnonzero(again & same) + 1, np.flatnonzero(again & ~same) + 1
-    _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice])
-    _note(found, "station-differs", names, np.unique(rows.holes[other]))
-    left_out |= dict.fromkeys(rows.holes[other].tolist(), "it has two directions at the same depth")
+    _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice],
+          rows=rows.places[twice], others=rows.places[twice - 1])  # fmt: skip
+    apart, first = np.unique(rows.holes[other], return_index=True)
+    _note(found, "station-differs", names, apart, rows=rows.places[other[first]],
+          others=rows.places[other[first] - 1])  # fmt: skip
+    left_out |= dict.fromkeys(rows.holes[other].tolist(), "station-differs")
     kept = np.ones(len(rows.holes), np.bool_)
     kept[twice] = kept[other] = False
     return _take(rows, np.flatnonzero(kept))
@@ -221,13 +242,20 @@ def _with_first(
         depths,
         np.concatenate([azimuths, rows.azimuths]),
         np.concatenate([dips, rows.dips]),
+        np.concatenate([np.full(len(holes), -1), rows.places]),
     )
     return _take(joined, order)
 
 
 def _take(rows: SurveyRows, order: NDArray[np.intp]) -> SurveyRows:
     """Return the rows at some indices, in this order."""
-    return SurveyRows(rows.holes[order], rows.depths[order], rows.azimuths[order], rows.dips[order])
+    return SurveyRows(
+        rows.holes[order],
+        rows.depths[order],
+        rows.azimuths[order],
+        rows.dips[order],
+        rows.places[order],
+    )
 
 
 def _begins(holes: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -241,10 +269,15 @@ def _note(
     names: list[str],
     holes: Iterable[int],
     depths: Floats | None = None,
+    *,
+    rows: NDArray[np.intp] | None = None,
+    others: NDArray[np.intp] | None = None,
+    detail: Callable[[int], str] | None = None,
 ) -> None:
     """Add a finding about holes, or about stations of holes if their depths are given."""
     where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
-    note(found, code, [names[hole] for hole in holes], where)
+    note(found, code, [names[hole] for hole in holes], where, table="survey", rows=rows,
+         others=others, detail=detail)  # fmt: skip
 
 
 def _note_rows(
@@ -263,7 +296,8 @@ def _note_rows(
         at = rows.depths[places[number]]
         return "" if np.isnan(at) else f"at {at:g}"
 
-    note(found, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack)
+    note(found, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack,
+         table="survey", rows=rows.places[places])  # fmt: skip
 
 
 # --- Checks of angles and bends.
@@ -276,6 +310,7 @@ def check_angles(
     depths: Floats,
     azimuths: Floats,
     dips: Floats,
+    places: NDArray[np.intp],
 ) -> Bools:
     """Find azimuths and dips that are missing-value marks, in radians, exchanged, or out of range.
 
@@ -289,6 +324,8 @@ def check_angles(
         Index of the hole of each station, -1 if the hole has no collar.
     depths, azimuths, dips : (m,) float64
         Depth and direction of each station, in degrees; dips positive down.
+    places : (m,) intp
+        The row of each station in the survey.
 
     Returns
     -------
@@ -299,7 +336,8 @@ def check_angles(
     def add(code: str, which: Bools, values: Floats) -> None:
         rows = np.flatnonzero(which)
         note(found, code, (names[holes[row]] for row in rows),
-             _depth_of(depths, rows), lambda number: f"{values[rows[number]]:.10g}")  # fmt: skip
+             _depth_of(depths, rows), lambda number: f"{values[rows[number]]:.10g}",
+             table="survey", rows=places[rows])  # fmt: skip
 
     known = holes >= 0
     with np.errstate(invalid="ignore"):
@@ -320,6 +358,8 @@ def check_angles(
         (names[holes[row]] for row in rows),
         _depth_of(depths, rows),
         lambda number: f"azimuth {azimuths[rows[number]]:g}, dip {dips[rows[number]]:g}",
+        table="survey",
+        rows=places[rows],
     )
     add("dip-beyond", steep, dips)
     add("azimuth-mark", marks, azimuths)
@@ -416,6 +456,7 @@ def check_bends(
     depths: Floats,
     tangents: Floats,
     bend: tuple[float, float],
+    places: NDArray[np.intp],
 ) -> None:
     """Find holes that turn by more than an angle within a length of hole, called the span.
 
@@ -440,10 +481,12 @@ def check_bends(
         Direction of each station, as a unit vector.
     bend : (angle, span)
         Degrees, and a length in the unit of the file.
+    places : (m,) intp
+        The row of each station in the survey.
     """
     angle, span = bend
     owners = np.repeat(np.arange(len(holes)), np.diff(offsets))
-    worst: dict[int, tuple[float, float, float]] = {}
+    worst: dict[int, tuple[float, int, int]] = {}
     for lag in _lags(owners, depths, span):
         low = np.arange(len(depths) - lag)
         same = owners[low] == owners[low + lag]
@@ -454,12 +497,14 @@ def check_bends(
         excess = bends > angle * np.maximum(np.ceil(apart / span), 1.0)
         for row, turn in zip(low[excess].tolist(), bends[excess].tolist(), strict=True):
             hole = int(owners[row])
-            if turn > worst.get(hole, (0.0, 0.0, 0.0))[0]:
-                worst[hole] = (turn, float(depths[row]), float(depths[row + lag]))
+            if turn > worst.get(hole, (0.0, 0, 0))[0]:
+                worst[hole] = (turn, row, row + lag)
     sharp = sorted(worst)
+    first, second = (np.array([worst[hole][at] for hole in sharp], np.intp) for at in (1, 2))
     note(found, "hole-bend", (names[holes[place]] for place in sharp),
-         value=[f"{turn:.1f} degrees from {begin:g} to {end:g}"
-                for turn, begin, end in (worst[place] for place in sharp)])  # fmt: skip
+         value=[f"{turn:.1f} degrees from {depths[begin]:g} to {depths[end]:g}"
+                for turn, begin, end in (worst[place] for place in sharp)],
+         table="survey", rows=places[second], others=places[first])  # fmt: skip
 
 
 def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:

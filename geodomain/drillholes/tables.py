@@ -19,11 +19,12 @@ from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
 from geodomain.files.unchanged import Unchanged
-from geodomain.formats.blocks import require_text_name
+from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
+from geodomain.formats.excel import Sheet, read_laid_out
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
-from geodomain.formats.registry import other_formats_named
+from geodomain.formats.registry import is_workbook, other_formats_named
 from geodomain.inputs import PathGiven
 from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
@@ -42,7 +43,15 @@ from geodomain.tables.layout import TableLayout
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import TextKeywords
 from geodomain.tables.text import TextRows
-from geodomain.tables.vendors import HeadRow, closest, find_column, listed, vendor_rows
+from geodomain.tables.vendors import (
+    CENTROIDS,
+    SIZES,
+    HeadRow,
+    closest,
+    find_column,
+    listed,
+    vendor_rows,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -81,6 +90,11 @@ _NAMES: dict[Table, dict[str, str]] = {
     },
 }
 _OPTIONAL = {"end", "azimuth", "dip"}
+_GEOMETRY = {
+    *(word for roles in _NAMES.values() for words in roles.values() for word in words.split()),
+    *(re.sub(r"[_.-]", "", name) for each in (*CENTROIDS, *SIZES) for name in each.names),
+    "interval", "width", "thickness", "midpoint", "middle", "mid", "a0", "b0", "c0",
+}  # fmt: skip
 _ROLES = dict.fromkeys(role for roles in _NAMES.values() for role in roles)
 # Two sets of coordinates are ambiguous, unless one set has the word "collar" in its names.
 _COORDINATES, _COLLAR = {"x", "y", "z"}, "collar"
@@ -140,6 +154,25 @@ def find_roles(
     return found
 
 
+def roles_among(
+    names: Sequence[str], table: Table, given: Mapping[str, str], title: str
+) -> dict[str, int]:
+    """Find the columns of a table by their roles, as `find_roles`; a role may lack a column.
+
+    Examples
+    --------
+    >>> roles_among(["X", "Y", "Z", "BHID", "AU"], "intervals", {}, "samples.csv")
+    {'hole': 3}
+    """
+    found: Roles = {}
+    for role, words in _NAMES[table].items():
+        place = _given(names, table, role, given, title)
+        place = _usual(names, words.split(), title, role) if place is None else place
+        if place is not None:
+            found[role] = place
+    return found
+
+
 def find_rivals(
     names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
 ) -> dict[str, list[int]]:
@@ -165,6 +198,11 @@ def find_rivals(
     return rivals
 
 
+def is_geometry(name: str) -> bool:
+    """Return whether a column has a usual name of a depth, length, coordinate, size or angle."""
+    return plain(name) in _GEOMETRY
+
+
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
     """Return whether a row of names can be the header: it has all roles that the table needs."""
     try:
@@ -172,6 +210,21 @@ def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> b
     except TableError:
         return False
     return True
+
+
+def usual_column(names: Sequence[str], role: str) -> str | None:
+    """Return the column of intervals whose name is usual for a role; None if none or several are.
+
+    Examples
+    --------
+    >>> usual_column(["DH-ID", "-FROM-", "-TO-", "CU"], "from")
+    '-FROM-'
+    """
+    try:
+        place = _usual(names, _NAMES["intervals"][role].split(), "", role)
+    except TableError:
+        return None
+    return None if place is None else names[place]
 
 
 def _given(
@@ -263,7 +316,7 @@ class Reading:
         return options_among(self.text)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an unknown role."""
+        """Raise TableError for an unknown role."""
         known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
         for role in self.columns:
             if role not in known and role not in _ROLES:
@@ -271,7 +324,7 @@ class Reading:
                     f"columns= names {role!r}, which is not a role; the roles are "
                     f"{', '.join(_ROLES)}; survey.hole is the role hole of the survey only"
                 )
-                raise ValueError(message)
+                raise TableError(message)
 
 
 def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[HoleSettings, Reading]:
@@ -300,7 +353,7 @@ def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[Hole
 def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
     """Return the paths among `tables`; stdin and tables in memory are left out."""
     paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
-    return tuple(Path(path) for path in paths if path != STANDARD)
+    return tuple(file_of(path) for path in paths if path != STANDARD)
 
 
 def require_outputs(
@@ -312,7 +365,8 @@ def require_outputs(
 ) -> list[Path]:
     """Return the files to write; refuse a path that is not writable, or that is an input.
 
-    If `text` is true, outputs are text tables, and an extension of another format is refused.
+    If `text` is true, outputs are text tables or workbooks (.xlsx), and an extension of another
+    format is refused.
 
     Raises
     ------
@@ -329,7 +383,7 @@ def require_outputs(
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))
     for place in places if text else ():
-        require_text_name(str(place))
+        require_table_name(str(place))
     return places
 
 
@@ -370,6 +424,7 @@ class HoleTable:
     _texts: Callable[[int], tuple[NDArray[np.intp], list[str]]]
     _numbers: Callable[[int], NDArray[np.float64]]
     _column: Callable[[int], Column]
+    _cells: Callable[[int, NDArray[np.intp]], list[str]]
     parquet: ParquetTable | None = None
 
     def __len__(self) -> int:
@@ -393,11 +448,26 @@ class HoleTable:
         """Return the column with this name, for conditions."""
         return self._column(find_column(self.names, name, self.name))
 
+    def texts(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
+        """Return the index of each row's text in the list of distinct texts, and this list.
+
+        The column is given by its index.
+        """
+        return self._texts(place)
+
+    def cells(self, place: int, rows: NDArray[np.intp]) -> list[str]:
+        """Return the cells of a column, given by its index, in some rows as texts."""
+        return self._cells(place, rows)
+
+    def lines(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the line in the file of each row of a text table; of other tables, the rows."""
+        return rows.astype(np.int64) if self.rows is None else self.rows.lines(rows)
+
     def where(self, row: int) -> str:
         """Return the position of a row for a message, such as "line 12"."""
         if self.rows is None:
             return f"row {row}"
-        return f"line {self.rows.line(row)}"
+        return self.rows.layout.place(self.rows.line(row), "")
 
 
 def read_table(
@@ -409,8 +479,9 @@ def read_table(
     ----------
     given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
         A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
-        recognised by its content. Any other file is read as text; "-" is stdin. A `HoleTable` is
-        returned unchanged.
+        recognised by its content. A sheet of an Excel workbook is FILE:SHEET, or FILE if only one
+        sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
+        unchanged.
     table : {"collar", "survey", "intervals"}
         Kind of table.
     reading : Reading
@@ -435,7 +506,7 @@ def read_table(
         return _of_frame(given, table, reading, f"the {table} table")
     if os.fspath(given) == STANDARD:
         return _of_text(STANDARD, table, reading, also)
-    with Unchanged(given):
+    with Unchanged(file_of(os.fspath(given))):
         return _of_file(Path(given), table, reading, also)
 
 
@@ -444,6 +515,8 @@ def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | 
     if given.suffix.lower() in PARQUET:
         file = read_parquet(given)
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
+    if is_workbook(os.fspath(given)):
+        return _of_sheet(os.fspath(given), table, reading, also)
     if (frame := _datamine(given)) is not None:
         return _of_frame(frame, table, reading, given.name)
     return _of_text(os.fspath(given), table, reading, also)
@@ -491,6 +564,7 @@ def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) 
         _texts=frame.ids,
         _numbers=frame.numbers,
         _column=frame.column,
+        _cells=frame.cells,
     )
     _refuse_rivals(taken, find_rivals(frame.names, table, roles, reading.columns))
     return taken
@@ -535,10 +609,35 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
     """Read a text file whole, and return it as a HoleTable."""
     with open_source(path) as source:
         name, text = source.name, _whole(source.readinto)
-    options = reading.options
     with other_formats_named(text, name):
         require_text(text, name)
-        layout, roles = _layout(text, table, reading, name)
+        layout, roles = _layout(text, table, reading.columns, reading.options, name)
+    return _of_rows(text, layout, roles, table, reading, also, name)
+
+
+def _of_sheet(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
+    """Read a sheet of an Excel workbook, and return it as a HoleTable."""
+
+    def lay_out(sheet: Sheet, options: TableOptions) -> tuple[TableLayout, Roles]:
+        return _layout(sheet.text, table, reading.columns, options, sheet.name)
+
+    sheet, layout, roles = read_laid_out(
+        path, reading.options, lay_out, lambda _, roles: roles.values()
+    )
+    return _of_rows(sheet.text, layout, roles, table, reading, also, sheet.name)
+
+
+def _of_rows(
+    text: bytes,
+    layout: TableLayout,
+    roles: Roles,
+    table: Table,
+    reading: Reading,
+    also: Sequence[str] | None,
+    name: str,
+) -> HoleTable:
+    """Return the rows of a text, whose layout is known, as a HoleTable."""
+    options = reading.options
     wanted = [find_column(layout.names, one, name) for one in also or ()]
     rivals = find_rivals(layout.names, table, roles, reading.columns)
     wanted += [place for places in rivals.values() for place in places]
@@ -555,7 +654,13 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
         column.rule = column.rule._replace(below=None, has_limits=False)
         return column.numbers()
 
-    taken = HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)
+    def cells(place: int, some: NDArray[np.intp]) -> list[str]:
+        read = (rows.cell(place, row) for row in some.tolist())
+        return [cell_text(cell, options.encoding) for cell in read]
+
+    taken = HoleTable(
+        name, layout.names, roles, len(rows), rows, texts, numbers, rows.column, cells
+    )
     _refuse_rivals(taken, rivals)
     return taken
 
@@ -568,9 +673,10 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
     return b"".join(parts)
 
 
-def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
+def _layout(
+    text: bytes, table: Table, columns: Mapping[str, str], options: TableOptions, name: str
+) -> tuple[TableLayout, Roles]:
     """Return a tuple: the layout of a text table, and the index of the column of each role."""
-    options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
     whole = len(head) == len(text)
@@ -582,18 +688,18 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
                 continue
             names = tuple(cell_text(cell, options.encoding) for cell in row.cells)
             likely = likely if len(likely) >= len(names) else names
-            if has_roles(names, table, reading.columns):
+            if has_roles(names, table, columns):
                 if best is None or len(names) > len(best[2]):
                     best = delimiter, row, names
                 break
     if best is None:
-        find_roles(likely, table, reading.columns, name)
+        find_roles(likely, table, columns, name)
         message = f"{name} has no header line with the columns of the {table} table"
         raise TableError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
     head_rows = (HeadRow("names", row), *vendor_rows(below, len(names), options.encoding))
-    roles = find_roles(names, table, reading.columns, name)
+    roles = find_roles(names, table, columns, name)
     end = head_rows[-1].row.following
     layout = TableLayout(
         delimiter=delimiter,

@@ -75,7 +75,7 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 def _with_integers(
     column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
-    """Return a new column as int64, so that old integers that blocks keep are not rounded.
+    """Return a new column as int64, because float64 would round large old integers.
 
     `numbers` holds the new value of each block, `kept` the rows that keep an old value, and
     `values` these old values.
@@ -88,8 +88,8 @@ def _with_integers(
     if not np.isfinite(numbers).all():
         message = (
             f"the column {column.name!r} has old integers beyond 2^53, which cannot be kept: "
-            "blocks without a code turn it into float64. Give background and unassigned blocks a "
-            "code, or use no domain that keeps old values"
+            "because some blocks have no code, the column becomes float64. Give background and "
+            "unassigned blocks a code, or use no domain that keeps old values"
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:
@@ -321,7 +321,11 @@ class TableModel(ABC, Generic[Chunk]):
     ) -> None:
         self.name, self.status, self.columns = name, status, columns
         self._rule = options.number_rule(columns, name)
-        self._choice: Choice = choose_columns(columns, self._sample(), options, table=name)
+        self._choice = self._choose(options)
+
+    def _choose(self, options: TableOptions) -> Choice:
+        """Choose the columns of the centroids and sizes."""
+        return choose_columns(self.columns, self._sample(), options, table=self.name)
 
     @abstractmethod
     def _sample(self) -> Sequence[Sequence[str]]:

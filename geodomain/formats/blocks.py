@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
+from geodomain.formats.block_file import (
+    BlockFile,
+    Blocks,
+    Destination,
+    Relabelling,
+    Values,
+)
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
+    EXCEL,
     FORMATS,
     HEAD,
     TEXT_TABLES,
@@ -27,6 +34,7 @@ from geodomain.formats.registry import (
     block_outputs,
     format_of_blocks,
     format_of_meshes,
+    is_workbook_name,
     kind_of,
     loaded,
     split_name,
@@ -34,11 +42,14 @@ from geodomain.formats.registry import (
     writer_of_meshes,
 )
 from geodomain.progress import Progress
+from geodomain.result_tables import ResultColumns, csv_text, parquet_bytes
 from geodomain.tables.conditions import Column
+from geodomain.tables.layout import TableLayout
 from geodomain.tables.numbers import NumberError, Refused
 from geodomain.tables.options import TableOptions, table_options
-from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
+from geodomain.tables.rotation import azimuth_of, frame_of_azimuth, require_constants
 from geodomain.tables.settings import TableKeywords
+from geodomain.tables.vendors import find_column
 
 __all__ = [
     "BlockFile",
@@ -51,10 +62,14 @@ __all__ = [
     "file_of",
     "kind_of",
     "open_model",
+    "open_table",
+    "read_columns",
     "require_page_name",
     "require_record_name",
     "require_same_kind",
+    "require_table_name",
     "require_text_name",
+    "write_columns",
 ]
 
 # Extensions of block-model formats other than text.
@@ -141,6 +156,59 @@ def _of_the_whole(
     return error
 
 
+# The blocks of a batch that a reader takes: a mask, or all of them.
+Rows: TypeAlias = "NDArray[np.bool_] | slice[None, None, None]"
+AddRows: TypeAlias = "Callable[[Floats, Floats | None, Callable[[str], Column], Rows], None]"
+
+
+def read_columns(
+    model: BlockFile,
+    columns: Sequence[str],
+    add: AddRows,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Read the blocks of an open model with some columns, batch by batch.
+
+    Blank cells of a grid (ghosts) are left out.
+
+    Parameters
+    ----------
+    model : BlockFile
+        The model.
+    columns : sequence of str
+        Names of the columns to read, apart from centroids and sizes.
+    add : callable
+        Takes a batch: its centroids, its sizes (None if unknown), a function that returns a column
+        by name, and the rows of that column to which centroids and sizes belong.
+    threads, progress
+        As for `Relabelling`.
+
+    Raises
+    ------
+    TableError
+        For a missing column, and if rows contradict the position of the model.
+    """
+    places = {name: find_column(model.columns, name, model.name) for name in columns}
+    also = list(dict.fromkeys([*places.values(), *model.constants]))
+    ghosts = bool(getattr(model, "has_ghosts", False))  # only formats of cells have ghosts
+    done = 0
+
+    def take(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+        nonlocal done
+        require_constants(model.constants, column, model.columns, model.name, done)
+        there: Rows = slice(None)
+        if ghosts:
+            there = np.asarray(~np.isnan(points).all(axis=1), np.bool_)
+        some = points[there]
+        add(some, None if sizes is None else sizes[there], lambda name: column(places[name]), there)
+        done += len(some)
+        return ()
+
+    model.relabel(Relabelling(take, also=also, threads=threads, progress=progress))
+
+
 def file_of(path: str) -> Path:
     """Return the file that a path, or FILE:NAME, refers to."""
     return split_name(path)[0]
@@ -167,6 +235,12 @@ def require_same_kind(source: str, target: str) -> None:
             raise TableError(message)
         return
     usual = form.extensions[0] if form.extensions else ".csv"
+    if is_workbook_name(target) and form in (EXCEL, TEXT_TABLES):
+        loaded(".excel:require_library")(target)
+        return
+    if form is EXCEL:
+        require_table_name(target)
+        return
     if target == STANDARD:
         if form.blocks_by != "extension":
             return
@@ -197,6 +271,71 @@ def require_text_name(target: str) -> None:
         If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the table is written as text", (".csv",))
+
+
+def require_table_name(target: str, *, parquet: bool = False) -> None:
+    """Refuse an output name for a table if it ends neither in .xlsx nor as a text table may end.
+
+    `parquet` is whether the table may be Parquet, too.
+
+    Raises
+    ------
+    TableError
+        If the name is refused, or if openpyxl is missing, which writes .xlsx.
+    """
+    if is_workbook_name(target):
+        loaded(".excel:require_library")(target)
+    elif not parquet:
+        _require_name(target, "the table is written as text or .xlsx", (".csv",))
+    elif not _is_parquet_name(target):
+        _require_name(target, "the table is written as text, .xlsx or .parquet", (".csv",))
+
+
+def _is_parquet_name(target: str) -> bool:
+    return target.lower().endswith((".parquet", ".pq"))
+
+
+def write_columns(columns: ResultColumns, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write a table of results as Parquet, as a workbook or as CSV, as its extension says.
+
+    Raises
+    ------
+    TableError
+        If a library that writes the format is not installed.
+    OSError
+        If the file cannot be written. If the file exists already; see ``overwrite``.
+    """
+    if _is_parquet_name(os.fspath(path)):
+        content = parquet_bytes(columns, os.fspath(path))
+        with open_target(path, overwrite=overwrite) as target:
+            target.write(memoryview(content))
+    else:
+        with open_table(path, overwrite=overwrite) as target:
+            target.write(memoryview(csv_text(columns).encode()))
+
+
+_TextOutput = Callable[
+    [AbstractContextManager[Target], str | os.PathLike[str], TableLayout | None],
+    AbstractContextManager[Target],
+]
+
+
+@contextmanager
+def open_table(
+    path: str | os.PathLike[str], *, overwrite: bool = False, layout: TableLayout | None = None
+) -> Iterator[Target]:
+    """Open an output for the text of a table, which becomes a workbook if its name ends in .xlsx.
+
+    Parameters
+    ----------
+    path, overwrite
+        As for `open_target`.
+    layout : TableLayout, optional
+        Layout of the text; default: commas, decimal points, UTF-8, one header line.
+    """
+    opener: _TextOutput = loaded(".text:text_output")
+    with opener(open_target(path, overwrite=overwrite), path, layout) as target:
+        yield target
 
 
 def require_page_name(target: str) -> None:
@@ -263,10 +402,10 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A .vti
-        file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
-        that fit into cells of the largest block size, or that are the cells of a grid whose spacing
-        may vary along each axis.
+        A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
+        .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs
+        blocks that fit into cells of the largest block size, or that are the cells of a grid whose
+        spacing may vary along each axis.
     overwrite : bool
         Whether an existing output may be replaced.
     **table

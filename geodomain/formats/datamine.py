@@ -730,7 +730,7 @@ class DatamineModel(TableModel[Words]):
         """Return the first records as text; the coordinate columns are recognised from them."""
         words = self._records(0, min(SAMPLE_ROWS, self._found.count))
         cells = [
-            [""] * len(words)
+            self._texts(words, column).tolist()
             if column < len(self._fields) and self._is_text(name)
             else [repr(value) for value in self._doubles(words, column).tolist()]
             for column, name in enumerate(self.columns)

@@ -252,8 +252,8 @@ class _Scene:
         """
         count, kind = int(accessor["count"]), np.dtype(_TYPES[accessor["componentType"]])
         if _WIDTHS.get(accessor["type"]) != width or count < 0:
-            found = f"an accessor declares {count} values of the type {accessor['type']}"
-            raise damaged(self.file, f"{found}, which does not fit its use")
+            declared = f"an accessor declares {count} values of the type {accessor['type']}"
+            raise damaged(self.file, f"{declared}, which does not fit its use")
         rows = np.zeros((count, width), dtype=kind)
         if "bufferView" in accessor:
             rows[:] = self._view(accessor, kind, count, width)
@@ -264,10 +264,10 @@ class _Scene:
             if len(places) and (number.kind == "f" or places.min() < 0 or places.max() >= count):
                 raise damaged(self.file, "a sparse accessor changes a row that does not exist")
             rows[places] = self._view(values, kind, sparse["count"], width)
-        found = rows.astype(np.float64)
+        numbers = rows.astype(np.float64)
         if width == 3 and kind.kind != "f" and accessor.get("normalized"):
-            found = np.maximum(found / np.iinfo(kind).max, -1.0)
-        return found
+            numbers = np.maximum(numbers / np.iinfo(kind).max, -1.0)
+        return numbers
 
     def _view(
         self, place: dict[str, Any], kind: np.dtype[Any], count: int, width: int

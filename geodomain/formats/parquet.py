@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError, warn
 from geodomain.files.streams import Target, require_seekable
-from geodomain.files.unchanged import Digest
+from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.parquet_footer import Original, original
 from geodomain.formats.parquet_table import (
     RowGroups,
     as_doubles,
+    encoded_texts,
     keys_beside,
     new_array,
     new_schema,
@@ -41,9 +42,9 @@ from geodomain.formats.rewriting import (
     last_group,
     open_rewritten,
 )
-from geodomain.tables.conditions import Column
+from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame
-from geodomain.tables.layout import SAMPLE_ROWS
+from geodomain.tables.layout import SAMPLE_ROWS, Choice
 from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles
 from geodomain.tables.options import TableOptions
@@ -498,6 +499,19 @@ class ParquetModel(TableModel[Any]):
         single = types.is_float32(kind) and column not in self._taken
         return doubles.astype(np.float32) if single else doubles
 
+    def _column(self, chunk: Any, column: int, first: int = 0) -> Column:
+        """Return a column of a batch as a `Column`; texts are compared once, not row by row."""
+        from pyarrow import types
+
+        name = self.columns[column]
+        values = chunk.column(name)
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            return super()._column(chunk, column, first)
+        with readable(self.name):
+            words, codes = encoded_texts(values)
+        return ArrayColumn.of_codes(words, codes, name, self._rule.of(name), first)
+
     def _doubles(self, chunk: Any, column: int) -> Floats:
         """Return a column of a batch as float64, with NaN for null."""
         name = self.columns[column]
@@ -505,18 +519,42 @@ class ParquetModel(TableModel[Any]):
 
     def _sample(self) -> list[list[str]]:
         """Return the first rows as text; the coordinate columns are recognised from them."""
-        from pyarrow import types
-
         with readable(self.name):
             batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
-        if batch is None:
-            return []
-        cells = []
-        for column in batch.columns:
-            known = types.is_integer(column.type) or types.is_floating(column.type)
-            values = column.to_pylist() if known else [None] * len(batch)
-            cells.append(["" if value is None else repr(value) for value in values])
-        return [list(row) for row in zip(*cells, strict=True)]
+        cells: list[list[object]] = []
+        for column in () if batch is None else batch.columns:
+            try:
+                cells.append(column.to_pylist())
+            except UnicodeDecodeError:  # an error only if the column is used
+                cells.append([None] * len(column))
+        rows = zip(*cells, strict=True)
+        return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+class ParquetSamples(ParquetModel):
+    """A Parquet table of samples along drillholes, whose rows have no coordinates."""
+
+    def _choose(self, options: TableOptions) -> Choice:
+        """Choose no columns."""
+        return Choice((), None, Frame(), {})  # type: ignore[arg-type]  # no coordinates
+
+    def _measured(self, chunk: Any, first: int = 0) -> tuple[Floats, None]:
+        """Return coordinates that are all missing."""
+        return np.full((len(chunk), 3), np.nan), None
+
+
+@contextmanager
+def open_samples(path: str, options: TableOptions) -> Iterator[ParquetSamples]:
+    """Open a Parquet table of samples without coordinates."""
+    _require_pyarrow(path)
+    import pyarrow
+    from pyarrow import parquet
+
+    name = Path(path).name
+    with Unchanged(path), pyarrow.OSFile(path) as raw:
+        with readable(name):
+            file = parquet.ParquetFile(raw)
+        yield ParquetSamples(file, name, None, options, raw)
 
 
 def _with(

@@ -118,6 +118,29 @@ def as_doubles(column: Any, name: str, table: str) -> Floats:
     return _joined(doubles.chunks)
 
 
+def encoded_texts(column: Any) -> tuple[list[str | None], NDArray[np.intp]]:
+    """Return the distinct texts of an Arrow column, None for null, and each row's index."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    places: dict[str | None, int] = {}
+    parts: list[NDArray[np.intp]] = []
+    for chunk in column.chunks:
+        part = chunk if types.is_dictionary(kind) else chunk.dictionary_encode()
+        own = [places.setdefault(word, len(places)) for word in part.dictionary.to_pylist()]
+        lost = places.setdefault(None, len(places))
+        numbers = np.array([*own, lost], np.intp)
+        index = part.indices.cast(pyarrow.int64()).fill_null(len(own))
+        if len(index):
+            rows = np.frombuffer(index.buffers()[1], np.int64, len(index), 8 * index.offset)
+            parts.append(numbers[rows])
+    codes = np.concatenate([np.empty(0, np.intp), *parts])
+    used = np.bincount(codes, minlength=len(places)) > 0  # a dictionary may hold other texts
+    words = [word for word, place in places.items() if used[place]]
+    return words, (np.cumsum(used) - 1)[codes]
+
+
 def _joined(chunks: Sequence[Any]) -> Floats:
     parts = [np.empty(0), *map(_doubles, chunks)]
     return parts[1] if len(parts) == 2 else np.concatenate(parts)

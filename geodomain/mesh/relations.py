@@ -41,7 +41,7 @@ class Relations(NamedTuple):
 
     A component is edge-connected. If more than two triangles meet at an edge, two of them are
     connected if they are neighbours around the edge and the solid is between them. So bodies that
-    share an edge, a wall, or every triangle are separate components.
+    share an edge or a wall, and two copies of one body, are separate components.
 
     Attributes
     ----------
@@ -394,7 +394,7 @@ def _inside(parts: ComponentTriangles, outer: int, inner: NDArray[np.int32]) -> 
 def _free_point(
     parts: ComponentTriangles, index: PointIndex, threads: int, component: int
 ) -> Floats:
-    """Return a vertex or edge midpoint of a component that is not on the indexed surface.
+    """Return a vertex of a component, or the middle of an edge, that is off the indexed surface.
 
     If all these points are on the surface, return NaN.
     """

@@ -663,7 +663,8 @@ def _hits(
 ) -> Hits:
     """Return crossings in the order of the caller's segments, with t, u, v, distance and point.
 
-    `rows` holds, in increasing order, the row of each crossing's segment as stored in `segments`.
+    For each crossing, `rows` holds the row in `segments` of its segment; the rows are in increasing
+    order.
     """
     if segments.order is not None:
         places = _places(rows, segments.order, threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,25 +25,65 @@ from geodomain.tables.numbers import BelowDetection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Distinguishable with colour-blindness. More domains reuse them paler, then darker.
-_COLOURS = (
-    "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
-    "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
-)  # fmt: skip
+# Palettes: warm for ore, cool for waste, green to mauve for other names; strong colours come first.
+# Any two of these colours are at least 15 apart in CIELAB, for normal sight, deuteranopia and
+# protanopia; a background and air are 12 apart from them: `tests/reporting/test_colours.py`.
+_PALETTES = {
+    "ore": (
+        ("#9c2400", "#cc5400", "#cc9c00", "#900024"),
+        ("#a86c3c", "#c09c48", "#fccc24", "#fccc60"),
+    ),
+    "waste": (
+        ("#2454a8", "#0c6c84", "#0090e4", "#3c3c78"),
+        ("#244854", "#0084b4", "#30c0fc", "#a8d8fc"),
+    ),
+    "other": (
+        ("#60906c", "#0c786c", "#a8a86c", "#c09cc0"),
+        ("#78c09c", "#00603c", "#9ce4a8", "#d8d884"),
+    ),
+}  # fmt: skip
+# Smallest distances between two colours, tried in this order.
+_APART = (30.0, 22.0, 15.0)
+# Smallest distance of a shade, if the colours of a palette are used up.
+_DISTINCT = 5.0
 # Pale colours of the background and of blocks without a label; the others are used if a domain has
-# the first one.
-_GROUNDS, _NOTHINGS = ("#e4e0d6", "#f1ecdf", "#d5d1c7"), ("#e9edf1", "#f5f7f9", "#dbe1e8")
+# the first one. Air is white.
+_GROUNDS, _NOTHINGS = ("#d3dbe0", "#e2e8ed", "#c3ced7"), ("#f4f3ef", "#f9f8f5", "#e9e8e2")
+_WHITE = "#ffffff"
 # Colour of blocks without a value when a ramp colours the others.
 NO_VALUE = "#e9edf1"
 # Labels that mean background if the user names no background.
 _USUAL_GROUND = {"waste", "background"}
 
+# Words of names, without digits, that tell the kind of a domain; the first kind that fits counts.
+_WORDS = {
+    "air": r"air|sky|void|atmosphere",
+    "cover": r"cover|overburden|(top)?soil|alluvium|colluvium|till",
+    "waste": r"wastes?|host|country|barren|basement|d[yi]kes?|sills?|intrusi(on|ve)s?|fw|hw"
+    r"|footwall|hangingwall|interburden|partings?|dilution|rock|background|outside|rest|none",
+    "ore": r"ore(s|body|bodies)?|lodes?|veins?|reefs?|seams?|coal|min|minerali[sz](ed|ation)|hg|mg"
+    r"|lg|(high|low)grade|sul(ph|f)ides?|gossan|skarn|stockwork|pegmatites?|kimberlite|gold|copper",
+}
+
+
+def kind_of_name(name: str) -> str:
+    """Return "air", "cover", "waste", "ore" or "other": what the words of a domain's name suggest.
+
+    Examples
+    --------
+    >>> [kind_of_name(name) for name in ("ORE_2", "Air", "waste dyke", "D1")]
+    ['ore', 'air', 'waste', 'other']
+    """
+    words = re.findall(r"[^\W\d_]+", name.casefold())
+    kinds = (kind for kind, known in _WORDS.items() if any(re.fullmatch(known, w) for w in words))
+    return next(kinds, "other")
+
 
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Assign each domain a colour derived from its name.
+    """Assign each domain a colour derived from its name: warm for ore, cool for waste, white air.
 
-    If two names lead to the same colour, the name that comes first in the alphabet gets this
-    colour, and the other name gets a free colour.
+    A name whose colour would be too like that of another domain gets the next colour of its
+    palette. Ore comes first, then waste, then other names, each in alphabetical order.
 
     Parameters
     ----------
@@ -60,14 +101,15 @@ def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) ->
     --------
     >>> colours_of(["ORE", "DYKE"])["ORE"] == colours_of(["ORE"])["ORE"]
     True
+    >>> colours_of(["AIR"])
+    {'AIR': '#ffffff'}
     """
     listed, colours = list(dict.fromkeys(names)), dict(chosen or {})
-    taken = set(colours.values())
-    for name in sorted(set(listed) - colours.keys()):
-        colours[name] = next(
-            (colour for colour in _candidates(name) if colour not in taken), _candidates(name)[0]
-        )
-        taken.add(colours[name])
+    kinds = {name: kind_of_name(name) for name in listed}
+    rank = ("ore", "waste", "cover", "other", "air").index
+    for name in sorted(set(listed) - colours.keys(), key=lambda name: (rank(kinds[name]), name)):
+        is_air = kinds[name] == "air" and _WHITE not in colours.values()
+        colours[name] = _WHITE if is_air else _free(name, kinds[name], list(set(colours.values())))
     return {name: colours[name] for name in listed}
 
 
@@ -81,7 +123,7 @@ def with_ground(
     names : iterable of str
         Names of domains; background labels among them are skipped.
     ground : iterable of str
-        Background labels; the empty label has its own colour.
+        Background labels; the empty label has its own colour, and air is white.
     chosen : mapping of str to str, optional
         Colours, #rrggbb, that the user chose.
     """
@@ -90,7 +132,11 @@ def with_ground(
     taken = set(colours.values())
     pale = next((colour for colour in _GROUNDS if colour not in taken), _GROUNDS[0])
     nothing = next((colour for colour in _NOTHINGS if colour not in taken), _NOTHINGS[0])
-    return {name: pale if name else nothing for name in sorted(rest)} | colours
+    pales = {
+        name: nothing if not name else _WHITE if kind_of_name(name) == "air" else pale
+        for name in sorted(rest)
+    }
+    return pales | colours
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
@@ -109,17 +155,64 @@ def blended(colour: str, towards: int, share: float) -> str:
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
 
-def _candidates(name: str) -> list[str]:
-    """Return the colours that a name may get, in order of preference."""
-    first = zlib.crc32(name.encode()) % len(_COLOURS)
-    return [colour for tier in _tiers() for colour in (*tier[first:], *tier[:first])]
+def _free(name: str, kind: str, taken: Sequence[str]) -> str:
+    """Return the colour of a name that is far enough from the colours that are taken.
+
+    If no colour of the name's palette is far enough, the most distant of its paler and darker
+    shades is returned, and after these, the most distant colour of any palette.
+    """
+    own = {"cover": "waste", "air": "other"}.get(kind, kind)
+    at = zlib.crc32(name.encode()) % len(_PALETTES[own][0])
+    colours = [one for part in _PALETTES[own] for one in (*part[at:], *part[:at])]
+    apart = _apart_from(colours, taken)
+    for least in _APART:
+        for colour, distance in zip(colours, apart, strict=True):
+            if distance >= least:
+                return colour
+    every = [one for parts in _PALETTES.values() for part in parts for one in part]
+    for some in (colours, every):
+        shades = [*some, *(blended(one, to, 0.4) for to in (255, 0) for one in some)]
+        distance, colour = max(zip(_apart_from(shades, taken), shades, strict=True))
+        if distance >= _DISTINCT:
+            break
+    return colour
+
+
+# Colours as they are seen with normal sight, and without red or green receptors: matrices of
+# Machado, Oliveira and Fernandes (2009) for linear RGB, severity 1.
+_SIGHTS = np.array(
+    [
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]],
+    ]
+)  # fmt: skip
+# Linear sRGB to XYZ with white at 1.
+_XYZ = np.array(
+    [[0.412456, 0.357576, 0.180438], [0.212673, 0.715152, 0.072175], [0.019334, 0.119192, 0.950304]]
+)
+_XYZ /= _XYZ.sum(axis=1, keepdims=True)
 
 
 @cache
-def _tiers() -> list[list[str]]:
-    """Return three lists of colours: basic colours, paler shades of them, and darker shades."""
-    tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
-    return [[blended(colour, towards, share) for colour in _COLOURS] for towards, share in tiers]
+def _lab(colour: str) -> Floats:
+    """Return a colour's CIELAB coordinates (3, 3): a row for each kind of sight."""
+    share = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    xyz = np.clip(_SIGHTS @ linear, 0, 1) @ _XYZ.T
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+
+
+def _apart_from(colours: Sequence[str], taken: Sequence[str]) -> list[float]:
+    """Return each colour's smallest distance in CIELAB to colours that are taken, by any sight."""
+    if not taken:
+        return [math.inf] * len(colours)
+    own, other = (np.stack([_lab(one) for one in some]) for some in (colours, taken))
+    apart = np.linalg.norm(own[:, None] - other, axis=-1).min(axis=(1, 2))
+    return [float(one) for one in apart]
 
 
 # Style of a section.
@@ -142,6 +235,8 @@ class Ramp:
     edges : tuple of float
         Grades that divide classes, ascending; a grade on an edge is in the class above. If they are
         empty, the colours are a ramp from `low` to `high`.
+    is_log : bool
+        Whether the steps of the ramp have equal ratios instead of equal widths.
     """
 
     name: str
@@ -150,6 +245,7 @@ class Ramp:
     high: float
     highest: float
     edges: tuple[float, ...] = ()
+    is_log: bool = False
 
     @property
     def classes(self) -> list[str]:
@@ -160,14 +256,22 @@ class Ramp:
         middle = [f"{low} to {high}" for low, high in pairwise(texts)]
         return [f"below {texts[0]}", *middle, f"{texts[-1]} and above"]
 
+    def bounds(self, count: int) -> Floats:
+        """Return the grades between `count` steps of the ramp, with both ends."""
+        if not self.is_log:
+            return np.linspace(self.low, self.high, count + 1)
+        edges = np.geomspace(self.low, self.high, count + 1)
+        return np.array([float(f"{edge:.2g}") for edge in edges])
+
     def steps(self, values: Floats, count: int) -> NDArray[np.intp]:
         """Return the number of the colour of each value: its class, or its step of `count`.
 
         NaN gets -1.
         """
         valid = np.isfinite(values)
-        if self.edges:
-            return np.where(valid, np.searchsorted(self.edges, values, side="right"), -1)
+        if self.edges or self.is_log:
+            edges = self.edges or self.bounds(count)[1:-1]
+            return np.where(valid, np.searchsorted(edges, values, side="right"), -1)
         share = np.clip(
             (np.where(valid, values, self.low) - self.low) / (self.high - self.low), 0, 1
         )
@@ -324,6 +428,25 @@ def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
     if high <= low:
         high = highest if highest > low else low + 1.0
     return Ramp(name, cmap, low, high, highest)
+
+
+# Grades have a logarithmic scale if two quantiles of those above 0 differ by this factor.
+_ORDERS, _QUANTILES = 100.0, (0.01, 0.99)
+
+
+def orders_of(grades: Floats) -> tuple[float, float] | None:
+    """Return a range (low, high) of grades that span orders of magnitude; None for other grades.
+
+    Examples
+    --------
+    >>> orders_of(np.array([1.0, 2.0, 5.0])) is None
+    True
+    """
+    positive = grades[grades > 0]
+    if not len(positive):
+        return None
+    low, high = (float(one) for one in np.quantile(positive, _QUANTILES))
+    return (low, high) if high >= _ORDERS * low else None
 
 
 def require_cmap(name: str) -> None:

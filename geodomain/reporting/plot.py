@@ -595,8 +595,8 @@ def plot_sections(
     options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     kind = require_kind(place)
     sheets = as_sheets(scale, paper, unit, Path(file_of(source)).name, prepared_by, place)
-    tables = [samples] if isinstance(samples, str | os.PathLike) else []
-    inputs = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
+    tables = [os.fspath(samples)] if isinstance(samples, str | os.PathLike) else []
+    inputs = [file_of(source), *map(file_of, tables), *(() if holes is None else holes.files)]
     refuse_inputs([place], inputs)
     require_places([place], overwrite=overwrite)
     listed, files = drawn_source(domains)

@@ -547,8 +547,8 @@ def _meets(section: Section, line: Floats) -> bool:
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
     """Return the parts of a line that are within a distance of a plane.
 
-    Each part is an array (k, 2) of coordinates in the section. `offset` holds the signed distance
-    from the plane of each point of the line.
+    Each part is an array (k, 2) of coordinates in the section. For each point of the line, `offset`
+    holds the signed distance from the plane.
     """
     flat = section.flat(points)
     if (np.abs(offset) <= within).all():

@@ -127,15 +127,16 @@ class Window:
         return units
 
 
-def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
+def frame_svg(section: Section, window: Window, marks: Sequence[Section], unit: str) -> str:
     """Draw a section's frame, ticks with coordinates, and marks where other sections cross it."""
+    named = f" ({escape(unit)})" if unit else ""
     wide, high = window.size.tolist()
     foot = TOP + high
     parts = [
         f'<rect x="{LEFT}" y="{TOP}" width="{wide}" height="{high}" fill="none" '
         'stroke="currentColor" stroke-width="12"/>'
     ]
-    for value in ticks(window.low[0], window.high[0], max(2, wide // 1700)):
+    for value in ticks(window.low[0], window.high[0], max(2, wide // 1300)):
         x = window.units(np.array([value, window.low[1]]))[0]
         parts.append(f'<path stroke="currentColor" stroke-width="12" d="M{x} {foot}v70"/>')
         parts.append(
@@ -161,10 +162,10 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
         else:
             parts.append(_mark(f"M{x} {y}L{end[0]} {end[1]}"))
     right, up = section.axis_names
-    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{right} →</text>')
+    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{right}{named} →</text>')
     parts.append(
         f'<text {_INK} x="0" y="0" text-anchor="end" '
-        f'transform="translate(170 {TOP}) rotate(-90)">{up} →</text>'
+        f'transform="translate(170 {TOP}) rotate(-90)">{up}{named} →</text>'
     )
     return "".join(parts)
 
@@ -174,15 +175,16 @@ def _mark(path: str) -> str:
     return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
 
 
-def scale_bar_svg(window: Window) -> str:
+def scale_bar_svg(window: Window, unit: str) -> str:
     """Draw a scale bar of round length."""
     wide, high = window.size.tolist()
     length = round_length((window.high[0] - window.low[0]) / 4)
     units = round(length * window.scale)
     x, y = LEFT + wide - units, TOP + high + 600
+    words = escape(f"{length:,.10g} {unit}".strip())
     return (
         f'<path stroke="currentColor" stroke-width="40" d="M{x} {y}h{units}"/>'
-        f'<text {_INK} x="{x - 80}" y="{y + 60}" text-anchor="end">{length:,.10g} units</text>'
+        f'<text {_INK} x="{x - 80}" y="{y + 60}" text-anchor="end">{words}</text>'
     )
 
 
@@ -239,8 +241,10 @@ def grade_classes(ramp: Ramp) -> list[GradeClass]:
     if ramp.edges:
         colours = _colours_of(len(ramp.classes))
         return [GradeClass(*both) for both in zip(colours, ramp.classes, strict=True)]
-    edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
+    edges = ramp.bounds(len(_COLOURS)).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    if ramp.is_log:
+        named[0] = f"below {edges[1]:.3g}"
     if ramp.highest > ramp.high:
         named[-1] = f"{edges[-2]:.3g} to {ramp.highest:.3g}"
     return [GradeClass(*both) for both in zip(_COLOURS, named, strict=True)]
@@ -373,6 +377,8 @@ class SectionStyle:
         Sections whose crossings are marked at the frame.
     near : NearHoles, optional
         Drillholes to draw near a section.
+    unit : str
+        Unit of coordinates, for axes and scale bars; may be empty.
     """
 
     labels: list[str]
@@ -381,6 +387,7 @@ class SectionStyle:
     trace_colours: Mapping[str, str]
     marks: Sequence[Section] = ()
     near: NearHoles | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -445,8 +452,8 @@ def section_svg(
     parts = [
         blocks,
         _over(section, window, style, number),
-        frame_svg(section, window, style.marks),
-        scale_bar_svg(window),
+        frame_svg(section, window, style.marks, style.unit),
+        scale_bar_svg(window, style.unit),
         north_svg(window) if section.is_plan else "",
     ]
     wide, high = (window.size + np.array([LEFT + RIGHT, TOP + BELOW])).tolist()
@@ -645,12 +652,52 @@ def default_sections(
 
 # Histograms and curves of grades.
 
-_WIDE, _HIGH = 420, 240
-_LEFT, _RIGHT, _TOP, _FOOT = 62, 372, 34, 196
+_WIDE, _HIGH = 420, 264
+_LEFT, _RIGHT, _TOP, _FOOT = 62, 364, 52, 214
+# Widths of words in pixels of the drawing, for ticks that do not touch.
+_MARK_WIDTH = 46
+
+
+@dataclass(frozen=True)
+class GradeAxis:
+    """The horizontal axis of a drawing of grades.
+
+    Attributes
+    ----------
+    edges : (k + 1,) float64
+        The grades that bound the k intervals, ascending.
+    is_log : bool
+        Whether the axis is logarithmic.
+    """
+
+    edges: Floats
+    is_log: bool = False
+
+    def across(self, value: float) -> float:
+        """Return the place of a grade in the drawing."""
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        if self.is_log:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return _LEFT + (_RIGHT - _LEFT) * (value - low) / ((high - low) or 1.0)
+
+    @property
+    def marks(self) -> list[float]:
+        """Round grades for the ticks: 1, 2 and 5 times powers of ten if the axis is logarithmic."""
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        if not self.is_log:
+            return ticks(low, high, 6) if high > low else [low]
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        for steps in ((1, 2, 5), (1, 3), (1,)):
+            powers = [(step, power) for power in range(first, last + 1) for step in steps]
+            marks = [float(f"{step}e{power}") for step, power in powers]
+            marks = [mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
+            if (len(marks) - 1) * _MARK_WIDTH <= _RIGHT - _LEFT:
+                return marks
+        return marks[:: 1 + len(marks) * _MARK_WIDTH // (_RIGHT - _LEFT)]
 
 
 def histogram_svg(
-    domain: str, colour: str, edges: Floats, shares: Floats, name: str, grade: str
+    domain: str, colour: str, axis: GradeAxis, shares: Floats, mean: float, name: str, grade: str
 ) -> str:
     """Draw a histogram of a grade in a domain: the share of the volume in each interval.
 
@@ -658,30 +705,37 @@ def histogram_svg(
     ----------
     domain, colour : str
         The domain and its colour.
-    edges : (k + 1,) float64
+    axis : GradeAxis
         The grades that bound the k intervals.
     shares : (k,) float64
         Share of the volume in each interval, 0 to 1.
+    mean : float
+        Mean grade by volume, which gets a mark.
     name : str
         A text that makes the identifiers of this drawing unique in the page.
     grade : str
         Text below the axis.
     """
-    most = float(shares.max()) or 1.0
+    top, marks = _round_top(float(shares.max()))
     parts = []
-    for left, right, share in zip(edges[:-1], edges[1:], shares.tolist(), strict=True):
-        x, end = _across(float(left), edges), _across(float(right), edges)
-        y = _FOOT - (_FOOT - _TOP) * share / most
+    for left, right, share in zip(axis.edges[:-1], axis.edges[1:], shares.tolist(), strict=True):
+        x, end = axis.across(float(left)), axis.across(float(right))
+        y = _up(share / top)
         parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 1, 0.5):.1f}" '
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 0.5, 0.5):.1f}" '
             f'height="{_FOOT - y:.1f}" fill="{colour}" stroke="{darker(colour)}" '
             'stroke-width="0.6"/>'
         )
-    parts += _bottom(float(edges[0]), float(edges[-1]), edges, grade)
-    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most, percent=True)
-    mean = float((shares * (edges[:-1] + edges[1:]) / 2).sum())
-    caption = f"Histogram of {grade} in {domain}; mean about {mean:.3g}"
-    return _drawing(domain, caption, f"histogram-{name}", parts)
+    if axis.edges[0] <= mean <= axis.edges[-1]:
+        x = axis.across(mean)
+        parts.append(
+            f'<path fill="currentColor" d="M{x:.1f} {_FOOT + 1}l4 7h-8z"/>'
+            f'<path stroke="currentColor" stroke-dasharray="3 3" d="M{x:.1f} {_TOP}V{_FOOT}"/>'
+        )
+    parts += _bottom(axis, grade)
+    parts += _side(marks, top, "of volume", percent=True)
+    caption = f"Histogram of {grade} in {domain}; mean {mean:.3g}"
+    return _drawing(domain, f"mean {mean:.3g}", caption, f"histogram-{name}", parts)
 
 
 def curve_svg(
@@ -708,27 +762,30 @@ def curve_svg(
     grade : str
         Text below the axis.
     """
-    edges = np.array([cutoffs[0], cutoffs[-1] or 1.0])
-    most = max(tonnes)
-    highest = max((mean for mean in means if mean is not None), default=1.0) or 1.0
-    line = _curve_path(cutoffs, [value / most for value in tonnes], edges)
-    points = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
-    dashes = _curve_path([at for at, _ in points], [mean / highest for _, mean in points], edges)
+    axis = GradeAxis(np.array([cutoffs[0], cutoffs[-1] or 1.0]))
+    top, marks = _round_top(max(tonnes))
+    known = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
+    highest, other_marks = _round_top(max((mean for _, mean in known), default=1.0))
+    line = _curve_path([(at, value / top) for at, value in zip(cutoffs, tonnes, strict=True)], axis)
+    dashes = _curve_path([(at, mean / highest) for at, mean in known], axis)
     parts = [
-        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="3"/>',
+        f'<path d="{line}" fill="none" stroke="{darker(colour)}" stroke-width="4"/>',
+        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="2.4"/>',
         f'<path d="{dashes}" fill="none" stroke="currentColor" stroke-width="1.6" '
         'stroke-dasharray="5 4"/>',
     ]
-    parts += _bottom(float(edges[0]), float(edges[1]), edges, f"{grade} from")
-    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most)
-    for value in ticks(0.0, highest, 3):
-        y = _FOOT - (_FOOT - _TOP) * min(value / highest, 1)
-        parts.append(f'<text {_INK} x="{_RIGHT + 6}" y="{y + 4:.1f}">{value:.4g}</text>')
+    parts += _bottom(axis, f"cut-off {grade}")
+    parts += _side(marks, top, "tonnes")
+    parts += [
+        f'<text {_INK} x="{_RIGHT + 6}" y="{_up(value / highest) + 4:.1f}">{value:.4g}</text>'
+        for value in other_marks
+    ]
+    parts.append(f'<text {_INK} x="{_WIDE - 4}" y="{_TOP - 12}" text-anchor="end">mean</text>')
     caption = f"Grade-tonnage curve of {grade} in {domain}"
-    return _drawing(domain, caption, f"curve-{name}", parts)
+    return _drawing(domain, "", caption, f"curve-{name}", parts)
 
 
-def _drawing(title: str, caption: str, name: str, parts: Sequence[str]) -> str:
+def _drawing(title: str, more: str, caption: str, name: str, parts: Sequence[str]) -> str:
     frame = (
         f'<path d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}V{_TOP}" fill="none" stroke="currentColor" '
         'stroke-opacity="0.5"/>'
@@ -737,48 +794,64 @@ def _drawing(title: str, caption: str, name: str, parts: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-labelledby="{name}" font-size="12" '
         f'font-family="system-ui, sans-serif"><title id="{name}">{escape(caption)}</title>'
-        f'<text {_INK} x="{_LEFT}" y="20" font-size="14" font-weight="600">{escape(title)}</text>'
+        f'<text {_INK} x="4" y="18" font-size="14" font-weight="600">{escape(title)}</text>'
+        f'<text {_INK} x="{_RIGHT}" y="18" text-anchor="end">{escape(more)}</text>'
         f"{''.join(parts)}{frame}</svg>"
     )
 
 
-def _across(value: float, edges: Floats) -> float:
-    length = float(edges[-1] - edges[0]) or 1.0
-    return _LEFT + (_RIGHT - _LEFT) * (value - float(edges[0])) / length
+def _up(share: float) -> float:
+    """Return the place of a share of the height of a drawing."""
+    return _FOOT - (_FOOT - _TOP) * min(share, 1.0)
 
 
-def _curve_path(across: Sequence[float], up: Sequence[float], edges: Floats) -> str:
-    places = [
-        f"{_across(x, edges):.1f} {_FOOT - (_FOOT - _TOP) * y:.1f}"
-        for x, y in zip(across, up, strict=True)
-    ]
+def _round_top(most: float) -> tuple[float, list[float]]:
+    """Return the round end of an axis from 0 to at least `most`, and the values of its ticks."""
+    if not most > 0:
+        return 1.0, [0.0, 1.0]
+    step = round_length(most / 4, up=True)
+    count = math.ceil(most / step - 1e-9)
+    return count * step, [number * step for number in range(count + 1)]
+
+
+def _curve_path(points: Sequence[tuple[float, float]], axis: GradeAxis) -> str:
+    places = [f"{axis.across(x):.1f} {_up(y):.1f}" for x, y in points]
     return f"M{'L'.join(places)}" if places else ""
 
 
-def _bottom(low: float, high: float, edges: Floats, grade: str) -> list[str]:
-    marks = ticks(low, high, 5) if high > low else [low]
+def _bottom(axis: GradeAxis, grade: str) -> list[str]:
+    parts = []
+    for value in axis.marks:
+        x = axis.across(value)
+        parts.append(f'<path stroke="currentColor" d="M{x:.1f} {_FOOT}v4"/>')
+        parts.append(
+            f'<text {_INK} x="{x:.1f}" y="{_FOOT + 20}" text-anchor="middle">{value:.4g}</text>'
+        )
+    middle = (_LEFT + _RIGHT) / 2
+    log = " (log axis)" if axis.is_log else ""
+    words = escape(grade + log)
     return [
-        f'<text {_INK} x="{_across(value, edges):.1f}" y="{_FOOT + 16}" '
-        f'text-anchor="middle">{value:.4g}</text>'
-        for value in marks
-    ] + [
-        f'<text {_INK} x="{(_LEFT + _RIGHT) / 2}" y="{_FOOT + 34}" '
-        f'text-anchor="middle">{escape(grade)}</text>'
+        *parts,
+        f'<text {_INK} x="{middle}" y="{_FOOT + 40}" text-anchor="middle">{words}</text>',
     ]
 
 
-def _side(values: Sequence[float], most: float, *, percent: bool = False) -> list[str]:
-    return [
-        f'<text {_INK} x="{_LEFT - 6}" y="{_FOOT - (_FOOT - _TOP) * value / most + 4:.1f}" '
-        f'text-anchor="end">{_short(value, percent=percent)}</text>'
-        for value in values
-    ]
+def _side(values: Sequence[float], most: float, what: str, *, percent: bool = False) -> list[str]:
+    words = [f'<text {_INK} x="4" y="{_TOP - 12}">{what}</text>']
+    for value in values:
+        y = _up(value / most)
+        words.append(f'<path stroke="currentColor" stroke-opacity="0.5" d="M{_LEFT} {y:.1f}h-4"/>')
+        words.append(
+            f'<text {_INK} x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{_short(value, percent=percent)}</text>"
+        )
+    return words
 
 
 def _short(value: float, *, percent: bool) -> str:
     """Format a number in few characters."""
     if percent:
-        return f"{value:.0%}" if value >= 0.01 or not value else f"{value:.1%}"
+        return f"{100 * value:.3g}%"
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if value >= size:
             return f"{value / size:.4g}{unit}"

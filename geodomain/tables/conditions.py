@@ -71,6 +71,12 @@ class Column(Protocol):
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
 
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+
+    def said(self, row: int) -> str:
+        """Return the value of a row as text, for a message."""
+
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
 
@@ -282,7 +288,7 @@ class ArrayColumn:
         self._texts: list[str] = []
         self._codes: NDArray[np.intp] = np.empty(0, np.intp)
         self._numeric = data.dtype.kind in "fiu"
-        self._padded: list[int] = []
+        self._padded: Sequence[int] | NDArray[np.intp] = ()
         self._is_long = bool(data.dtype.kind in "iu" and (np.abs(as_float64(data)) > WHOLE).any())
         if data.ndim != 1:
             message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
@@ -293,18 +299,39 @@ class ArrayColumn:
             missing = {"", *self.rule.words}
             places: dict[str, int] = {}
             codes = np.empty(len(data), np.intp)
+            padded: list[int] = []
             for row, (one, lost) in enumerate(zip(data, hidden, strict=True)):
                 text = "" if lost else _text(one)
                 if isinstance(one, str) and len(one) != len(text) and not lost:
-                    self._padded.append(row)
+                    padded.append(row)
                 codes[row] = places.setdefault("" if text in missing else text, len(places))
-            self._codes = codes
+            self._codes, self._padded = codes, padded
             self._texts = list(places)
         else:
             message = (
                 f"column {name!r} holds {data.dtype}, neither numbers nor texts: convert the column"
             )
             raise DomainError(message)
+
+    @classmethod
+    def of_codes(
+        cls,
+        words: Sequence[str | None],
+        codes: NDArray[np.integer],
+        name: str,
+        rule: ColumnRule | None = None,
+        first: int = 0,
+    ) -> ArrayColumn:
+        """Return a column of texts, of which each row gives the index of its text in `words`.
+
+        This takes no Python object per row, so it is much faster than a column of texts.
+        """
+        column = cls(np.array(words, object), name, rule, first)
+        padded = np.zeros(len(words), np.bool_)
+        padded[np.asarray(column._padded, np.intp)] = True
+        column._padded = np.flatnonzero(padded[codes])
+        column._codes = column._codes[codes]
+        return column
 
     def present(self, *, number: bool = False) -> Bools:
         """Return the mask of rows that have a value.
@@ -333,7 +360,7 @@ class ArrayColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self.said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -346,11 +373,15 @@ class ArrayColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self._said, self._where)
+        refused.add(self._cells[1], self.said, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+        return self._cells
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -359,7 +390,7 @@ class ArrayColumn:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)
 
-    def _said(self, row: int) -> str:
+    def said(self, row: int) -> str:
         """Return the value of a row as text, for a message."""
         if self._numeric:
             return _shortest(float(self._values[row]))
@@ -391,7 +422,7 @@ class ArrayColumn:
     def padded(self) -> Bools:
         """Return the mask of rows whose text begins or ends with blanks."""
         found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
-        found[self._padded] = True
+        found[np.asarray(self._padded, np.intp)] = True
         return found
 
 

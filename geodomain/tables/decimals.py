@@ -111,7 +111,7 @@ class Decimals:
         return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
 
     def portion(self, share: Floats) -> Decimals:
-        """Return each number times a share from 0 to 1; a share of 1 is exact.
+        """Return each number times a share from 0 to 1; a share of 1 leaves the number unchanged.
 
         Any other product is rounded to six more decimals than the number has. If the product would
         then have more than 15 digits, it is rounded to fewer decimals, but not fewer than the

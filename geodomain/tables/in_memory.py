@@ -377,6 +377,11 @@ class BlockFrame:
         texts, codes = ArrayColumn(some, self.names[place]).distinct()
         return np.repeat(codes, np.diff(np.append(first, len(values)))), texts
 
+    def cells(self, place: int, rows: NDArray[np.intp]) -> list[str]:
+        """Return the values of a column in some rows as texts; a missing value becomes ""."""
+        values = objects_of(self._series(place)[rows.tolist()])
+        return ["" if value is None or value != value else str(value) for value in values]
+
     def with_rows(
         self, rows: NDArray[np.intp], numbers: Mapping[int, Floats], added: Mapping[str, object]
     ) -> IntoDataFrame:

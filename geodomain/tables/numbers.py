@@ -261,7 +261,7 @@ _THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+
 BLANKS = " \t"
 _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
 # Missing-value marks of grids and images reach this size; no grade does.
-_NO_GRADE = 1e20
+NO_GRADE = 1e20
 
 
 class Kind(IntEnum):
@@ -567,7 +567,7 @@ class NegativeGrades:
 
         `done` is the number of rows before the chunk.
         """
-        self._large.add(grade, grade >= _NO_GRADE, done)
+        self._large.add(grade, grade >= NO_GRADE, done)
         negative = grade < 0
         if not self._negative.add(grade, negative, done) or self.below is None:
             return grade
@@ -622,7 +622,7 @@ class NegativeGrades:
         if self._large.count:
             mark = f"missing={{{self.name!r}: {self._large.commonest!r}}}"
             yield (
-                f"{self.name} is {_NO_GRADE:g} or more in {self._large.places(row)}; these values "
+                f"{self.name} is {NO_GRADE:g} or more in {self._large.places(row)}; these values "
                 f"are used as they are: if one of them stands for a missing value, use {mark}"
             )
 

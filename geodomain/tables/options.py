@@ -134,7 +134,7 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
 
 
 def options_among(keywords: Mapping[str, object]) -> TableOptions:
-    """Read the keywords about a table, among all keywords of a function, into `TableOptions`."""
+    """Pick the keywords about a table from all keywords of a function; return `TableOptions`."""
     said = among(TableKeywords, keywords)
     return table_options(**said) if said else TableOptions()
 

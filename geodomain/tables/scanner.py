@@ -121,6 +121,7 @@ class Place(NamedTuple):
     last_line: int  # physical line in which the text ends
     text: bytes
     column: str = ""
+    named: str = ""  # the position in words, if it is not a line
 
 
 def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -> str:
@@ -142,7 +143,7 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
     str
         One or two sentences.
     """
-    where = f"{place.table}, line {place.line}"
+    where = f"{place.table}, {place.named or f'line {place.line}'}"
     match fault:
         case Fault.RAGGED:
             fields = counted(found, "field")
@@ -279,7 +280,7 @@ class TextColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self.said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -294,11 +295,15 @@ class TextColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self._said, self._where)
+        refused.add(self._cells[1], self.said, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
         return int((self._cells[1] == Kind.BELOW).sum())
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
+        return self._cells
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
@@ -372,7 +377,7 @@ class TextColumn:
         """The texts that mean a missing value in this column."""
         return {word.encode(self._layout.encoding) for word in self.rule.words}
 
-    def _said(self, row: int) -> str:
+    def said(self, row: int) -> str:
         """Return the text of a row's cell, for a message."""
         text = self._field(row).decode(self._layout.encoding, "replace")
         return text.strip(BLANKS).replace('""', '"')
@@ -382,7 +387,8 @@ class TextColumn:
         end = np.empty(2, dtype=np.int64)
         self._call("place", self._which, row, end)
         text = self._text[: int(end[1])].tobytes()
-        return f"line {self._line + count_line_ends(text, 0, len(text))}"
+        line = self._line + count_line_ends(text, 0, len(text))
+        return self._layout.place(line, self.rule.name)
 
     def _field(self, row: int) -> bytes:
         """Return the text of one row's field."""
@@ -693,19 +699,23 @@ class Scanner:
         before = self._text[:begin].tobytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         line = self._line + before.count(b"\n")
         column = self._layout.names[self._wanted[wanted]]
-        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column)
+        named = self._layout.place(line, column)
+        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column, named)
         return sentence(fault, place, 0, 0, self._layout.decimal)
 
     def _sentence(self) -> str:
         found, layout = self._found, self._layout
         fault = Fault(found.fault)
         numeric = fault in (Fault.WORD, Fault.RANGE)
+        line = self._line + found.line
+        column = layout.names[self._wanted[found.detail]] if numeric else ""
         place = Place(
             self._table,
-            self._line + found.line,
+            line,
             self._line + found.last_line,
             self._text[found.begin : min(found.end, found.begin + 1000)].tobytes(),
-            layout.names[self._wanted[found.detail]] if numeric else "",
+            column,
+            layout.place(line, column),
         )
         return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
 

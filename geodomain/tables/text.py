@@ -403,6 +403,18 @@ class TextRows:
         end = int(self._scanner.ends()[row])
         return self.layout.data_line + count_line_ends(self._body[:end].tobytes(), 0, end)
 
+    def lines(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the numbers, counted from 1, of the physical lines in which rows end."""
+        ends = self._scanner.ends()[rows]
+        order = np.argsort(ends, kind="stable")
+        lines = np.empty(len(rows), np.int64)
+        body, line, at = self._body, self.layout.data_line, 0
+        for place, end in zip(order.tolist(), ends[order].tolist(), strict=True):
+            piece = body[at:end].tobytes()
+            line += count_line_ends(piece, 0, len(piece))
+            lines[place], at = line, end
+        return lines
+
     def spans(self) -> NDArray[np.int64]:
         """Return the byte range of each row in `body`, (n, 2), without line ends.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, NoReturn
 
-from geodomain.errors import TableError
+from geodomain.errors import CentroidError, TableError
 from geodomain.tables.dialect import Row, cell_text, number
 
 Triplet = tuple[int, int, int]
@@ -170,7 +170,7 @@ def refuse_no_centroid(names: Sequence[str], table: str) -> NoReturn:
         f"{table} has no complete set of centroid columns: {what}; {listed(names)} "
         "Name the three columns with x=, y= and z=."
     )
-    raise TableError(message)
+    raise CentroidError(message)
 
 
 def closest(names: Sequence[str], wanted: str) -> str:

@@ -795,7 +795,7 @@ def _edges(values: ArrayLike, name: str) -> Floats:
         first = int(wrong[0])
         message = (
             f"{name}[{first}] and {name}[{first + 1}] are {edges[first]} and {edges[first + 1]}: "
-            "values must be strictly increasing, and float64 must have a number between them"
+            "values must be strictly increasing, and not so close that no float64 lies between them"
         )
         raise ValueError(message)
     if not sizes_fit(np.diff(edges)).all():

@@ -315,8 +315,8 @@ class Group:
     Attributes
     ----------
     counts : (2 + grades + 1,) int64
-        Numbers of all blocks, of blocks without volume, of blocks without density, and of blocks
-        without each grade.
+        Numbers of blocks: all, those without volume, and those without density; then, for each
+        grade, those without this grade.
     sums : list of int
         Exact sums: volume and tonnes, then two for each grade. These two are the tonnes of the
         blocks that have the grade, and the metal.
@@ -444,11 +444,7 @@ class Tonnage:
     def _read(self, sizes: Floats, numbers: GiveNumbers, classes: GiveLabels | None) -> _Chunk:
         """Check and return the values of the blocks, with cut-off intervals and classes."""
         wanted = self.wanted
-        with np.errstate(over="ignore", invalid="ignore"):
-            volume = np.prod(sizes, axis=1)
-        # A product below the smallest normal number has lost some or all of its digits.
-        valid = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
-        volume = np.where(valid, volume, np.nan)
+        volume = volumes_of(sizes)
         if isinstance(wanted.density, str):
             density = numbers(wanted.density)
             self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
@@ -465,7 +461,7 @@ class Tonnage:
         codes = np.zeros(len(sizes), np.intp)
         if classes is not None:
             self._classes, codes = classes(self._classes)
-            _require_few(self._classes, wanted.classification, "classification=")
+            require_few(self._classes, wanted.classification, "classification=")
         return _Chunk(volume, density, grades, step, codes)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
@@ -514,7 +510,7 @@ class Tonnage:
         """
         if not self.wanted.shares:
             self._labels, codes = labels(self._labels)
-            _require_few(self._labels, self.wanted.domain, "column=")
+            require_few(self._labels, self.wanted.domain)
             yield codes, np.ones(len(codes))
             return
         total: Floats | float = 0.0
@@ -588,8 +584,17 @@ class Tonnage:
                 self.groups[name] = group
 
 
-def _require_few(texts: Sequence[str], column: str, keyword: str) -> None:
-    """Refuse a column with too many different texts to be domains or classes."""
+def volumes_of(sizes: Floats) -> Floats:
+    """Return the volumes of blocks, (n,); NaN if a size is missing, not above zero or too small."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = np.prod(sizes, axis=1)
+    # A product below the smallest normal number has lost some or all of its digits.
+    valid = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
+    return np.where(valid, volume, np.nan)
+
+
+def require_few(texts: Sequence[str], column: str, keyword: str = "column=") -> None:
+    """Refuse a column with too many different texts to be domains or resource classes."""
     if len(texts) > _MOST_LABELS:
         what = "domains" if keyword == "column=" else "resource classes"
         message = (

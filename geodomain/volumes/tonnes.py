@@ -22,8 +22,16 @@ from geodomain.checks.columns import refuse_geometry, refuse_nan
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
-from geodomain.formats.blocks import BlockFile, Relabelling, file_of, open_model, require_text_name
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import (
+    BlockFile,
+    Rows,
+    file_of,
+    open_model,
+    open_table,
+    read_columns,
+    require_table_name,
+)
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.settings import renamed
@@ -32,7 +40,6 @@ from geodomain.tables.frames import Frame
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
-from geodomain.tables.rotation import require_constants
 from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
 from geodomain.volumes.tonnage import (
@@ -154,7 +161,7 @@ def tonnes(
     total         2       1   1,000   2,500    4    10,000
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
@@ -240,16 +247,16 @@ def tonnes_file(
     ('ORE', 1000.0, 2500.0, 3750.0)
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
     path = os.fspath(model)
     if output is not None and os.fspath(output) != STANDARD:
         refuse_inputs([Path(output)], [] if path == STANDARD else [file_of(path)])
-        require_text_name(os.fspath(output))
+        require_table_name(os.fspath(output))
         require_places([Path(output)], overwrite=overwrite)
-    writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
+    writing = nullcontext() if output is None else open_table(output, overwrite=overwrite)
     with (
         collect_warnings() as warned,
         writing as target,
@@ -283,7 +290,7 @@ def require_amounts(
         for name in named:
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
-        _refuse_commas(cut, spelled, opened)
+        refuse_commas(cut, spelled, opened)
 
 
 def _add_up(
@@ -296,37 +303,32 @@ def _add_up(
 ) -> Tonnage:
     """Add up the blocks of a model in one pass over its file."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
-    _refuse_commas(wanted.cut, wanted.spelled, model)
-    places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
-    also = list(dict.fromkeys([*places.values(), *model.constants]))
+    refuse_commas(wanted.cut, wanted.spelled, model)
     tonnage = Tonnage(wanted)
-    ghosts = bool(getattr(model, "has_ghosts", False))  # only formats of cells have ghosts
 
-    def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+    def add(
+        points: Floats, sizes: Floats | None, column: Callable[[str], Column], there: Rows
+    ) -> None:
         lengths = _require(wanted, sizes, model.frame, model.name)
-        require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
-        there = ~np.isnan(points).all(axis=1) if ghosts else slice(None)
-        points, lengths = points[there], lengths[there]
         checks.add(points, lengths)
 
         def labels(texts: list[str]) -> tuple[list[str], Places]:
-            texts, codes = tonnage.spelled.distinct(column(places[wanted.domain]), texts)
+            texts, codes = tonnage.spelled.distinct(column(wanted.domain), texts)
             return texts, codes[there]
 
         def classes(texts: list[str]) -> tuple[list[str], Places]:
-            texts, codes = column(places[wanted.classification]).distinct(texts)
+            texts, codes = column(wanted.classification).distinct(texts)
             return texts, codes[there]
 
         tonnage.add(
             points,
             lengths,
-            lambda name: column(places[name]).numbers()[there],
+            lambda name: column(name).numbers()[there],
             labels,
             classes if wanted.classification else None,
         )
-        return ()
 
-    model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))
+    read_columns(model, wanted.columns, add, threads=threads, progress=progress)
     return tonnage
 
 
@@ -348,7 +350,7 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
     return sizes
 
 
-def _wanted(
+def wanted_of(
     column: str,
     density: str | float,
     grade: str | Sequence[str],
@@ -382,7 +384,7 @@ def _wanted(
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
     cut, cutoffs, spelled = _cutoffs(cutoff, grades)
-    shares, units = dict(proportion or {}), _units(grade_unit, grades)
+    shares, units = dict(proportion or {}), metal_units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= needs proportion=: it names the domain of the rest of each block"
         raise ValueError(message)
@@ -400,7 +402,7 @@ def _wanted(
     )  # fmt: skip
 
 
-def _units(
+def metal_units(
     grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
     """Return the unit of metal for each grade whose unit is specified."""
@@ -419,7 +421,7 @@ def _units(
     return {name: metal_unit(name, unit) for name, unit in grade_unit.items()}
 
 
-def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
+def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
     if not spelled or model.facts().get("decimal mark") != "comma":
         return
@@ -594,9 +596,11 @@ class Tonnes:
     def to_pandas(self) -> pandas.DataFrame:
         """Return `rows` as a DataFrame.
 
-        A grade has several columns, such as ``mean_AU`` and ``metal_AU_g``.
+        A grade has several columns, such as ``mean_AU`` and ``metal_AU_g``. The classification is a
+        column if it was asked for.
         """
-        return records_frame(TonnesRow, self.rows, self._grade_columns())
+        frame = records_frame(TonnesRow, self.rows, self._grade_columns())
+        return frame if self.classification else frame.drop(columns="classification")
 
     def to_csv(self) -> str:
         r"""Return the rows as CSV, with unrounded numbers, and empty cells for missing values.

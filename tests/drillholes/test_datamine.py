@@ -84,9 +84,18 @@ def test_commands(tables: dict[str, Path]) -> None:
         assert not Path(output).exists()
 
 
+def test_the_check(tables: dict[str, Path]) -> None:
+    one, two = (
+        Drillholes(*(f"{name}.{kind}" for name in COLUMNS)).check().to_pandas()
+        for kind in ("dm", "csv")
+    )
+    assert one["code"].tolist() and one["row"].tolist() == (two["row"] - 2).tolist()
+    assert one.drop(columns=["row", "value"]).equals(two.drop(columns=["row", "value"]))
+
+
 def test_a_text_table_is_not_written_as_another_kind(folder: Path) -> None:
     given = ["--collar", "collar.csv", "--survey", "survey.csv", "--solid", "ORE=ore.ply"]
-    for output in ("o.dm", "o.parquet", "o.xlsx"):
+    for output in ("o.dm", "o.parquet", "o.xls"):
         run = CliRunner().invoke(main, ["flag", "assay.csv", *given, "-o", output])
         assert run.exit_code == 3 and output in run.output
         assert not Path(output).exists()

@@ -18,8 +18,9 @@ from wireframes import box, cube
 
 from geodomain import Domain, Domains, label_file
 from geodomain.cli import main
-from geodomain.formats.parquet_table import writing_options
+from geodomain.formats.parquet_table import encoded_texts, writing_options
 from geodomain.formats.wireframes import write_mesh
+from geodomain.tables.conditions import ArrayColumn
 
 BOTH = ("--solid", "ORE=ore.obj", "--solid", "HALO=halo.obj")
 # In both solids, in the second, in none, nowhere, and without a number.
@@ -254,3 +255,32 @@ def test_numbers_that_a_text_column_keeps_have_no_needless_point(
     frame.to_parquet(tmp_path / "a.parquet")
     label_file(tmp_path / "a.parquet", Domains((solid,)), tmp_path / "b.parquet", replace=True)
     assert pd.read_parquet(tmp_path / "b.parquet")["domain"].tolist() == ["1", "NEW", "0.7"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["string", "large_string", "dictionary<values=string, indices=int8, ordered=0>"],
+)
+def test_texts_of_a_column_are_those_of_its_rows(kind: str) -> None:
+    """A column is read by its distinct texts, as if it were read row by row."""
+    parts = [["a", " b", None, "a", "a"], [], ["", "NA", None, "é"]]
+    arrays = [pa.array(part, pa.string()) for part in parts]
+    if kind.startswith("dict"):
+        arrays = [part.dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+                  for part in arrays]  # fmt: skip
+    else:
+        arrays = [part.cast(getattr(pa, kind)()) for part in arrays]
+    # A slice has an offset, and leaves texts of its dictionary unused.
+    for column in (pa.chunked_array(arrays), pa.chunked_array(arrays).slice(1, 6)):
+        rows = column.to_pylist()
+        words, codes = encoded_texts(column)
+        assert [words[code] for code in codes] == rows and {*words} == {*rows}
+        one = ArrayColumn(np.array(rows, object), "r")
+        other = ArrayColumn.of_codes(words, codes, "r")
+        for known in ((), ("a", "x")):
+            (texts, places), (wanted, found) = one.distinct(known), other.distinct(known)
+            assert [texts[at] for at in places] == [wanted[at] for at in found]
+            assert {*texts} == {*wanted}
+        assert (one.padded() == other.padded()).all()
+        assert (one.present() == other.present()).all()
+        assert (one.among(["b", "é"]) == other.among(["b", "é"])).all()

@@ -333,6 +333,6 @@ def test_samples_of_a_report_have_classes(model: str) -> None:
     assert "below 1</span>" in page and "1 to 5</span>" in page and "5 and above</span>" in page
     # The ends of viridis, and its middle.
     bars = re.findall(r'<path stroke="(#\w{6})" stroke-width="74"', page)
-    assert [bars[0], bars[-1], len(bars)] == ["#440154", "#fde725", 3]
+    assert [bars[0], bars[-1], len(set(bars))] == ["#440154", "#fde725", 3]
     said = run_command("report", model, "--classes", "AU=1", "-o", "t.html", code=2).stderr
     assert "--classes names AU, but no blocks or samples" in " ".join(said.split())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from late import pandas
+from late import pandas, pyarrow
+from mining_files import datamine_table
 from wireframes import cube
 
 import geodomain
@@ -37,6 +39,38 @@ def test_collars_are_refused_with_the_way_out(samples: Path, command: str) -> No
     )
     assert "--points-are-middles" in result.output
     assert CliRunner().invoke(main, [*given, "--points-are-middles"]).exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
+def test_parquet_is_refused_alike(samples: Path, kind: str) -> None:
+    kinds = {"dictionary": pyarrow.dictionary(pyarrow.int8(), pyarrow.string())}
+    place = samples.with_suffix(".parquet")
+    for text, refused in ((COLLARS, True), (MIDDLES, False), (BLAST_HOLES, False)):
+        table = pyarrow.csv.read_csv(io.BytesIO(text.encode()))
+        ids = table["BHID"].cast(kinds[kind] if kind in kinds else getattr(pyarrow, kind)())
+        pyarrow.parquet.write_table(table.set_column(0, "BHID", ids), place)
+        if refused:
+            with pytest.raises(geodomain.TableError, match="in 2 of its first 2 holes"):
+                geodomain.label_file(place, {"ORE": "ore.ply"}, None)
+        else:
+            geodomain.label_file(place, {"ORE": "ore.ply"}, None, allow_disjoint=True)
+
+
+def test_datamine_is_refused_alike(samples: Path) -> None:
+    place = samples.with_suffix(".dm")
+    names = HEADER.strip().split(",")
+    for text, refused in ((COLLARS, True), (MIDDLES, False), (BLAST_HOLES, False)):
+        rows = [line.split(",") for line in text.splitlines()[1:]]
+        columns = {
+            name: [row[at] if at == 0 else float(row[at]) for row in rows]
+            for at, name in enumerate(names)
+        }
+        place.write_bytes(datamine_table(columns, 8, "<"))
+        if refused:
+            with pytest.raises(geodomain.TableError, match="in 2 of its first 2 holes"):
+                geodomain.label_file(place, {"ORE": "ore.ply"}, None)
+        else:
+            geodomain.label_file(place, {"ORE": "ore.ply"}, None, allow_disjoint=True)
 
 
 @pytest.mark.parametrize("text", [MIDDLES, BLAST_HOLES])

@@ -35,6 +35,7 @@ def label_frames(demo: Path) -> pd.DataFrame:
     blocks["domain"] = geodomain.label(blocks, domains, background="WASTE", threads=2)
     blocks = geodomain.proportions_blocks(blocks, {"ORE": str(demo / "ore_upper.ply")})
     print(len(labels), geodomain.tonnes(blocks, density="DENSITY", grade="AU").to_pandas())
+    print(geodomain.stats(blocks, "AU", cap={"AU": [20, 30]}, decluster=(50, 50, 20)).totals[0].cv)
     return blocks
 
 

@@ -56,6 +56,8 @@ def test_classes_are_in_the_order_of_a_statement() -> None:
         ("WASTE", "", 3),
     ]
     assert (made.totals[0].blocks, made.totals[0].tonnes) == (6, 1500)
+    assert list(made.to_pandas()["classification"])[:2] == ["MEASURED", "Indicated"]
+    assert "classification" not in geodomain.tonnes_file("model.csv", density=2.5).to_pandas()
     frame = pandas.read_csv("model.csv", keep_default_na=False)
     assert geodomain.tonnes(frame, density=2.5, grade="AU", classification="CLASS") == made
 

@@ -389,7 +389,7 @@ class DeadContext(DeviceError):
 
 
 class RefusedCall(DeviceError):
-    """The device refuses a call, as every device would, but still works for other calls."""
+    """The call is invalid on any device; the device refuses it, and still works for other calls."""
 
 
 def meaning_of(cuda: Driver, error: Exception) -> DeviceError:

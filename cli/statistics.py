@@ -1,0 +1,78 @@
+"""The command `stats`: statistics of samples and blocks by domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.labelling import grade_option
+from geodomain.statistics.settings import AUTO, StatsSettings
+
+_EXAMPLE = """\b
+Example:
+  geodomain stats samples.csv --grade AU --column domain --sample-weight LENGTH --decluster auto \\
+      --cap AU=20 -o stats.csv
+"""
+
+
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("what", metavar="SAMPLES|BLOCKS")
+@grade_option("Column of a grade; may be repeated.")
+@options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
+@options.settings_options(StatsSettings)
+@click.option(
+    "--curve",
+    metavar="OUT.csv",
+    help="With --decluster auto: table of the sizes of cells that were tried, with their means.",
+)
+@options.output_option("OUT.csv", "Table to write, .csv, .xlsx or .parquet; - is stdout.")
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.threads_option
+@options.report_options
+def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Compute statistics of grades by domain: quantiles, mean, variance, declustered, top cuts.
+
+    SAMPLES or BLOCKS is a table in any format that `geodomain label` reads; for samples, columns of
+    hole, from and to are enough. Coordinates are used by --decluster alone. A row without a grade
+    or a weight is left out of the statistics of that grade, and counted.
+
+    A quantile is the first value whose cumulative weight reaches its share. The variance is
+    divided by the total weight. Declustering is by cells (Journel, 1983), within each domain, and
+    its weights multiply lengths. With a cap, the table of top cuts shows the percentile of the cap,
+    how many samples and holes it cuts, and the metal that it removes.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
+    """
+    from geodomain.statistics.by_domain import stats as compute
+
+    options.require_table(given)
+    options.require_settings(StatsSettings, given)
+    _require_sense(given)
+    to_stdout = "-" in (given["output"], given["curve"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = compute(what, progress=console.on_terminal, **given)
+    written = given["output"] or given["curve"]
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not (quiet and written):
+        print_text(result, err=bool(written))
+
+
+def _require_sense(given: dict[str, Any]) -> None:
+    """Raise a usage error if options contradict each other."""
+    if not given["grade"]:
+        message = "no grade given: use --grade COLUMN"
+        raise click.UsageError(message)
+    if given["curve"] is not None and given["decluster"] != AUTO:
+        message = "--curve is the curve of --decluster auto: give both or neither"
+        raise click.UsageError(message)
+    try:
+        StatsSettings(cap=given["cap"]).caps(list(given["grade"]))
+    except ValueError as error:
+        raise click.UsageError(options.as_options(str(error))) from None

@@ -1,0 +1,387 @@
+"""Find the walls between two labels in force, and measure samples from them.
+
+A wireframe bounds its domain, but only parts of it separate two labels in force: elsewhere it
+touches a third domain, or a domain of higher priority hides it. Each triangle is therefore labelled
+on both sides, by the same exact rule as blocks, at points just off the wall. A triangle that
+another wall may cut is halved until the labels agree over each piece, or the piece is tiny.
+
+Along a hole, the walls are the exact crossings at which its label changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats
+from geodomain.domains.order import Domains
+from geodomain.drillholes.curves import HolePaths
+from geodomain.drillholes.flagging import curtains, cut_at, place_in, wall_depths
+from geodomain.drillholes.intervals import Intervals
+from geodomain.errors import DomainError, warn
+from geodomain.labelling.labeller import Labeller
+from geodomain.mesh.mesh import Mesh
+from geodomain.volumes.distance import MeshDistance
+
+# Number of points labelled, or of triangles halved, at a time.
+_BATCH = 1 << 18
+# Barycentric coordinates of test points: the centroid, and points near the corners.
+_INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
+
+
+def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
+    """Return those domains and stacks whose labels walls alone decide.
+
+    Raises
+    ------
+    DomainError
+        If one of the two labels `between` belongs to another domain.
+
+    Warns
+    -----
+    GeodomainWarning
+        For each domain that is left out, and for each surface that is extended beyond its rim.
+    """
+    why = {title: _CONDITIONS for title, conditions in domains.conditions if conditions}
+    why |= {domain.name: _DISTANCE for domain in domains if domain.is_skin}
+    taken = tuple(domain for domain in domains if domain.name not in why)
+    stacks = tuple(stack for stack in domains.stacks if stack.title not in why)
+    layers = {name: stack.title for stack in domains.stacks for name in stack.layers}
+    for label in between:
+        title = layers.get(label, label)
+        if title in why:
+            message = f"{title} has no walls of its own, because {why[title]}: choose other labels"
+            raise DomainError(message)
+    for title, reason in why.items():
+        warn(f"{title} is left out, because {reason}")
+    extended = [each.name for each in taken if each.extend == "nearest"]
+    extended += [stack.title for stack in stacks if stack.extend == "nearest"]
+    for name in extended:
+        warn(
+            f"{name} is extended beyond the rim of its surface, where it has no wall: there "
+            "distances are measured from the rim"
+        )
+    return replace(domains, domains=taken, stacks=stacks)
+
+
+_CONDITIONS = "it has conditions on columns (only_if), and a wall has no columns"
+_DISTANCE = "'within' and 'beyond' are distances, not walls"
+
+
+def labels_at(labeller: Labeller, points: Floats) -> NDArray[np.intp]:
+    """Return the domain code of each point (n, 3), as in `Verdict`."""
+    codes = np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _BATCH):
+        some = slice(begin, begin + _BATCH)
+        codes[some] = labeller.judge(points[some]).codes
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class ContactDistances:
+    """Distances of samples that have one of two labels.
+
+    Attributes
+    ----------
+    contact : (n,) float64
+        Distance from the nearest wall between the two labels; infinite if there is none.
+    other : (n,) float64
+        Distance from the nearest wall between the sample's own label and a third label; infinite
+        if there is none.
+    """
+
+    contact: Floats
+    other: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ContactWalls:
+    """The walls between two labels, and those between each of them and other labels.
+
+    Attributes
+    ----------
+    contact : Mesh or None
+        Triangles with one of the two labels on each side; None if there are none.
+    others : tuple of Mesh or None
+        For each of the two labels, triangles that separate it from a third label.
+    edge : float
+        Largest error of the places at which other walls cut these walls off.
+    """
+
+    contact: Mesh | None
+    others: tuple[Mesh | None, Mesh | None]
+    edge: float
+
+    def measure(
+        self, points: Floats, sides: NDArray[np.intp], most: float, labeller: Labeller
+    ) -> ContactDistances:
+        """Measure points (n, 3) from the walls.
+
+        `sides` has 0 for a point with the first label and 1 for a point with the second. Distances
+        from other walls are measured only for points within the distance `most` of the contact.
+        """
+        contact = _distances(self.contact, points, labeller)
+        other = np.full(len(points), np.inf)
+        for side, mesh in enumerate(self.others):
+            rows = np.flatnonzero((sides == side) & (contact <= most))
+            other[rows] = _distances(mesh, points[rows], labeller)
+        return ContactDistances(contact, other)
+
+
+def _distances(mesh: Mesh | None, points: Floats, labeller: Labeller) -> Floats:
+    """Return the distances of points from a mesh; infinity if there is no mesh."""
+    if mesh is None or not len(points):
+        return np.full(len(points), np.inf)
+    return _index(mesh, labeller).of(points)
+
+
+def find_walls(
+    labeller: Labeller, codes: tuple[int, int], points: Floats, reach: float, size: float
+) -> ContactWalls:
+    """Find the walls between two labels near some points.
+
+    Parameters
+    ----------
+    labeller : Labeller
+        The domains.
+    codes : tuple of int
+        Codes of the two labels.
+    points : (n, 3) float64
+        Samples with one of these labels. Walls farther than `reach` from the box of the samples are
+        left out.
+    reach : float
+        The largest distance that matters.
+    size : float
+        Pieces of triangles are halved down to this size if another wall is near, and down to a
+        16th of it if another wall cuts them. Labels are taken at a 64th of it off the wall, so
+        that narrower gaps and slivers between wireframes do not matter.
+
+    Returns
+    -------
+    ContactWalls
+    """
+    if not len(points):
+        return ContactWalls(None, (None, None), 0.0)
+    near = _Near(points, reach, labeller)
+    rims = curtains(labeller, *near.box[:, 2].tolist())
+    meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
+    indexes = [_index(mesh, labeller) for mesh in meshes]
+    triangles, owned = _distinct(meshes)
+    # Halves and offsets that rounding would swallow are of no use.
+    scale = float(np.abs(near.box).max())
+    least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
+    done: list[Floats] = [np.empty((0, 3, 3))]
+    kinds: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
+    edge = 0.0
+    batches = [(triangles, np.arange(len(triangles)))]
+    while batches:
+        pieces, parents = batches.pop()
+        if len(pieces) > _BATCH:
+            half = len(pieces) // 2
+            batches += [(pieces[half:], parents[half:]), (pieces[:half], parents[:half])]
+            continue
+        centres = pieces.mean(axis=1)
+        radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+        kept = near.mask(pieces, centres, radii)
+        pieces, parents, centres, radii = pieces[kept], parents[kept], centres[kept], radii[kept]
+        cut = _may_be_cut(centres, radii, owned[parents], indexes)
+        whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
+        labels = _labels_beside(labeller, pieces[whole], offset, inner=False)
+        done.append(pieces[whole])
+        kinds.append(_kinds(labels, codes)[:, 0])
+        found = _kinds(_labels_beside(labeller, pieces[small], offset, inner=True), codes)
+        agree = (found == found[:, :1]).all(axis=1)
+        settled = agree | (radii[small] <= least)
+        edge = max(edge, float(radii[small[settled & ~agree]].max(initial=0.0)))
+        done.append(pieces[small[settled]])
+        kinds.append(found[settled, 0])
+        cut[small[settled]] = False
+        if cut.any():
+            batches.append(_halved(pieces[cut], parents[cut]))
+    walls, kind = np.concatenate(done), np.concatenate(kinds)
+    contact, *others = (_mesh(walls[kind == each]) for each in (_CONTACT, *_OTHERS))
+    return ContactWalls(contact, (others[0], others[1]), edge)
+
+
+def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
+    """Return the distinct triangles of meshes, (n, 3, 3), and which meshes have each, (n, m).
+
+    A triangle that two solids share is cut by neither of them. Triangles are compared by a hash of
+    64 bits of their corners, in any order.
+    """
+    corners = np.concatenate([mesh.vertices[mesh.triangles] for mesh in meshes])
+    owners = np.repeat(np.arange(len(meshes)), [len(mesh.triangles) for mesh in meshes])
+    bits = np.ascontiguousarray(corners).view(np.uint64)
+    mixed = (bits ^ (bits >> np.uint64(29))) * _MIXERS
+    hashes = mixed.sum(axis=2, dtype=np.uint64)
+    hashes = (hashes ^ (hashes >> np.uint64(32))) * _MIXERS[0]
+    _, first, groups = np.unique(
+        hashes.sum(axis=1, dtype=np.uint64), return_index=True, return_inverse=True
+    )
+    owned = np.zeros((len(first), len(meshes)), np.bool_)
+    owned[groups, owners] = True
+    return corners[first], owned
+
+
+# Odd numbers with well mixed bits: fractions of the golden ratio, and of square roots of 2 and 3.
+_MIXERS = np.array([0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B], np.uint64)
+
+# Kinds of walls: between the two labels, and between each of them and a third one.
+_NO_WALL, _CONTACT, *_OTHERS = range(4)
+
+
+def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]:
+    """Return the kind of wall for the labels on its two sides, which are in the last axis."""
+    beside = [(labels == code).any(axis=-1) for code in codes]
+    kinds = np.where(beside[0] & beside[1], _CONTACT, _NO_WALL)
+    for here, there, kind in zip(beside, beside[::-1], _OTHERS, strict=True):
+        kinds[here & ~there & (labels[..., 0] != labels[..., 1])] = kind
+    return kinds
+
+
+class _Near:
+    """Tells which triangles may be within a distance of some points.
+
+    The points are replaced by the middles of the cells that contain them; a cell is half as wide as
+    the distance.
+    """
+
+    def __init__(self, points: Floats, reach: float, labeller: Labeller) -> None:
+        self.box = np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
+        # At most a million cells along an axis, so that an int64 can number all of them.
+        size = max(0.5 * reach, float((self.box[1] - self.box[0]).max()) / (1 << 20))
+        cells = np.floor((points - self.box[0]) / size).astype(np.int64)
+        counts = cells.max(axis=0) + 1
+        keys = np.unique((cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2])
+        places = np.stack(np.unravel_index(keys, tuple(counts.tolist())), axis=1)
+        middles = self.box[0] + (places + 0.5) * size
+        # A triangle whose corners are equal is a point.
+        spots = Mesh(middles, np.repeat(np.arange(len(middles)), 3).reshape(-1, 3), name="cells")
+        self._index = _index(spots, labeller)
+        self._reach = reach + size  # half a diagonal of a cell is 0.87 of its size
+
+    def mask(self, pieces: Floats, centres: Floats, radii: Floats) -> Bools:
+        """Return the mask of triangles (n, 3, 3) that may be near, from their balls."""
+        low, high = pieces.min(axis=1), pieces.max(axis=1)
+        met: Bools = ((low <= self.box[1]) & (high >= self.box[0])).all(axis=1)
+        rows = np.flatnonzero(met)
+        met[rows] = self._index.of(centres[rows]) <= radii[rows] + self._reach
+        return met
+
+
+def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance:
+    """Return the distance index of a mesh."""
+    settings = labeller.settings
+    return MeshDistance(mesh, backend=settings.backend, threads=settings.threads)
+
+
+def _may_be_cut(centres: Floats, radii: Floats, owned: Bools, indexes: list[MeshDistance]) -> Bools:
+    """Return the mask of triangles that a mesh other than their own may cut, from their balls."""
+    cut = np.zeros(len(centres), np.bool_)
+    for place, index in enumerate(indexes):
+        rows = np.flatnonzero(~owned[:, place] & ~cut)
+        cut[rows] = index.of(centres[rows]) <= radii[rows] * (1.0 + 1e-9)
+    return cut
+
+
+def _labels_beside(
+    labeller: Labeller, pieces: Floats, offset: float, *, inner: bool
+) -> NDArray[np.intp]:
+    """Return the codes on both sides of triangles, (n, k, 2), at an offset from the wall.
+
+    With `inner`, k is 4: the centroid, and points near the corners. Otherwise k is 1. A triangle
+    without area has the same code on both sides.
+    """
+    weights = _INNER if inner else _INNER[:1]
+    normals = np.cross(pieces[:, 1] - pieces[:, 0], pieces[:, 2] - pieces[:, 0])
+    lengths = np.sqrt(np.einsum("ij,ij->i", normals, normals))
+    steps = np.divide(offset, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    places = np.einsum("kc,nca->nka", weights, pieces)
+    off = (normals * steps[:, None])[:, None]
+    points = np.stack([places + off, places - off], axis=2)
+    return labels_at(labeller, points.reshape(-1, 3)).reshape(len(pieces), len(weights), 2)
+
+
+def _halved(pieces: Floats, parents: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+    """Halve triangles at the middle of their longest side."""
+    lengths = ((pieces - np.roll(pieces, -1, axis=1)) ** 2).sum(axis=2)
+    turn = (np.argmax(lengths, axis=1)[:, None] + np.arange(3)) % 3
+    start, end, top = np.moveaxis(np.take_along_axis(pieces, turn[:, :, None], axis=1), 1, 0)
+    middle = 0.5 * (start + end)
+    halves = [np.stack([start, middle, top], axis=1), np.stack([middle, end, top], axis=1)]
+    return np.concatenate(halves), np.concatenate([parents, parents])
+
+
+def _mesh(pieces: Floats) -> Mesh | None:
+    """Return triangles (n, 3, 3) as a mesh; None if there are none."""
+    if not len(pieces):
+        return None
+    return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name="walls")
+
+
+# --- Along holes.
+
+
+def measure_along(
+    holes: HolePaths,
+    rows: Intervals,
+    samples: NDArray[np.intp],
+    labels: NDArray[np.intp],
+    codes: tuple[int, int],
+    labeller: Labeller,
+    thin: float,
+) -> ContactDistances:
+    """Measure samples along their holes, from the nearest crossings at which their label ends.
+
+    Parameters
+    ----------
+    holes : HolePaths
+        The holes.
+    rows : Intervals
+        All intervals.
+    samples, labels : (n,) intp
+        Rows of the samples to measure, and their codes.
+    codes : tuple of int
+        The two labels; each sample has one of them.
+    labeller : Labeller
+        The domains.
+    thin : float
+        Shorter stretches of a hole between two walls are skipped.
+
+    Returns
+    -------
+    ContactDistances
+        Distances of the middles of the samples.
+    """
+    contact, other = np.full((2, len(samples)), np.inf)
+    if not len(samples):
+        return ContactDistances(contact, other)
+    stops = holes.ends.copy()
+    np.maximum.at(stops, rows.holes[rows.usable], rows.ends[rows.usable])
+    used = np.unique(rows.holes[samples])
+    walls = wall_depths(holes, labeller, used)
+    owners, begins, ends = cut_at(used, np.zeros(len(used)), stops[used], *walls)
+    long = ends - begins > thin
+    run_holes, begins, ends = used[owners[long]], begins[long], ends[long]
+    found = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
+    new = np.ones(len(found), np.bool_)
+    new[1:] = (run_holes[1:] != run_holes[:-1]) | (found[1:] != found[:-1])
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(found))[: len(first)] - 1
+    run_holes, found, begins, ends = run_holes[first], found[first], begins[first], ends[last]
+    middles = 0.5 * (rows.starts[samples] + rows.ends[samples])
+    run = place_in(run_holes, begins, rows.holes[samples], middles, side="right") - 1
+    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (found[run] == labels)
+    wanted = np.where(labels == codes[0], codes[1], codes[0])
+    for beside, depths in ((run - 1, begins), (run + 1, ends)):
+        within = same & (beside >= 0) & (beside < len(found))
+        beside = np.where(within, beside, 0)
+        within &= run_holes[beside] == rows.holes[samples]
+        distances = np.where(within, np.abs(depths[run] - middles), np.inf)
+        is_contact = found[beside] == wanted
+        contact = np.where(is_contact, np.minimum(contact, distances), contact)
+        other = np.where(is_contact, other, np.minimum(other, distances))
+    return ContactDistances(contact, other)

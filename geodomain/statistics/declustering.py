@@ -1,0 +1,198 @@
+"""Cell declustering: samples in crowded cells weigh less.
+
+Journel, A. G. (1983), Nonparametric estimation of spatial distributions, Mathematical Geology 15,
+445-468. Deutsch, C. V. and Journel, A. G. (1998), GSLIB, 2nd edition, section VI.2.1, average over
+several origins of the grid.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats
+from geodomain.volumes.tonnage import exact_sums, nearest_float, numbered_keys
+
+Cell = tuple[float, float, float]
+Steps = NDArray[np.int32] | NDArray[np.int64]
+
+# A sample that is this close below a wall of cells, in cells, counts as on the wall.
+_ON_WALL = 1e-9
+# Sizes that are tried, from a half to a hundredth of a half of the longest side.
+_SIZES, _RANGE = 20, 100.0
+# A table of this many cells for each sample is faster than sorting.
+_DENSE, _SMALL = 4, 1 << 20
+# Rows at a time, and the largest step that 32 bits hold with every shift of the origin.
+_BATCH, _NARROW = 1 << 16, 1 << 30
+
+
+class Trial(NamedTuple):
+    """A size of cells, and the declustered mean with it.
+
+    Attributes
+    ----------
+    cell : tuple of float
+        Size of the cells along x, y and z.
+    mean : float
+        Declustered mean.
+    cells : float
+        Number of cells with samples, averaged over the origins.
+    """
+
+    cell: Cell
+    mean: float
+    cells: float
+
+
+class Declustering:
+    """Weights of samples by the number of samples in their cell.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Places of the samples, without NaN.
+    origins : int
+        Number of origins of the grid, along the diagonal of a cell. The first is the least x, y and
+        z of the samples; each next one is shifted by the same part of a cell. The weights are
+        averaged over the origins.
+    threads : int, optional
+        Number of threads; by default all cores.
+
+    Examples
+    --------
+    Three samples share a cell, and one has a cell of its own.
+
+    >>> points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 0]], float)
+    >>> Declustering(points, origins=1).weights((5, 5, 5)).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0]
+    """
+
+    def __init__(self, points: Floats, origins: int, threads: int | None = None) -> None:
+        low = points.min(axis=0)
+        self._offsets = [points[:, axis] - low[axis] for axis in range(3)]
+        self.sides = tuple(float(each.max()) for each in self._offsets)
+        self._origins, self._threads = origins, threads or os.cpu_count() or 1
+
+    def weights(self, cell: Cell) -> Floats:
+        """Return the weight of each sample, (n,); the mean of all weights is 1.
+
+        The weight for one origin is 1 / (samples in the cell x occupied cells x 1/n).
+        """
+        return self._weights_and_cells(cell)[0]
+
+    def trial(self, cell: Cell, values: Floats, lengths: Floats | None) -> Trial:
+        """Return the declustered mean with a size of cells; weights multiply lengths."""
+        weights, cells = self._weights_and_cells(cell)
+        if lengths is not None:
+            weights = weights * lengths
+        groups = np.zeros(len(values), np.intp)
+        (total,), (metal,) = exact_sums(weights, groups, 1), exact_sums(weights * values, groups, 1)
+        return Trial(cell, nearest_float(metal, total), cells)
+
+    def sizes(self, ratio: Sequence[float]) -> list[Cell]:
+        """Return the sizes of cells to try, smallest first, with a given ratio of their sides.
+
+        They run from a hundredth of the largest to a half of the longest side of the box around
+        the samples, each about a quarter larger than the one before. If all samples are at one
+        place, there are none.
+        """
+        longest = max(side / part for side, part in zip(self.sides, ratio, strict=True))
+        if longest == 0:
+            return []
+        steps = np.geomspace(longest / 2 / _RANGE, longest / 2, _SIZES)
+        numbers = [float(f"{step:.2g}") for step in steps.tolist()]
+        return [
+            (size * ratio[0], size * ratio[1], size * ratio[2]) for size in dict.fromkeys(numbers)
+        ]
+
+    def _weights_and_cells(self, cell: Cell) -> tuple[Floats, float]:
+        steps = [self._steps(axis, cell[axis]) for axis in range(3)]
+        shape = [int(each.max()) // self._origins + 2 for each in steps]
+        weights = np.zeros(len(steps[0]))
+        cells = 0
+        # The sum is taken in the order of the origins, whichever is ready first.
+        for own, count in self._over_origins(lambda shift: self._of_origin(steps, shape, shift)):
+            weights += own
+            cells += count
+        weights *= len(weights) / self._origins
+        return weights, cells / self._origins
+
+    def _over_origins(
+        self, weigh: Callable[[int], tuple[Floats, int]]
+    ) -> Iterator[tuple[Floats, int]]:
+        if self._threads == 1 or len(self._offsets[0]) < _SMALL:
+            yield from map(weigh, range(self._origins))
+            return
+        for start in range(0, self._origins, self._threads):
+            with ThreadPoolExecutor(self._threads) as pool:
+                shifts = range(start, min(start + self._threads, self._origins))
+                yield from pool.map(weigh, shifts)
+
+    def _steps(self, axis: int, size: float) -> Steps:
+        """Return the distance of each sample from the first wall in whole shifts of the origin.
+
+        One unit is the size of a cell, divided by the number of origins, so that each origin takes
+        one addition and one division of integers.
+        """
+        scale = self._origins / size
+        narrow = self.sides[axis] * scale < _NARROW
+        count = len(self._offsets[axis])
+        steps: Steps = np.empty(count, np.int32) if narrow else np.empty(count, np.int64)
+        for part in _batches(count):
+            steps[part] = self._offsets[axis][part] * scale + _ON_WALL * self._origins
+        return steps
+
+    def _of_origin(
+        self, steps: Sequence[Steps], shape: Sequence[int], shift: int
+    ) -> tuple[Floats, int]:
+        """Return the weights for one origin, whose sum is 1, and the number of occupied cells.
+
+        Cells are numbered axis by axis. Drillholes leave most cells empty: if there are many more
+        cells than samples, only columns of cells with samples are numbered, or only such cells.
+        """
+        count, size = len(steps[0]), 1
+        most = max(_DENSE * count, _SMALL)
+        places = np.zeros(count, np.int64)
+        for each, along in zip(steps, shape, strict=True):
+            if size * along > most and size > 1:
+                size, places = _occupied(places, size)
+            size *= along
+            for part in _batches(count):
+                places[part] *= along
+                places[part] += (each[part] + shift) // self._origins
+        if size > most:
+            size, places = _occupied(places, size)
+        samples = np.bincount(places, minlength=size)
+        cells = int(np.count_nonzero(samples))
+        # Of an empty cell, no sample asks for the share.
+        share = 1.0 / (np.maximum(samples, 1).astype(np.float64) * cells)
+        return share[places], cells
+
+
+def _occupied(places: NDArray[np.int64], size: int) -> tuple[int, NDArray[np.int64]]:
+    """Return the number of cells that occur among `places`, and the places among these cells."""
+    distinct, numbers = numbered_keys(places, size)
+    return len(distinct), numbers
+
+
+def _batches(count: int) -> Iterator[slice[int, int, None]]:
+    """Yield slices of rows that fit into a processor's cache."""
+    return (slice(start, start + _BATCH) for start in range(0, count, _BATCH))
+
+
+def best(trials: Sequence[Trial], *, maximise: bool) -> Trial | None:
+    """Return the trial with the least mean, or with the largest if `maximise` is true.
+
+    Return None if the extreme is at an end of the curve: then the curve has not turned, and no
+    size is better than others.
+    """
+    means = [-trial.mean if maximise else trial.mean for trial in trials]
+    least = min(means)
+    place = means.index(least)
+    inside = 0 < place < len(means) - 1 and least < means[0] and least < means[-1]
+    return trials[place] if inside else None

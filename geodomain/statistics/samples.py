@@ -1,0 +1,294 @@
+"""Samples and blocks for statistics: the columns that are used, from a file or from memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.checks.columns import LabelSpellings
+from geodomain.compute.data import Floats
+from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
+from geodomain.errors import CentroidError, TableError
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
+from geodomain.formats.parquet import open_samples
+from geodomain.progress import Progress
+from geodomain.settings import among
+from geodomain.statistics.settings import StatsSettings
+from geodomain.tables.conditions import Column
+from geodomain.tables.in_memory import NAME, BlockFrame
+from geodomain.tables.numbers import NegativeGrades
+from geodomain.tables.options import TableOptions, options_among
+from geodomain.tables.settings import TableKeywords, TextKeywords
+from geodomain.tables.vendors import find_column, plain_name
+from geodomain.volumes.tonnage import require_few, volumes_of
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+_DOMAIN = "domain"
+
+
+class _Weights(NamedTuple):
+    """What rows are weighted by: columns, the volume of blocks, one number, or nothing.
+
+    Attributes
+    ----------
+    name : str
+        The name in the result.
+    columns : tuple of str
+        One column of weights, or the columns of TO and FROM.
+    number : float, optional
+        One weight for all rows.
+    """
+
+    name: str = ""
+    columns: tuple[str, ...] = ()
+    number: float | None = None
+
+
+def _weights(settings: StatsSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
+    """Return what rows are weighted by: what the caller says, or else volume or length."""
+    given = settings.weight
+    if isinstance(given, str):
+        return _Weights(given, (names[find_column(names, given, table)],))
+    if given is not None:
+        return _Weights(number=given)
+    if sized:
+        return _Weights("volume")
+    ends = [usual_column(names, role) for role in ("to", "from")]
+    if None not in ends:
+        to, begin = (str(name) for name in ends)
+        return _Weights(f"{to} - {begin}", (to, begin))
+    return _Weights()
+
+
+class Samples:
+    """The columns that statistics need, gathered batch by batch.
+
+    Parameters
+    ----------
+    settings : StatsSettings
+        What is computed.
+    grades : sequence of str
+        Columns of grades.
+    names : sequence of str
+        All columns of the table.
+    options : TableOptions
+        The user's options for the table.
+    table : str
+        Name of the table in messages.
+    sized : bool
+        Whether rows are blocks with sizes.
+    """
+
+    def __init__(
+        self,
+        settings: StatsSettings,
+        grades: Sequence[str],
+        names: Sequence[str],
+        options: TableOptions,
+        table: str,
+        sized: bool,
+    ) -> None:
+        self.table, self.word = table, "block" if sized else "sample"
+        self.grades = {name: names[find_column(names, name, table)] for name in grades}
+        self.weights = _weights(settings, names, sized, table)
+        self.column = _label_column(settings, names, table)
+        hole = settings.hole
+        self.hole = (
+            usual_column(names, "hole") if hole is None else names[find_column(names, hole, table)]
+        )
+        if not any(settings.caps(grades).values()) and hole is None:
+            self.hole = None
+        self.placed = settings.cell is not None
+        self.negative = {
+            name: NegativeGrades(name, options.below_detection) for name in self.grades
+        }
+        self.below = dict.fromkeys(self.grades, 0)
+        self.spelled = LabelSpellings(self.column or "")
+        self.labels: list[str] = []
+        self._holes: list[str] = []
+        self.rows = 0
+        self._values: dict[str, list[Floats]] = {name: [] for name in grades}
+        self._weights: list[Floats] = []
+        self._points: list[Floats] = []
+        self._domains: list[NDArray[np.uint16]] = []
+        self._numbers: list[NDArray[np.int32]] = []
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read, apart from centroids and sizes."""
+        others = [name for name in (self.column, self.hole) if name is not None]
+        return list(dict.fromkeys([*self.grades.values(), *self.weights.columns, *others]))
+
+    def add(
+        self,
+        points: Floats | None,
+        sizes: Floats | None,
+        column: Callable[[str], Column],
+        there: Rows,
+    ) -> None:
+        """Add a batch of rows; called as `geodomain.formats.blocks.AddRows`."""
+        for name, source in self.grades.items():
+            cells = column(source)
+            numbers = cells.numbers()[there]
+            self.below[name] += cells.below_detection()
+            self._values[name].append(self.negative[name].take(numbers, self.rows))
+        count = len(numbers)
+        weights = self._weights_of(sizes, lambda name: column(name).numbers()[there], count)
+        if weights is not None:
+            self._weights.append(weights)
+        if self.column is not None:
+            self.labels, codes = self.spelled.distinct(column(self.column), self.labels)
+            require_few(self.labels, self.column)
+            self._domains.append(codes[there].astype(np.uint16))
+        if self.hole is not None:
+            self._holes, codes = column(self.hole).distinct(self._holes)
+            self._numbers.append(codes[there].astype(np.int32))
+        if self.placed and points is not None:
+            self._points.append(points)
+        self.rows += count
+
+    def values(self, grade: str) -> Floats:
+        """Return the grades of all rows, NaN where missing; they are no longer kept here."""
+        return np.concatenate([np.empty(0), *self._values.pop(grade)])
+
+    def weights_of_rows(self) -> Floats | None:
+        """Return the weights of all rows, NaN where missing; None if each row counts alike."""
+        return np.concatenate(self._weights) if self._weights else None
+
+    def points(self) -> Floats:
+        """Return the coordinates of all rows, (n, 3); there are none unless rows are placed."""
+        return np.concatenate([np.empty((0, 3)), *self._points])
+
+    def domains(self) -> NDArray[np.uint16]:
+        """Return the index of each row's label in `labels`; there are none without a column."""
+        return np.concatenate([np.empty(0, np.uint16), *self._domains])
+
+    def holes(self) -> NDArray[np.int32] | None:
+        """Return the number of each row's hole; None if holes are not known."""
+        return np.concatenate(self._numbers) if self._numbers else None
+
+    def _weights_of(
+        self, sizes: Floats | None, numbers: Callable[[str], Floats], count: int
+    ) -> Floats | None:
+        """Return the weights of a batch, NaN where missing or 0; None if each row counts alike."""
+        weights = self.weights
+        if weights.number is not None:
+            return np.full(count, weights.number) if weights.number != 1 else None
+        if weights.columns:
+            first, *others = (numbers(name) for name in weights.columns)
+            given = first - others[0] if others else first
+            self._refuse_negative(given)
+            return np.where(given > 0, given, np.nan)
+        return volumes_of(sizes) if weights.name and sizes is not None else None
+
+    def _refuse_negative(self, weights: Floats) -> None:
+        wrong = weights < 0
+        if not wrong.any():
+            return
+        row = int(wrong.argmax())
+        value = repr(float(weights[row])).removesuffix(".0")
+        mend = "correct the row"
+        if len(self.weights.columns) == 1:
+            (name,) = self.weights.columns
+            mend = f"if {value} stands for a missing value, use missing={{{name!r}: {value}}}"
+        message = (
+            f"{self.table}: {self.weights.name} is {value} in {self.word} {self.rows + row + 1:,}, "
+            f"but a weight cannot be negative: {mend}"
+        )
+        raise TableError(message)
+
+
+def _label_column(settings: StatsSettings, names: Sequence[str], table: str) -> str | None:
+    """Return the label column: the one that the caller names, or else one called domain."""
+    if settings.column is not None:
+        return names[find_column(names, settings.column, table)]
+    alike = [name for name in names if plain_name(name) == _DOMAIN]
+    return alike[0] if len(alike) == 1 else None
+
+
+def gather_samples(
+    what: str | os.PathLike[str] | IntoDataFrame,
+    settings: StatsSettings,
+    grades: Sequence[str],
+    table: TableKeywords,
+    threads: int | None,
+    progress: Progress | None,
+) -> Samples:
+    """Read the columns that statistics need, from a file or a table in memory."""
+    if settings.cell is None:
+        # Without declustering, coordinates are not used: those of collars do no harm.
+        table = {**table, "points_are_middles": True}
+    if not isinstance(what, str | os.PathLike):
+        return _of_frame(what, settings, grades, options_among(table))
+    path = os.fspath(what)
+    try:
+        with open_model(path, options_among(table)) as model:
+            samples = Samples(
+                settings, grades, model.columns, options_among(table), model.name,
+                bool(model.sizes) or not model.centroid,
+            )  # fmt: skip
+            read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
+            return samples
+    except CentroidError as error:
+        if path == STANDARD:
+            raise
+        return _of_intervals(path, settings, grades, table, threads, progress, error)
+
+
+def _of_intervals(
+    path: str,
+    settings: StatsSettings,
+    grades: Sequence[str],
+    table: TableKeywords,
+    threads: int | None,
+    progress: Progress | None,
+    error: CentroidError,
+) -> Samples:
+    """Read a table of intervals (hole, from, to), which has no coordinates."""
+    if settings.cell is not None:
+        message = (
+            f"{Path(path).name} has no coordinates, which declustering needs: add those of the "
+            "middles of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
+        )
+        raise TableError(message)
+    options = options_among(among(TextKeywords, table))
+    neither = f"{error} Or give a table of samples with columns of hole, from and to."
+    if kind_of(path) == "parquet":
+        with open_samples(path, options) as model:
+            if not has_roles(model.columns, "intervals", {}):
+                raise TableError(neither)
+            samples = Samples(settings, grades, model.columns, options, model.name, False)
+            read_columns(model, samples.columns, samples.add, progress=progress)
+            return samples
+    try:
+        reading = Reading(text=among(TextKeywords, table), threads=threads)
+        found = read_table(path, "intervals", reading, also=None)
+    except TableError:
+        raise TableError(neither) from None
+    samples = Samples(settings, grades, found.names, options, found.name, False)
+    samples.add(None, None, found.column, slice(None))
+    return samples
+
+
+def _of_frame(
+    frame: IntoDataFrame, settings: StatsSettings, grades: Sequence[str], options: TableOptions
+) -> Samples:
+    """Take the columns from a table in memory."""
+    blocks = BlockFrame(frame, options=options)
+    points, sizes = None, None
+    try:
+        points, sizes, _ = blocks.blocks(options)
+    except CentroidError:
+        if settings.cell is not None:
+            raise
+    samples = Samples(settings, grades, blocks.names, options, NAME, sizes is not None)
+    samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
+    return samples
