@@ -362,7 +362,11 @@ Examples:
 @grade_option("The grade to average; means are weighted by length.", single=True)
 @options.settings_options(ContactSettings)
 @options.settings_options(
-    TableSettings, "x", "y", "z", "points_are_middles", **{a: _SAMPLE_COLUMNS[a] for a in "xyz"}
+    TableSettings,
+    *("x", "y", "z", "points_are_middles"),
+    x=_SAMPLE_COLUMNS["x"],
+    y=_SAMPLE_COLUMNS["y"],
+    z=_SAMPLE_COLUMNS["z"],
 )
 @options.text_options
 @options.number_options

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.labelling import grade_option
 from geodomain.statistics.settings import AUTO, StatsSettings
 
@@ -75,4 +75,4 @@ def _require_sense(given: dict[str, Any]) -> None:
     try:
         StatsSettings(cap=given["cap"]).caps(list(given["grade"]))
     except ValueError as error:
-        raise click.UsageError(options.as_options(str(error))) from None
+        raise click.UsageError(as_options(str(error))) from None

@@ -30,7 +30,7 @@ _KINDS = {
 
 # The columns of a table of results: for each name the type of the values, which is str, float64,
 # int64 or bool, and the values.
-ResultColumns = Mapping[str, tuple[str, Sequence[object]]]
+ResultColumns = Mapping[str, tuple[str, TableColumn]]
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
