@@ -35,16 +35,17 @@ Example:
 @options.threads_option
 @options.report_options
 def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Compute statistics of grades by domain: quantiles, mean, variance, declustered, top cuts.
+    """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     SAMPLES or BLOCKS is a table in any format that `geodomain label` reads; for samples, columns of
     hole, from and to are enough. Coordinates are used by --decluster alone. A row without a grade
     or a weight is left out of the statistics of that grade, and counted.
 
     A quantile is the first value whose cumulative weight reaches its share. The variance is
-    divided by the total weight. Declustering is by cells (Journel, 1983), within each domain, and
-    its weights multiply lengths. With a cap, the table of top cuts shows the percentile of the cap,
-    how many samples and holes it cuts, and the metal that it removes.
+    divided by the total weight. Declustering is by cells (Journel, 1983), within each domain. Its
+    weights multiply the weights of the rows, such as lengths. With a cap, the table of top cuts
+    shows the percentile of the cap, how many samples and holes it cuts, and the metal that it
+    removes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -70,7 +71,7 @@ def _require_sense(given: dict[str, Any]) -> None:
         message = "no grade given: use --grade COLUMN"
         raise click.UsageError(message)
     if given["curve"] is not None and given["decluster"] != AUTO:
-        message = "--curve is the curve of --decluster auto: give both or neither"
+        message = "--curve is the curve of --decluster auto: give both, or only --decluster"
         raise click.UsageError(message)
     try:
         StatsSettings(cap=given["cap"]).caps(list(given["grade"]))

@@ -56,7 +56,7 @@ def stats(
     progress: Progress | bool = False,
     **keywords: Unpack[StatsKeywords],
 ) -> Statistics:
-    """Compute statistics of grades by domain: quantiles, mean, variance, declustered, top cuts.
+    """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ def stats(
         File for the table of `Statistics.to_pandas`: .csv, .parquet or .xlsx; "-" is CSV on
         stdout. After an error no partial file remains.
     curve : path, optional
-        File for the sizes of cells that ``decluster="auto"`` tried, as for `output`.
+        File for the sizes of cells that ``decluster="auto"`` tried, with the declustered mean of
+        each; the formats are those of `output`.
     overwrite : bool
         Whether existing outputs may be replaced.
     threads, progress
@@ -81,11 +82,11 @@ def stats(
     Returns
     -------
     Statistics
-        ``print`` shows tables. A row without a grade or a weight is left out of the statistics of
+        ``print`` it for tables. A row without a grade or a weight is left out of the statistics of
         this grade, and counted. Sums are exact and rounded once, so the order of the rows does not
         matter. A quantile is the first value whose cumulative weight reaches its share, exactly.
-        Declustering weights (Journel, 1983) are those of the samples that have the grade, within
-        each domain; they multiply lengths.
+        Declustering weights (Journel, 1983) are computed in each domain from the samples that have
+        the grade. They multiply the weights of the rows, such as lengths.
 
     Raises
     ------
@@ -100,8 +101,9 @@ def stats(
     Warns
     -----
     GeodomainWarning
-        For missing grades, weights and coordinates, negative grades, and a curve of declustering
-        whose extreme is at its end: then there are no declustered statistics.
+        For missing grades, weights and coordinates, and for negative grades. Also if
+        ``decluster="auto"`` finds no best size of cells, because the smallest or the largest cells
+        have the extreme mean: there are no declustered statistics then.
 
     Examples
     --------
@@ -118,7 +120,7 @@ def stats(
         raise ValueError(message)
     caps = settings.caps(grades)
     if curve is not None and settings.cell != AUTO:
-        message = "curve= is the curve of decluster='auto': give both or neither"
+        message = "curve= is the curve of decluster='auto': give both, or only decluster="
         raise ValueError(message)
     targets = [os.fspath(each) for each in (output, curve) if each is not None]
     _require_targets(targets, what, overwrite=overwrite)
@@ -161,7 +163,7 @@ class _Group(NamedTuple):
     rows : (n,) intp
         The rows that have the grade and a weight.
     whole : bool
-        Whether these are all domains together.
+        Whether the rows are those of all domains together.
     """
 
     row: StatsRow
@@ -209,8 +211,8 @@ class _Work:
         ]
         if not samples.weights.name and samples.weights.number is None:
             notes.append(
-                f"each {samples.word} counts alike: for weights, such as lengths, name their "
-                "column with sample_weight="
+                f"each {samples.word} has the same weight: to weight by length, for example, name "
+                "the column of lengths with sample_weight="
             )
         return Statistics(
             rows=tuple(self._rows),
@@ -232,18 +234,21 @@ class _Work:
         for row in self._totals:
             if row.cap is not None:
                 continue
-            left_out = "left out of its statistics"
+            left_out = f"left out of the statistics of {row.grade}"
             if row.weights == "declustered":
                 if row.without_place:
                     lost = counted(row.without_place, samples.word)
-                    yield f"{lost} with {row.grade} without coordinates: in no cell, {left_out}"
+                    yield (
+                        f"{lost} with {row.grade} but without coordinates: left out of the "
+                        f"declustered statistics of {row.grade}"
+                    )
                 continue
             if row.missing:
                 yield f"{counted(row.missing, samples.word)} without {row.grade}: {left_out}"
             if row.without_weight:
                 lost = counted(row.without_weight, samples.word)
                 yield (
-                    f"{lost} with {row.grade} without a weight above 0 "
+                    f"{lost} with {row.grade} but without a weight above 0 "
                     f"({samples.weights.name}): {left_out}"
                 )
         for grade in samples.negative.values():
@@ -267,7 +272,7 @@ class _Work:
             raise TableError(message)
 
     def _groups(self, grade: str, values: Floats) -> Iterator[_Group]:
-        """Yield the rows of each domain in the order of the labels, and then those of all."""
+        """Yield the rows of each domain, sorted by label, and then the rows of all domains."""
         samples = self._samples
         known = ~np.isnan(values)
         used = known if self._weights is None else known & ~np.isnan(self._weights)
@@ -307,7 +312,7 @@ class _Work:
         yield _Group(row, every, whole=True)
 
     def _of_group(self, group: _Group, values: Floats) -> Iterator[StatsRow]:
-        """Yield the rows of a domain: naive, with each cap, and then the same declustered."""
+        """Yield the statistics of a domain: naive and declustered, each without and with caps."""
         some = values[group.rows]
         lengths = None if self._weights is None else self._weights[group.rows]
         yield from self._with_cuts(group.row, some, lengths, lengths, self._holes_of(group.rows))
@@ -343,7 +348,7 @@ class _Work:
         lengths: Floats | None,
         holes: NDArray[np.int32] | None,
     ) -> Iterator[StatsRow]:
-        """Yield the statistics of values, and then those with each cap."""
+        """Yield the statistics of values without a cap, and then with each cap."""
         caps = self._caps[row.grade]
         if not len(values):
             yield row
@@ -361,7 +366,7 @@ class _Work:
     ) -> tuple[Floats | None, Cell | None]:
         """Return the declustering weights of the values, and the size of the cells.
 
-        Both are None if ``decluster="auto"`` finds no size, and the weights alone without values.
+        Both are None if there are no values, or if ``decluster="auto"`` finds no size.
         """
         settings, cell = self._settings, self._settings.cell
         if not len(points):
@@ -385,7 +390,7 @@ class _Work:
             message = (
                 f"{self._samples.table}: cells of {size[0]:g} x {size[1]:g} x {size[2]:g} are too "
                 f"small for a domain of {' x '.join(f'{side:g}' for side in grid.sides)}: give "
-                "larger ones with decluster="
+                "a larger size with decluster="
             )
             raise TableError(message)
         return grid.weights(size), size
@@ -407,7 +412,10 @@ def _no_turn(row: StatsRow, trials: Sequence[Trial], *, maximise: bool) -> str:
         why = "all samples are at one place"
     else:
         sizes = " to ".join(f"{trial.cell[0]:g}" for trial in (trials[0], trials[-1]))
-        why = f"with cells of {sizes}, the {what} declustered mean is not between the ends"
+        why = (
+            f"cells of {sizes} were tried, and the smallest or the largest have the {what} "
+            "declustered mean"
+        )
     return (
         f"{whose} is not declustered: {why}; give a size of cells with decluster=, such as the "
         "spacing of holes where they are sparse"

@@ -63,9 +63,9 @@ def interval_of_mean(sums: Floats, weights: Floats) -> tuple[float, float] | Non
     Notes
     -----
     The standard error of a mean m of h holes, with the sum s and the weight w of each hole, is
-    sqrt(h / (h - 1) sum (s - m w)^2) / sum w. Each resample of h holes gives a mean and a standard
-    error of its own, and so a value t = (its mean - m) / its error. With the quantiles of t, the
-    interval is from m - t(0.975) error to m - t(0.025) error.
+    sqrt(h / (h - 1) sum (s - m w)^2) / sum w. Each resample of h holes has its own mean m' and
+    standard error e', and so a value t = (m' - m) / e'. With the standard error e of m and the
+    quantiles of t, the interval is from m - t(0.975) e to m - t(0.025) e.
 
     Examples
     --------
@@ -396,7 +396,7 @@ class Contacts:
             f"intervals: bootstrap-t of holes, from {LEAST_HOLES} holes on, {RESAMPLES:,} resamples"
         )
         if self.edge:
-            lines.append(f"edges of walls that a third domain cuts off: within {self.edge:.2g}")
+            lines.append(f"edges at a third domain: located to within {self.edge:.2g}")
         return [*lines, *notes_of(self.findings, self.dips)]
 
     @property

@@ -216,7 +216,7 @@ def contacts(
         Otherwise points: X, Y, Z and the grade, and the hole, FROM and TO if the table has them.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`. Domains with conditions on columns, or with a limit of distance, are
-        left out with a warning: walls do not decide their labels.
+        left out with a warning, because their labels do not depend on walls alone.
     between : sequence of str
         Two labels: names of domains or layers, or the background label.
     grade : str
@@ -239,7 +239,8 @@ def contacts(
     Raises
     ------
     DomainError
-        If the domains do not have a label, or the label belongs to a domain that is left out.
+        If a label of `between` is not a label of `domains`, or belongs to a domain that is left
+        out.
     TableError
         If a column is missing, or a hole cannot be used.
     ValueError
@@ -251,16 +252,16 @@ def contacts(
     -----
     GeodomainWarning
         For negative grades; for findings about holes and samples, as `composite`; for domains that
-        are left out; for a surface that is extended beyond its rim; and if no wall separates the
-        two labels.
+        are left out; for a surface that is extended beyond its rim; and if no wall between the two
+        labels is within the distance `max` of their samples.
 
     Notes
     -----
-    A sample is measured from those parts of all walls that have one of the two labels on each side.
-    Labels are decided by the rule and the order of the domains, at points off the wall by 1/64 of a
-    class. Distances from whole walls have the error bound of `nearest`. Where a third domain cuts
-    the contact off, the edge is located to 1/16 of a class. A sample is not measured if a
-    wall between its own label and a third label is nearer.
+    The contact is made of all parts of walls with one of the two labels on each side. The rule and
+    the order of the domains decide labels, at points 1/64 of a class off the wall. Distances have
+    the error bound of `nearest`. The only exception is an edge at which a third domain cuts off the
+    contact: it is located to 1/16 of a class. A sample is not measured if a wall between its own
+    label and a third label is nearer.
 
     A hole counts as crossing if it has measured samples on both sides. Intervals are described in
     `geodomain.statistics.contact_means`.
@@ -303,7 +304,10 @@ def contacts(
     measured, counts, edge = _measured(read, labeller, codes, asked, holes, rows)
     if not counts["measured"] and edge is None:
         pair = " and ".join(map(shown, labels))
-        warn(f"no wall between {pair} is within {asked.max:g} of a sample of theirs")
+        warn(
+            f"no wall between {pair} is within {asked.max:g} of their samples: check labels and "
+            "coordinates, or give a larger max="
+        )
     tally = Tally(measured, asked)
     classes, sides = tally.rows(labels)
     return Contacts(
@@ -340,8 +344,8 @@ def _labels_of(
         if label not in known:
             message = (
                 f"{shown(label)} is not a label of these domains{closest(known, label)}: the "
-                f"labels are {', '.join(map(shown, known))}; background= names the last one, of "
-                "samples outside every domain"
+                f"labels are {', '.join(map(shown, known))}; the last one is for samples outside "
+                "every domain, and background= sets it"
             )
             raise DomainError(message)
     first, second = between
@@ -367,9 +371,9 @@ def _measured(
     holes: Drillholes | None,
     rows: Intervals | None,
 ) -> tuple[Measured, dict[str, int], float | None]:
-    """Measure the samples; return those that count, the number of rows by case, and the edge.
+    """Return the measured samples, the number of rows by case, and the error of the edges.
 
-    The edge is None if no wall separates the labels.
+    The error is None if no wall separates the labels.
     """
     placed: Bools = np.asarray(np.isfinite(read.points).all(axis=1))
     usable = np.flatnonzero(placed)

@@ -44,15 +44,15 @@ class StatsRow:
     count : int
         Number of values in the statistics.
     missing, without_weight, without_place : int
-        Number of rows without the grade; of the others, those without a weight; of these, in
-        declustered statistics, those without coordinates.
+        Number of rows without the grade; of rows with the grade but without a weight; and, in
+        declustered statistics, of rows with both but without coordinates.
     weight : float
         Total weight of the values, before declustering: a length, a volume or a number of rows.
     minimum, quartile_1, median, quartile_3, p90, p95, p99, maximum : float, optional
         Quantiles: the first value whose cumulative weight reaches the share. All statistics are
         None if there is no value.
     mean, variance : float, optional
-        The divisor of the variance is the total weight.
+        Weighted mean and variance; the divisor of the variance is the total weight.
     cv : float, optional
         Coefficient of variation; None if the mean is not above 0.
     cell_x, cell_y, cell_z : float, optional
@@ -116,7 +116,7 @@ class CutPoint:
 
 @dataclass(frozen=True)
 class ClusterPoint:
-    """A size of cells that was tried: one point of the curve of a grade in a domain.
+    """A size of cells that ``decluster="auto"`` tried for a grade in a domain.
 
     Attributes
     ----------
@@ -144,13 +144,13 @@ class ClusterPoint:
 
 @dataclass(frozen=True, repr=False)
 class Statistics:
-    """Statistics by grade and domain; `str` gives tables, and a notebook shows them.
+    """Statistics by grade and domain; ``print`` them for tables.
 
     Attributes
     ----------
     rows : tuple of StatsRow
-        Rows by grade and domain: naive, with each cap, and then the same declustered. Empty
-        without a label column.
+        Statistics by grade and domain: naive without and with each cap, then declustered without
+        and with each cap. Empty without a label column.
     totals : tuple of StatsRow
         The same rows for all domains together, as one population.
     read : int
@@ -158,8 +158,8 @@ class Statistics:
     column : str, optional
         The label column.
     weight : str
-        What the rows are weighted by: "volume", "TO - FROM", the name of a column, or "" if each
-        row counts alike.
+        What the rows are weighted by: "volume", "TO - FROM", the name of a column, or "" if all
+        rows have the same weight.
     cut_curve : tuple of CutPoint
         Effects of candidates for a top cut, from the 90th percentile to the maximum.
     cluster_curve : tuple of ClusterPoint
@@ -241,7 +241,7 @@ class _Shown(NamedTuple):
 
 
 def _figure(value: float | None, digits: int = 4) -> str:
-    """Return a number with some digits, but all of its whole digits; "-" for None."""
+    """Return a number with this many significant digits, from 1000 without decimals."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
@@ -327,7 +327,7 @@ def _columns_shown(
 
 
 def described(row: StatsRow, population: Population, weight: float) -> StatsRow:
-    """Return a row with the statistics of its values; `weight` is their weight in the row."""
+    """Return a row with the statistics of a population, and with its total `weight`."""
     return replace(
         row,
         weight=weight,

@@ -40,7 +40,7 @@ class _Weights(NamedTuple):
     Attributes
     ----------
     name : str
-        The name in the result.
+        Name of the weight in the result, such as "volume"; "" if all rows have the same weight.
     columns : tuple of str
         One column of weights, or the columns of TO and FROM.
     number : float, optional
@@ -53,7 +53,7 @@ class _Weights(NamedTuple):
 
 
 def _weights(settings: StatsSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
-    """Return what rows are weighted by: what the caller says, or else volume or length."""
+    """Return what rows are weighted by: the choice of the caller, or else volume or length."""
     given = settings.weight
     if isinstance(given, str):
         return _Weights(given, (names[find_column(names, given, table)],))
@@ -156,19 +156,19 @@ class Samples:
         self.rows += count
 
     def values(self, grade: str) -> Floats:
-        """Return the grades of all rows, NaN where missing; they are no longer kept here."""
+        """Return the grades of all rows, NaN where missing, and release them: call this once."""
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
 
     def weights_of_rows(self) -> Floats | None:
-        """Return the weights of all rows, NaN where missing; None if each row counts alike."""
+        """Return the weights of all rows, NaN where missing; None if all weights are the same."""
         return np.concatenate(self._weights) if self._weights else None
 
     def points(self) -> Floats:
-        """Return the coordinates of all rows, (n, 3); there are none unless rows are placed."""
+        """Return the coordinates of all rows, (n, 3); empty unless declustering needs them."""
         return np.concatenate([np.empty((0, 3)), *self._points])
 
     def domains(self) -> NDArray[np.uint16]:
-        """Return the index of each row's label in `labels`; there are none without a column."""
+        """Return the index of each row's label in `labels`; empty without a label column."""
         return np.concatenate([np.empty(0, np.uint16), *self._domains])
 
     def holes(self) -> NDArray[np.int32] | None:
@@ -178,7 +178,7 @@ class Samples:
     def _weights_of(
         self, sizes: Floats | None, numbers: Callable[[str], Floats], count: int
     ) -> Floats | None:
-        """Return the weights of a batch, NaN where missing or 0; None if each row counts alike."""
+        """Return the weights of a batch, NaN where missing or 0; None if all are the same."""
         weights = self.weights
         if weights.number is not None:
             return np.full(count, weights.number) if weights.number != 1 else None
@@ -207,7 +207,7 @@ class Samples:
 
 
 def _label_column(settings: StatsSettings, names: Sequence[str], table: str) -> str | None:
-    """Return the label column: the one that the caller names, or else one called domain."""
+    """Return the label column: the choice of the caller, or else the column called domain."""
     if settings.column is not None:
         return names[find_column(names, settings.column, table)]
     alike = [name for name in names if plain_name(name) == _DOMAIN]
@@ -224,7 +224,7 @@ def gather_samples(
 ) -> Samples:
     """Read the columns that statistics need, from a file or a table in memory."""
     if settings.cell is None:
-        # Without declustering, coordinates are not used: those of collars do no harm.
+        # Coordinates are only used for declustering. Otherwise they may be those of collars.
         table = {**table, "points_are_middles": True}
     if not isinstance(what, str | os.PathLike):
         return _of_frame(what, settings, grades, options_among(table))
@@ -255,8 +255,8 @@ def _of_intervals(
     """Read a table of intervals (hole, from, to), which has no coordinates."""
     if settings.cell is not None:
         message = (
-            f"{Path(path).name} has no coordinates, which declustering needs: add those of the "
-            "middles of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
+            f"{Path(path).name} has no coordinates, which declustering needs: add the coordinates "
+            "of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
         )
         raise TableError(message)
     options = options_among(among(TextKeywords, table))

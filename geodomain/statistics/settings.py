@@ -1,8 +1,7 @@
 """Settings of statistics: keywords of `stats` and `contacts`, and options of their commands.
 
 To add a setting, add a field to `StatsSettings` or `ContactSettings`, and its type to the keywords
-below. Settings for
-reading tables are in `geodomain.tables.settings.TableSettings`.
+below. Settings for reading tables are in `geodomain.tables.settings.TableSettings`.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class StatsSettings:
     sample_weight: str | float | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_weight"),
-        "Column of weights, such as lengths, or 1 to count each row alike.  [default: the volume "
-        "of blocks, or else TO - FROM, or else 1]",
+        "Column of weights, such as lengths, or 1 for the same weight in every row.  [default: the "
+        "volume of blocks, or else TO - FROM, or else 1]",
         hashed=True,
         metavar="COLUMN|VALUE",
     )
@@ -89,7 +88,7 @@ class StatsSettings:
         False,
         FLAG,
         "With decluster=: auto takes the size with the largest declustered mean, for holes that "
-        "crowd in poor ground.",
+        "cluster in low-grade ground.",
         hashed=True,
     )
     decluster_origins: int = setting(
@@ -106,10 +105,10 @@ class StatsSettings:
             require_values(self)
         except DomainError as error:
             raise ValueError(str(error)) from None
-        # Each is read, to refuse what is invalid.
+        # Reading each of them refuses invalid values.
         cell, _, _ = self.cell, self.ratio, self.weight
         if not isinstance(self.decluster_origins, int) or self.decluster_origins < 1:
-            message = "decluster_origins= must be a whole number from 1"
+            message = "decluster_origins= must be a whole number above 0"
             raise ValueError(message)
         message = ""
         if cell is None and (self.cell_ratio is not None or self.maximise):
@@ -117,7 +116,7 @@ class StatsSettings:
         elif self.maximise and cell != AUTO:
             message = "maximise= chooses the size of cells, so it needs decluster='auto'"
         elif self.cell_ratio is not None and isinstance(cell, tuple):
-            message = "decluster= has three sizes, so it needs no cell_ratio=: leave it out"
+            message = "decluster= has three sizes already: leave out cell_ratio="
         if message:
             raise ValueError(message)
 
@@ -187,7 +186,7 @@ class ContactSettings:
     max: float = setting(
         30.0,
         LENGTH,
-        "Largest distance from the contact; samples farther away are counted apart.",
+        "Largest distance from the contact; samples farther away are only counted.",
         hashed=True,
         metavar="LENGTH",
     )
