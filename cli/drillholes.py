@@ -382,15 +382,15 @@ Examples:
 def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average a grade by distance from the contact of two domains, on both sides.
 
-    The contact is where the walls of domains have one of the two labels on each side, as blocks
-    and samples are labelled. Samples that are nearer to a wall between their own label and a third
-    label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
+    The contact is made of the parts of walls with one of the two labels on each side. Labels follow
+    the same rule as for blocks. Samples that are nearer to a wall between their own label and a
+    third label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
     drillholes: hole, from, to. Otherwise each row needs the coordinates of the middle of the
     sample.
 
     The hole is the unit of the 95 % intervals, because samples of one hole resemble each other. The
     step is the mean difference between the two sides in the holes that have samples on both.
-    Intervals need 5 holes.
+    An interval needs at least 5 holes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -538,7 +538,7 @@ Example:
     "of 5 and a quarter of the usual distance between collars]",
 )
 @options.output_option(
-    "TABLE", "Write a row for each finding: .csv, .xlsx or .parquet; - is stdout."
+    "TABLE", "Write a row for each case of a finding: .csv, .xlsx or .parquet; - is stdout."
 )
 @options.overwrite_option
 @options.threads_option

@@ -428,7 +428,7 @@ def test_grades_by_name_and_policy() -> None:
     assert counts_of(policy) == {"grade-below": 3, "grade-text": 1}
     with pytest.raises(geodomain.TableError, match=r"assay.csv has no column 'CU'"):
         check_holes_file(*files, grade="CU")
-    with pytest.raises(geodomain.TableError, match="grade='AU' is a column of intervals"):
+    with pytest.raises(geodomain.TableError, match="grade='AU' needs a table of intervals"):
         check_holes_file(*files[:2], grade="AU")
 
 
