@@ -86,7 +86,7 @@ def _paper(value: str) -> str:
 
 
 _prepared_by_option = click.option(
-    "--prepared-by", metavar="NAME", help="Who made it, for the title block of a report or book."
+    "--prepared-by", metavar="NAME", help="Author, for the title block of a report or book."
 )
 
 
@@ -145,7 +145,7 @@ def _unit_option(what: str) -> options.Decorator:
     metavar="1:N",
     type=_scale,
     help="Make a section book at this scale: a PDF of sheets with title block, grid, key plan and "
-    "legend. A section that is larger than a sheet goes on on further sheets.  [default: with "
+    "legend. A section that is larger than a sheet continues on further sheets.  [default: with "
     "--paper, the largest usual scale at which each section fits on one sheet]",
 )
 @click.option(

@@ -111,7 +111,7 @@ def _text_size(text: str, points: float, weight: str = "normal") -> tuple[float,
 
 
 def _fitted(text: str, room: float, points: float, weight: str = "normal") -> tuple[str, float]:
-    """Return a text and its size in points so that it fits into a width in mm."""
+    """Return a text and its size in points, reduced until it fits into a width in mm."""
     least = 0.65 * points
     while points > least and _text_size(text, points, weight)[0] > room:
         points -= 0.25
@@ -145,7 +145,7 @@ class _Drawing:
         self._larger = enlarged(page.size)
         self.figure: Figure = Figure(figsize=(wide / MM, high / MM))
         FigureCanvasAgg(self.figure)
-        # From here on a mm is a mm of A3: on larger paper all is drawn larger.
+        # From here on, lengths are in mm of A3; on larger paper, everything is drawn larger.
         wide, high = self._size = (wide / self._larger, high / self._larger)
         self._per_mm = sheets.per_mm * self._larger
         self._axes = self._at(0, 0, wide, high)
@@ -184,7 +184,7 @@ class _Drawing:
         is_over: bool = False,
         gid: str | None = None,
     ) -> None:
-        """Write a text at a place in mm; a text over the map has a pale ground."""
+        """Write a text at a place in mm; a text over the map has a white background."""
         ground = {"facecolor": "#ffffff", "alpha": 0.8, "edgecolor": "none", "pad": 0.4}
         self._axes.text(
             x, y, text, fontsize=points * self._larger, ha=ha, va="center", color=color,
@@ -383,7 +383,7 @@ class _Drawing:
                         gid="hole-dots")  # fmt: skip
 
     def _hole_names(self) -> None:
-        """Write names of holes where they are free, within the map; count those without room."""
+        """Write names of holes where they cover no other text; count the names without room."""
         window = self._page.window
         ends: dict[str, list[Floats]] = {}
         for name, line in self._panel.holes:
@@ -484,7 +484,7 @@ class _Drawing:
                 self._line([x, x + wide], [top, top])
 
     def _scale_bar(self, x: float, wide: float) -> None:
-        """Draw a scale bar of round length, and how to check it."""
+        """Draw a scale bar of round length, with notes on paper, drillholes and version."""
         sheets, top = self._sheets, BORDER + STRIP
         length = 4 * round_length(self._per_mm * (wide - 12) / 4)
         drawn = length / self._per_mm
@@ -579,18 +579,18 @@ def _steps(ramp: Ramp) -> list[tuple[str, str]]:
 
 
 class _Taken:
-    """The boxes of a sheet on which no further text may be written."""
+    """The boxes on a sheet that texts cover already."""
 
     def __init__(self) -> None:
         self._cells: dict[tuple[int, int], list[_TextBox]] = {}
 
     def add(self, box: _TextBox) -> None:
-        """Take a box."""
+        """Mark a box as taken."""
         for cell in self._cells_of(box):
             self._cells.setdefault(cell, []).append(box)
 
     def is_free(self, box: _TextBox) -> bool:
-        """Return whether a box overlaps none of those that are taken."""
+        """Return whether a box overlaps no taken box."""
         near = (one for cell in self._cells_of(box) for one in self._cells.get(cell, ()))
         return not any(
             box[0] < one[2] and one[0] < box[2] and box[1] < one[3] and one[1] < box[3]

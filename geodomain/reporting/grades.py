@@ -123,7 +123,7 @@ def grade_settings(
     grade_unit: str | Mapping[str, str] | None = None,
     classification: str | None = None,
 ) -> GradeSettings:
-    """Check the arguments of `report_file` about tonnes and grades, which are those of `tonnes`."""
+    """Check arguments of `report_file` about tonnes and grades; `tonnes` describes them."""
     names = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
     metal_units(grade_unit, names)
     spelled = {names[0]: grade_unit} if isinstance(grade_unit, str) else grade_unit or {}

@@ -82,8 +82,8 @@ def kind_of_name(name: str) -> str:
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """Assign each domain a colour derived from its name: warm for ore, cool for waste, white air.
 
-    A name whose colour would be too like that of another domain gets the next colour of its
-    palette. Ore comes first, then waste, then other names, each in alphabetical order.
+    A name whose colour would be too similar to the colour of another domain gets the next colour
+    of its palette. Ore comes first, then waste, then other names, each in alphabetical order.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def blended(colour: str, towards: int, share: float) -> str:
 
 
 def _free(name: str, kind: str, taken: Sequence[str]) -> str:
-    """Return the colour of a name that is far enough from the colours that are taken.
+    """Return a colour for a name that is far enough from the colours that are taken.
 
     If no colour of the name's palette is far enough, the most distant of its paler and darker
     shades is returned, and after these, the most distant colour of any palette.
@@ -264,7 +264,7 @@ class Ramp:
         return np.array([float(f"{edge:.2g}") for edge in edges])
 
     def steps(self, values: Floats, count: int) -> NDArray[np.intp]:
-        """Return the number of the colour of each value: its class, or its step of `count`.
+        """Return the index of the colour of each value: its class, or one of `count` steps.
 
         NaN gets -1.
         """

@@ -346,7 +346,7 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return a dict: the path of each file, and its name on the page; longest paths first.
+        """The name on the page of each file, by its path; longest paths first.
 
         A relative path in the record is left out, because its folder is unknown.
         """

@@ -67,13 +67,13 @@ class Section:
 
     @property
     def across(self) -> int | None:
-        """The number of the axis at right angles: 0 for x, 1 for y, 2 for z; None if oblique."""
+        """The number of the axis across the plane: 0 for x, 1 for y, 2 for z; None if oblique."""
         steep = np.flatnonzero(np.abs(self.normal) == 1)
         return int(steep[0]) if len(steep) else None
 
     @property
     def family(self) -> object:
-        """What sections must have in common to be drawn with the same rectangle."""
+        """A key; sections with the same key are drawn with the same rectangle."""
         return self.axis or self.ends
 
     @cached_property
@@ -99,7 +99,7 @@ class Section:
 
     @cached_property
     def normal(self) -> Floats:
-        """The direction (3,), of length 1, at right angles; it points up, north or else east."""
+        """The direction (3,), of length 1, across the plane: up, north, or else east."""
         ahead: Floats
         if self.axis is not None:
             ahead = np.eye(3)[AXES.index(self.axis)]
@@ -122,7 +122,7 @@ class Section:
         return (-math.inf, math.inf) if self.ends is None else (0.0, self.length)
 
     def height(self, points: Floats) -> Floats:
-        """Return a coordinate (...) of points (..., 3) that is `at` on the plane."""
+        """Return the coordinate (...) of points (..., 3) across the plane; on it, this is `at`."""
         if self.axis is not None:
             return points[..., AXES.index(self.axis)]
         return np.asarray((points - self.origin) @ self.normal)
@@ -147,7 +147,8 @@ class Section:
     def crossing(self, other: Section) -> Floats | None:
         """Return the line (2, 2) in which another section crosses; None if it does not.
 
-        Coordinates are infinite in the directions in which the line does not end.
+        The ends of the line are in coordinates of this section. A coordinate is infinite if the
+        line has no end in that direction.
         """
         if other.is_plan or self.is_plan:
             if other.is_plan and self.is_plan:
@@ -219,7 +220,7 @@ def axis_of(name: str) -> Axis | None:
 # The choice of sections: one, several, or a series between two coordinates.
 
 SectionGiven = Section | str | tuple[Axis, float]
-# A series of more sections than this has a mistaken step.
+# A longer series probably has a mistaken step.
 MOST_SECTIONS = 500
 
 

@@ -526,7 +526,7 @@ def plot_sections(
         Scale of a section book, such as "1:500": a PDF of sheets with title block, grid, key plan
         and legend. On paper, lengths are true if the unit of the model is ``unit``: "m" or "ft".
         [default: with ``paper``, the largest usual scale at which each section fits on one sheet] A
-        section that is larger than a sheet goes on on further sheets, with match lines.
+        section that is larger than a sheet continues on further sheets, with match lines.
     paper : str, optional
         Paper of a section book: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "-portrait" or
         "-landscape". [default: A3 with ``scale``; the orientation that needs fewer sheets]

@@ -1,4 +1,4 @@
-"""The sheets of a section book: scale, paper, and the part of a section that is on each."""
+"""The sheets of a section book: scale, paper, and the part of a section on each sheet."""
 
 from __future__ import annotations
 
@@ -92,10 +92,12 @@ def as_sheets(
             raise ValueError(message)
         return None
     if output.suffix.lower() != ".pdf":
-        message = f"{output} is not a PDF: scale= and paper= make a book of sheets, which is a PDF"
+        message = (
+            f"{output} is not a PDF: scale= and paper= make a book, so give a file name with .pdf"
+        )
         raise ValueError(message)
     if unit.casefold() not in _METRES:
-        message = f"the unit is {unit!r}, but a true scale needs m or ft: give unit='m'"
+        message = f"the unit is {unit!r}, but a true scale needs unit='m' or unit='ft'"
         raise ValueError(message)
     name, turned = parse_paper(paper or "A3")
     ratio = None if scale is None else parse_scale(scale)
@@ -108,7 +110,7 @@ def parse_scale(scale: str | float) -> float:
     Raises
     ------
     ValueError
-        If it is not a scale.
+        If `scale` is neither such a text nor a number above 0.
     """
     text = str(scale).replace(" ", "").removeprefix("1:")
     try:
@@ -136,8 +138,8 @@ def parse_paper(paper: str) -> tuple[str, str | None]:
         if known.casefold() == name:
             return known, turned or None
     message = (
-        f"{paper!r} is not a paper size: use one of {', '.join(_PAPERS)}, with -portrait or "
-        "-landscape if you want to choose"
+        f"{paper!r} is not a paper size: use one of {', '.join(_PAPERS)}; add -portrait "
+        "or -landscape to choose the orientation"
     )
     raise ValueError(message)
 
@@ -150,7 +152,7 @@ LEFT, RIGHT, FOOT, HEAD = 9.0, 4.0, 7.0, 13.0
 OVERLAP = 10.0
 # The digits of usual scales: 1:1000, 1:1250 and so on.
 _USUAL = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10)
-# Space between the blocks and the frame.
+# Space between the blocks and the frame, in mm.
 _AIR = 4.0
 
 
@@ -168,7 +170,7 @@ class Sheet(NamedTuple):
     core : (2, 2) float64
         The part up to the match lines.
     sides : dict of str to int
-        For each side with a match line, the number of the sheet that goes on there.
+        For each side with a match line, the number of the sheet that continues there.
     """
 
     cut: int
@@ -186,7 +188,7 @@ def map_size(size: tuple[float, float]) -> Floats:
 
 
 def enlarged(size: tuple[float, float]) -> float:
-    """Return by how much texts and margins are larger than on A3; 1 on smaller paper."""
+    """Return the factor by which texts and margins are larger than on A3; at least 1."""
     return float(max(1.0, (min(size) / 297.0) ** 0.6))
 
 
@@ -208,7 +210,8 @@ class _Part(NamedTuple):
 def _divide(low: float, high: float, count: int, room: float, unit: float) -> list[_Part]:
     """Divide a length into parts that sheets with this room can show.
 
-    Match lines are at round coordinates if the parts then fit. `unit` is the length of a mm.
+    Match lines are at round coordinates if the parts then fit. `unit` is the length in the model of
+    a mm of paper.
     """
     if count == 1:
         middle = (low + high) / 2
@@ -229,7 +232,7 @@ def _divide(low: float, high: float, count: int, room: float, unit: float) -> li
 
 
 class Plan:
-    """The sheets of a book: which part of which section is on each."""
+    """The sheets of a book, each with a part of a section."""
 
     def __init__(self, panels: Sequence[Panel], sheets: Sheets) -> None:
         self._panels = panels
@@ -257,11 +260,11 @@ class Plan:
             self.pages += self._pages_of(number)
 
     def _units(self, number: int, sheets: Sheets) -> Floats:
-        """Return the units of the model to the right and upwards in a mm on paper."""
+        """Return the lengths in the model of a mm on paper, to the right and upwards."""
         return np.array([sheets.per_mm, sheets.per_mm / self._panels[number].stretch])
 
     def _content(self, number: int, units: Floats) -> Floats:
-        """Return the width and height that the content of a section needs, with some air."""
+        """Return the width and height that the content of a section needs, with a margin."""
         low, high = self._windows[number]
         return np.asarray(high - low + 2 * _AIR * units)
 

@@ -344,7 +344,7 @@ def grade_figure(value: float | None) -> str:
 
 
 def rounded(value: float, digits: int) -> str:
-    """Return a number with so many significant digits; large numbers get commas, not exponents.
+    """Return a number with `digits` significant digits; large numbers get commas, not exponents.
 
     Examples
     --------
