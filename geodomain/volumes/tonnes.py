@@ -110,7 +110,7 @@ def tonnes(
         several grades, a mapping of grades to units. The metal is then in t for ``"%"``, in g for
         ``"ppm"``, in mg for ``"ppb"`` and in troy ounces (``oz``) for ``"opt"``, if the tonnes are
         metric. For a mass per tonne, the metal is in this unit of mass: in g for ``"g/t"``.
-    density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
+    density_unit : {"t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         The unit of the densities, which implies the unit of the coordinates. If it is given, tonnes
         are metric (1,000 kg), and impossible densities (outside 0.5 to 8 t/m3) give a warning. By
         default tonnes are volume times density without a factor.
@@ -126,7 +126,7 @@ def tonnes(
     Returns
     -------
     Tonnes
-        ``print`` shows a table, and `Tonnes.to_csv` gives CSV. A block without a density has a
+        ``print`` it for a table; `Tonnes.to_csv` gives CSV. A block without a density has a
         volume but no tonnes. A block without a grade is left out of the mean and the metal of this
         grade. Blocks with such gaps are counted. Products are rounded to float64. Sums are exact
         and rounded once, so the order of the blocks does not matter. If no value is negative, the
@@ -215,8 +215,8 @@ def tonnes_file(
     model : path
         A block model in any format; "-" is text on stdin. It is read once, chunk by chunk.
     output : path, optional
-        File for the result of `Tonnes.to_csv`; "-" is stdout. After an error no partial file
-        remains.
+        CSV or .xlsx file for the rows of `Tonnes.to_csv`; "-" is CSV on stdout. After an error no
+        partial file remains.
     density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background, \
     classification
         As for `tonnes`.
@@ -549,7 +549,7 @@ class TonnesRow:
 
 @dataclass(frozen=True, repr=False)
 class Tonnes:
-    """Tonnes and grade of a model; `str` gives a table, and a notebook shows the table.
+    """Tonnes and grade of a model; ``print`` it for a table.
 
     Attributes
     ----------
@@ -641,7 +641,7 @@ class Tonnes:
         whole = self.totals[0]
         return (
             f"<Tonnes of {counted(self.blocks, 'block')}: {whole.tonnes:,.6g} t "
-            f"in {len({row.domain for row in self.rows})} domains>"
+            f"in {counted(len({row.domain for row in self.rows}), 'domain')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -777,7 +777,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 
 
 def _none(tonnage: Tonnage) -> NDArray[np.int64]:
-    """Return counts of no blocks, for each cut-off interval."""
+    """Return counts of 0 for each cut-off interval."""
     return np.zeros((tonnage.intervals, tonnage.kinds), np.int64)
 
 
@@ -863,7 +863,7 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
         if math.isinf(value):
             blocks = f"the blocks of {shown(row.domain)}" if row.domain else "all blocks"
             message = (
-                f"the {what} of {blocks} add up to more than float64 can hold: look for values in "
+                f"the total {what} of {blocks} is more than float64 can hold: look for values in "
                 f"{cause} that are far too large, and correct them or declare them as missing"
             )
             raise TableError(message)
