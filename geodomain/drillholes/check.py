@@ -1,8 +1,8 @@
 """Check tables of drillholes in more detail: findings as a table, and counts of unused rows.
 
-`check_tables` adds checks to those that `Drillholes` makes, which are in the modules `collars`,
-`stations`, `intervals` and `ground`: ids that look alike, copied and twinned holes, long legs,
-flips of the dip, jumps of the azimuth, repeated intervals and samples, and grades.
+`Drillholes` makes the checks in the modules `collars`, `stations`, `intervals` and `ground`.
+`check_tables` adds checks of ids that look alike, copied and twinned holes, long legs, flips of the
+dip, jumps of the azimuth, repeated intervals and samples, and grades.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class HoleCheck:
         return f"<HoleCheck of {counted(self.holes, 'hole')}: {self._said()}>"
 
     def __str__(self) -> str:
-        """Return rows read and used, and the findings with what to do, as lines of text."""
+        """Return counts of rows, and the findings with their remedies, as lines of text."""
         lines = [f"{counted(self.holes, 'hole')}, {self.length:,.1f} long in all", ""]
         lines += text_table(self._rows(), names=2)
         for key, table in self.tables.items():
@@ -465,7 +465,7 @@ def check_twins(
 def _twins(
     paths: HolePaths, first: Rows, second: Rows, distance: float
 ) -> tuple[Rows, Rows, Floats]:
-    """Return those pairs of holes that are twins, and the largest distance found of each."""
+    """Return the pairs of holes that are twins, and the largest distance of each pair."""
     lengths = np.minimum(paths.ends[first], paths.ends[second])
     start = paths.collars[second] - paths.collars[first]
     most = np.sqrt((start * start).sum(axis=1))
@@ -502,7 +502,7 @@ def _near_pairs(points: Floats, distance: float) -> Iterator[tuple[Rows, Rows]]:
     """Yield pairs of neighbouring points, each pair once; many are at most `distance` apart.
 
     Points are put into the cells of a grid, and compared with those of the neighbouring cells. Each
-    point is compared with at most 1,000 others of a cell: those that follow in the order of rows.
+    point is compared with at most 1,000 others of a cell: the next ones in the order of rows.
     """
     if len(points) < 2:
         return

@@ -76,7 +76,7 @@ def draw_book(
     Returns
     -------
     bytes
-        The PDF. Its text is text (TrueType fonts), and its lines are vectors.
+        The PDF, with text that can be searched (TrueType fonts), and lines as vectors.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages

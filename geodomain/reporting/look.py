@@ -370,7 +370,7 @@ def as_classes(
     Raises
     ------
     ValueError
-        If edges do not ascend, or a grade is not among those that are shown.
+        If edges do not ascend, or a grade is not in `shown`.
     """
     checked = {}
     for name, edges in (classes or {}).items():
@@ -601,8 +601,8 @@ def draw_marks(
 ) -> None:
     """Draw dashed lines, with names, where other sections cross this section.
 
-    Names are written by `write`, if it is given: it gets the name, its place in the section, and
-    the number of the axis that the line crosses (None at an end of a line).
+    If `write` is given, it writes the names. Its arguments are the name, its place in this section
+    (x, y), and the number of the axis that the line crosses (None at an end of a line).
     """
     named = len(others) <= _MOST_NAMES or write is not None
     if write is None:

@@ -122,7 +122,7 @@ class Section:
         return (-math.inf, math.inf) if self.ends is None else (0.0, self.length)
 
     def height(self, points: Floats) -> Floats:
-        """Return the coordinate (...) of points (..., 3) across the plane; on it, this is `at`."""
+        """Return the coordinate (...) of points (..., 3) across the plane, which is at `at`."""
         if self.axis is not None:
             return points[..., AXES.index(self.axis)]
         return np.asarray((points - self.origin) @ self.normal)
@@ -179,7 +179,7 @@ class Section:
 
     @property
     def axis_names(self) -> tuple[str, str]:
-        """What is drawn to the right and upwards."""
+        """The titles of the axes to the right and upwards."""
         if self.ends is None:
             right, up = self._along
             return _AXIS_NAMES[right], _AXIS_NAMES[up]

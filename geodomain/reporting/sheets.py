@@ -110,7 +110,7 @@ def parse_scale(scale: str | float) -> float:
     Raises
     ------
     ValueError
-        If `scale` is neither such a text nor a number above 0.
+        If `scale` is not of the form 1:N, or N is not above 0.
     """
     text = str(scale).replace(" ", "").removeprefix("1:")
     try:

@@ -401,7 +401,7 @@ def _total(lengths: Floats | None, count: int) -> float:
 
 
 def _no_turn(row: StatsRow, trials: Sequence[Trial], *, maximise: bool) -> str:
-    """Return a warning that no size of cells is better than others."""
+    """Return a warning that no best size of cells was found."""
     whose = (
         f"{row.grade} of all domains"
         if row.domain == ALL

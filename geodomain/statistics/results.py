@@ -36,7 +36,8 @@ class StatsRow:
     domain : str
         The label; empty for rows without a label. In `Statistics.totals`, it is ``"(all)"``.
     weights : {"naive", "declustered"}
-        Whether the weights are those of the rows, or are multiplied by declustering weights.
+        Whether values have the weights of their rows alone (naive), or these weights times
+        declustering weights.
     cap : float, optional
         Values above the cap count as the cap; None for the values as they are.
     rows : int

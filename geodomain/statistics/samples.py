@@ -74,7 +74,7 @@ class Samples:
     Parameters
     ----------
     settings : StatsSettings
-        What is computed.
+        Settings of the statistics.
     grades : sequence of str
         Columns of grades.
     names : sequence of str

@@ -26,7 +26,7 @@ MOST_BINS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class StatsSettings:
-    """What statistics are computed from samples or blocks.
+    """Settings of statistics of samples or blocks.
 
     Raises
     ------
