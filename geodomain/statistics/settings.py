@@ -61,8 +61,8 @@ class StatsSettings:
     cap: Caps = setting(
         (),
         read_by("geodomain.statistics.settings.read_cap", list),
-        "A top cut: values above it count as VALUE. With a single grade its name may be left out. "
-        "May be repeated.",
+        "A top cut: values above VALUE count as VALUE. With a single grade, its name may be left "
+        "out. May be repeated.",
         hashed=True,
         metavar="[GRADE=]VALUE",
         note="A mapping, such as {'AU': [20, 30]}, is possible as well.",
