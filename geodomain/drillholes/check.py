@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.drillholes.collars import Collars, usual_spacing
 from geodomain.drillholes.curves import HolePaths, bends_between
-from geodomain.drillholes.findings import MARKS, Finding, accepted, id_skeleton, note
+from geodomain.drillholes.findings import Finding, accepted, id_skeleton, note
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.stations import Stations, SurveyRows
 from geodomain.drillholes.tables import HoleTable, is_geometry, plain
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import data_frame, html_table, text_table
-from geodomain.tables.numbers import NO_GRADE, Kind
+from geodomain.tables.numbers import MARKS, NO_GRADE, Kind
 from geodomain.tables.vendors import find_column
 
 if TYPE_CHECKING:

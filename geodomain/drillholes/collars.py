@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.drillholes.findings import MARKS, Finding, note
+from geodomain.drillholes.findings import Finding, note
 from geodomain.drillholes.tables import HoleTable
+from geodomain.tables.numbers import MARKS
 
 
 @dataclass(frozen=True, eq=False)

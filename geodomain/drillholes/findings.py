@@ -565,15 +565,3 @@ def id_skeleton(name: str) -> str:
     text = re.sub(r"(?<=\d)[\s_\-./'\"]+(?=\d)", "-", text)
     text = re.sub(r"(?<!\d)[\s_\-./'\"]+|[\s_\-./'\"]+(?!\d)", "", text)
     return re.sub(r"(?<!\d)0+(?=\d)", "", text)
-
-
-# Numbers that mean a missing value in many tables.
-MARKS = frozenset(
-    float(sign + text)
-    for sign, texts in (
-        ("-", ("99", "999", "9999", "99999", "999999", "99.9", "99.99", "999.9", "999.99",
-               "999.25", "9999.99", "9999.25", "1e30", "1e32", "1e38")),
-        ("", ("99999", "999999", "9999999", "1e30", "1e32", "1e38")),
-    )
-    for text in texts
-)  # fmt: skip
