@@ -217,8 +217,9 @@ def tonnes_file(
     output : path, optional
         CSV or .xlsx file for the rows of `Tonnes.to_csv`; "-" is CSV on stdout. After an error no
         partial file remains.
-    density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background, \
-    classification
+    density, grade, column, bench, cutoff, proportion, grade_unit
+        As for `tonnes`.
+    density_unit, background, classification
         As for `tonnes`.
     overwrite : bool
         Whether an existing output may be replaced.
