@@ -267,6 +267,16 @@ def test_links_of_the_readme_work_on_other_sites() -> None:
     assert all(link.startswith("https://") for link in links)
 
 
+def test_printed_tables_scroll_and_messages_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    import printed_tables
+
+    table = "domain  count   min  max\nORE        12  0.01    3\n"
+    assert printed_tables.is_table(table) and printed_tables.is_table(f"AU\n{table}")
+    for text in ("error: b.csv: AU is not a number. Correct the cell.", "  a  b\n  c  d\n  e  f\n"):
+        assert not printed_tables.is_table(text)
+
+
 def test_hyphens_of_options_stay_hyphens() -> None:
     """Else the examples of commands have an en dash on the site, and cannot be copied."""
     assert re.search(r"^smartquotes = False$", (DOCS / "conf.py").read_text(), re.MULTILINE)
