@@ -91,6 +91,7 @@ def keywords() -> dict[str, str]:
         *("count", "fit", "margin", "fill", "size"),
         *("collar", "survey", "intervals", "min_length", "pierce"),
         *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
+        *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )

@@ -1,4 +1,4 @@
-"""The command `geodomain demo`: write a synthetic deposit, and label its blocks."""
+"""The command `geodomain demo`: write a synthetic deposit, label its blocks, and report."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from geodomain.synthetic import Deposit
 
 
+_TITLE = "A deposit that was never mined"
+_WITHIN = 25.0  # metres between a section and the holes drawn on it: half the spacing of holes
+
 _EXAMPLE = """\b
 Example:
   geodomain demo demo
@@ -25,7 +28,7 @@ Example:
 
 
 @click.command(
-    short_help="Make a synthetic deposit and label it.",
+    short_help="Make a synthetic deposit, label it, and report.",
     epilog=_EXAMPLE,
     context_settings=options.CONTEXT,
 )
@@ -37,10 +40,13 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
 
     The deposit has folded ore lenses, an oxide zone, a waste dyke that cuts the ore, and a
     topography. DIR also gets two block models with grades, one regular and one sub-blocked, and
-    tables of drillholes. Coordinates are large, as in the grid of a real mine, and in metres.
+    tables of drillholes. Coordinates are large, as in the grid of a real mine, and in metres. At
+    the end, DIR/report.html shows the labelled model, tonnes and drillholes.
     """
     from geodomain import synthetic
+    from geodomain.drillholes.drillholes import Drillholes
     from geodomain.labelling.files import label_file
+    from geodomain.reporting.report_file import report_file
     from geodomain.synthetic import files
 
     files.require_free(folder, overwrite=overwrite)
@@ -49,18 +55,56 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
         domains = files.write_deposit(deposit, folder, overwrite=overwrite)
         console = Console(quiet)
         console.say(_contents(folder, deposit))
+        solids = [f"--solid={name}={path}" for name, paths in domains.items() for path in paths]
         for model, result in files.labelled_files(folder).items():
-            console.say(f"\n{_command(model, domains, result)}\n")
+            record = folder / files.RECORD if model.name == files.REGULAR else None
+            kept = ["--record", str(record)] if record else []
+            words = ["--background=WASTE", *kept, "-o", str(result), "--overwrite"]
+            console.say(f"\n{_command_line(['geodomain', 'label', str(model), *solids, *words])}\n")
             with console.listening():
-                done = label_file(model, domains, result, background="WASTE", overwrite=True)
+                done = label_file(
+                    model, domains, result, background="WASTE", record=record, overwrite=True
+                )
             console.say(as_options(str(done)))
+        console.say(f"\n{_command_line(_report_command(folder, solids))}\n")
+        collar, survey, assay, record, report = (
+            folder / name
+            for name in (files.COLLAR, files.SURVEY, files.ASSAY, files.RECORD, files.REPORT)
+        )
+        with console.listening():
+            page = report_file(
+                folder / f"labelled_{files.REGULAR}",
+                report,
+                domains=domains,
+                record=record,
+                holes=Drillholes(collar, survey, assay),
+                samples=assay,
+                sample_grade="AU",
+                within=_WITHIN,
+                density="DENSITY",
+                density_unit="t/m3",
+                grade="AU",
+                title=_TITLE,
+                overwrite=True,
+            )
+        console.say(as_options(str(page)))
 
 
-def _command(model: Path, domains: dict[str, list[Path]], result: Path) -> str:
-    """Return the `geodomain label` command that labels a model as the demo does."""
-    solids = [f"--solid={name}={path}" for name, paths in domains.items() for path in paths]
-    rest = ["--background=WASTE", "-o", str(result), "--overwrite"]
-    return _command_line(["geodomain", "label", str(model), *solids, *rest])
+def _report_command(folder: Path, solids: list[str]) -> list[str]:
+    """Return the words of the `geodomain report` command that writes the demo's report."""
+    from geodomain.synthetic import files
+
+    words = ["geodomain", "report", str(folder / f"labelled_{files.REGULAR}"), *solids]
+    named = {
+        "--record": files.RECORD,
+        "--collar": files.COLLAR,
+        "--survey": files.SURVEY,
+        "--intervals": files.ASSAY,
+    }
+    words += [word for name, file in named.items() for word in (name, str(folder / file))]
+    words += ["--sample-grade=AU", f"--within={_WITHIN:g}", "--density=DENSITY"]
+    words += ["--density-unit=t/m3", "--grade=AU", f"--title={_TITLE}"]
+    return [*words, "-o", str(folder / files.REPORT), "--overwrite"]
 
 
 def _command_line(words: list[str]) -> str:

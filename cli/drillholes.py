@@ -205,7 +205,8 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too. Without --collar, each row needs the coordinates of
+    Parquet, and the output is then Parquet too, or a sheet of Excel (FILE.xlsx:SHEET), and the
+    output is then .xlsx or text. Without --collar, each row needs the coordinates of
     the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
     samples from a local grid into world coordinates. Rows without coordinates are counted, and get
     the label of --unassigned.
@@ -298,7 +299,7 @@ Example:
 @min_length_option(
     "Least length of the last composite in a domain: see --short.  [default: half of --length]"
 )
-@options.output_option("OUT.csv", "Where to write; - is stdout.")
+@options.output_option("OUT.csv", "Where to write, .csv or .xlsx; - is stdout.")
 @options.background_option("Label for samples outside every domain.")
 @options.overwrite_option
 @options.rule_options
@@ -360,11 +361,15 @@ Examples:
 @grade_option("The grade to average; means are weighted by length.", single=True)
 @options.settings_options(ContactSettings)
 @options.settings_options(
-    TableSettings, "x", "y", "z", "points_are_middles", **{a: _SAMPLE_COLUMNS[a] for a in "xyz"}
+    TableSettings,
+    *("x", "y", "z", "points_are_middles"),
+    x=_SAMPLE_COLUMNS["x"],
+    y=_SAMPLE_COLUMNS["y"],
+    z=_SAMPLE_COLUMNS["z"],
 )
 @options.text_options
 @options.number_options
-@options.output_option("OUT", "CSV or Parquet file of the classes of distance; - is stdout.")
+@options.output_option("OUT", "CSV, Parquet or .xlsx file of the classes of distance; - is stdout.")
 @options.chart_option(
     "FILE", "Draw the means, their intervals and the numbers of samples as .svg, .png or .pdf."
 )
@@ -376,15 +381,15 @@ Examples:
 def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average a grade by distance from the contact of two domains, on both sides.
 
-    The contact is where the walls of domains have one of the two labels on each side, as blocks
-    and samples are labelled. Samples that are nearer to a wall between their own label and a third
-    label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
+    The contact is made of the parts of walls with one of the two labels on each side. Labels follow
+    the same rule as for blocks. Samples that are nearer to a wall between their own label and a
+    third label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
     drillholes: hole, from, to. Otherwise each row needs the coordinates of the middle of the
     sample.
 
     The hole is the unit of the 95 % intervals, because samples of one hole resemble each other. The
     step is the mean difference between the two sides in the holes that have samples on both.
-    Intervals need 5 holes.
+    An interval needs at least 5 holes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -453,7 +458,7 @@ def holes() -> None:
     help="An open surface and its name.",
 )
 @options.list_option
-@options.output_option("OUT.csv", "File for stays in solids; - is stdout.")
+@options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
     "--pierce",
     metavar="OUT.csv",
@@ -531,7 +536,9 @@ Example:
     help="Report holes that run beside another hole, at most DISTANCE away.  [default: the smaller "
     "of 5 and a quarter of the usual distance between collars]",
 )
-@options.output_option("TABLE", "Write a row for each finding: .csv or .parquet; - is stdout.")
+@options.output_option(
+    "TABLE", "Write a row for each case of a finding: .csv, .xlsx or .parquet; - is stdout."
+)
 @options.overwrite_option
 @options.threads_option
 @options.report_options

@@ -38,8 +38,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("strict", "accept", "topography", "bend", "within", "sample_grade"),
     ),
     "What is shown": (
-        *("sections", "compare", "colour_by", "cmap", "title", "note", "unit"),
-        *("exaggerate", "relative_paths"),
+        *("sections", "line", "compare", "colour_by", "cmap", "classes", "title", "note"),
+        *("unit", "scale", "paper", "prepared_by", "exaggerate", "relative_paths"),
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),

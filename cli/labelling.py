@@ -151,6 +151,35 @@ def _units(
     return units.get("") or units or None
 
 
+def cutoff_option() -> Decorator:
+    """Make the option --cutoff."""
+    return click.option(
+        "--cutoff",
+        type=_cutoff,
+        multiple=True,
+        callback=_together,
+        metavar="[GRADE=]VALUE,...",
+        help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
+        "With a single --grade its name may be left out. May be repeated, but only one grade can "
+        "have cut-offs.",
+    )
+
+
+def grade_unit_option() -> Decorator:
+    """Make the option --grade-unit."""
+    return click.option(
+        "--grade-unit",
+        type=_unit,
+        multiple=True,
+        callback=_units,
+        metavar="[GRADE=]UNIT",
+        help="Unit of a grade: %, ppm, ppb, gpt (g/t), opt (troy ounces per short ton) or a "
+        "mass per tonne, such as AU=g/t. Metal is then in t for %, g for ppm and gpt, mg for ppb, "
+        "and troy ounces for opt. For any other mass per tonne it is in that mass, such as kg for "
+        "kg/t. May be repeated.",
+    )
+
+
 def amounts_options(*, required: bool = False) -> Decorator:
     """Make the options for tonnes and grades; `required` makes --density a required option."""
     what = "Column of densities, or one number for all blocks."
@@ -169,16 +198,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
             help="Report by bench as well. Benches are HEIGHT high and named by their base; "
             "blocks that straddle two benches are split in proportion.",
         ),
-        click.option(
-            "--cutoff",
-            type=_cutoff,
-            multiple=True,
-            callback=_together,
-            metavar="[GRADE=]VALUE,...",
-            help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
-            "With a single --grade its name may be left out. May be repeated, but only one grade "
-            "can have cut-offs.",
-        ),
+        cutoff_option(),
         click.option(
             "--proportion",
             type=_share,
@@ -188,17 +208,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
             "COLUMN has the fraction of each block inside the domain, 0 to 1, such as "
             "ORE=prop_ore. May be repeated. The rest of each block counts as --background.",
         ),
-        click.option(
-            "--grade-unit",
-            type=_unit,
-            multiple=True,
-            callback=_units,
-            metavar="[GRADE=]UNIT",
-            help="Unit of a grade: %, ppm, ppb, gpt (g/t), opt (troy ounces per short ton) or a "
-            "mass per tonne, such as AU=g/t. Metal is then in t for %, g for ppm and "
-            "gpt, mg for ppb, and troy ounces for opt. For any other mass per tonne it is in that "
-            "mass, such as kg for kg/t. May be repeated.",
-        ),
+        grade_unit_option(),
         classification_option(),
     )
 
@@ -494,7 +504,8 @@ def label(**given: Any) -> None:
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
     table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
-    The summary goes to stderr.
+    The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET; from a sheet
+    or text, OUT may be .xlsx or text.
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
     'blocks/*.parquet'. Then -o is a folder for the labelled files. Both folders may be
@@ -523,7 +534,7 @@ Example:
 @options.column_option("Label column.  [default: domain]")
 @amounts_options(required=True)
 @options.background_option("With --proportion: domain for the rest of each block.  [default: rest]")
-@options.output_option("OUT.csv", "Table to write; - is stdout.")
+@options.output_option("OUT.csv", "Table to write, .csv or .xlsx; - is stdout.")
 @options.overwrite_option
 @options.table_options
 @options.box_options

@@ -238,6 +238,8 @@ Example:
     metavar="NAME",
     help="Label column of NEW, if its name differs.  [default: as --column]",
 )
+@options.output_option("OUT.csv", "Table of moves to write, .csv or .xlsx; - is stdout.")
+@options.overwrite_option
 @options.table_options
 @options.frame_options
 @options.report_options
@@ -245,8 +247,7 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
     """Compare the labels of OLD and NEW: count the blocks that moved from domain to domain.
 
     OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
-    format that `geodomain label` reads. They may be the same file with two label columns. The
-    command writes no file.
+    format that `geodomain label` reads. They may be the same file with two label columns.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -256,13 +257,14 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
     if "-" in (old, new):
         message = "compare reads two models: give files, not -"
         raise click.UsageError(message)
-    console = Console(quiet)
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         comparison = compare_files(old, new, progress=console.on_terminal, **given)
     if as_json:
-        print_json(comparison.as_dict())
-    else:
-        print_text(comparison)
+        print_json(comparison.as_dict(), err=to_stdout)
+    elif not (quiet and given["output"]):
+        print_text(comparison, err=bool(given["output"]))
 
 
 # --- Options of the commands for sub-blocks.

@@ -184,7 +184,7 @@ def chosen_devices(
     return value
 
 
-# --- The options --section and --title, shared by `geodomain plot` and `geodomain report`.
+# --- The options --section, --line and --title, shared by `geodomain plot` and `geodomain report`.
 
 
 def section_option(what: str) -> Decorator:
@@ -199,14 +199,30 @@ def section_option(what: str) -> Decorator:
     )
 
 
+def line_option(what: str) -> Decorator:
+    """Make the option --line, with the help text `what`."""
+    return click.option("--line", type=_line, multiple=True, metavar="X1,Y1,X2,Y2", help=what)
+
+
 def title_option(what: str) -> Decorator:
     """Make the option --title, with the help text `what`."""
     return click.option("--title", metavar="TEXT", help=what)
 
 
+def _line(value: str) -> str:
+    """Check that a line is X1,Y1,X2,Y2, and return its text."""
+    from geodomain.reporting.planes import as_lines
+
+    try:
+        as_lines(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
 def _section(value: str) -> str:
     """Check that a section is AXIS=COORDINATE or AXIS=START,STOP,STEP, and return its text."""
-    from geodomain.reporting.sections import parse_sections
+    from geodomain.reporting.planes import parse_sections
 
     try:
         parse_sections(value)

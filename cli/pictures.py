@@ -9,10 +9,18 @@ import click
 
 from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
-from geodomain.cli.console import Console, print_text
+from geodomain.cli.console import Console, as_options, print_text
 from geodomain.cli.help import Sectioned
-from geodomain.cli.labelling import density_option, density_unit_option, grade_option
-from geodomain.cli.options import by_name, section_option, title_option
+from geodomain.cli.labelling import (
+    classification_option,
+    cutoff_option,
+    density_option,
+    density_unit_option,
+    grade_option,
+    grade_unit_option,
+    require_sense,
+)
+from geodomain.cli.options import by_name, line_option, section_option, title_option
 from geodomain.errors import counted
 
 _EXAMPLE = """\b
@@ -33,12 +41,70 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     return value
 
 
+def _classes(value: str) -> tuple[str, tuple[float, ...]]:
+    """Read a value of --classes."""
+    from geodomain.reporting.look import parse_classes
+
+    try:
+        return parse_classes(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _classes_option(what: str) -> options.Decorator:
+    """Make the option --classes, with the help text `what`."""
+    return click.option(
+        "--classes",
+        metavar="COLUMN=GRADE,...",
+        type=_classes,
+        multiple=True,
+        callback=lambda _context, _option, pairs: dict(pairs),
+        help=what,
+    )
+
+
+def _scale(value: str) -> str:
+    """Check a value of --scale, and return its text."""
+    from geodomain.reporting.sheets import parse_scale
+
+    try:
+        parse_scale(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+def _paper(value: str) -> str:
+    """Check a value of --paper, and return its text."""
+    from geodomain.reporting.sheets import parse_paper
+
+    try:
+        parse_paper(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+_prepared_by_option = click.option(
+    "--prepared-by", metavar="NAME", help="Author, for the title block of a report or book."
+)
+
+
+def _unit_option(what: str) -> options.Decorator:
+    """Make the option --unit, with the help text `what`."""
+    return click.option("--unit", metavar="TEXT", default="", help=what)
+
+
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
     "Position of a section, such as z=310, or a series of sections from START to STOP, such as "
     "y=7480200,7480300,50; a PDF has a page for each. E, N and RL mean x, y and z. May be "
     "repeated.  [default: across x, y and z through the middle of the labelled domains]"
+)
+@line_option(
+    "Ends of an upright section that need not be across an axis; the second end is drawn at the "
+    "right. The sections are named A-A', B-B' and so on. May be repeated."
 )
 @options.solid_option(
     "Draw the trace of a wireframe, closed or open, in the colour of the domain NAME."
@@ -66,12 +132,35 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     show_default=True,
     help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
+@_classes_option(
+    "Grades that divide --colour-by or --sample-grade into classes of one colour, such as "
+    "AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated."
+)
 @drillholes.optional_holes
 @drillholes.intervals_option
 @drillholes.within_option
 @drillholes.sample_grade_option("With --intervals")
-@title_option("Title of each page.")
-@click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
+@click.option(
+    "--scale",
+    metavar="1:N",
+    type=_scale,
+    help="Make a section book at this scale: a PDF of sheets with title block, grid, key plan and "
+    "legend. A section that is larger than a sheet continues on further sheets.  [default: with "
+    "--paper, the largest usual scale at which each section fits on one sheet]",
+)
+@click.option(
+    "--paper",
+    metavar="SIZE",
+    type=_paper,
+    help="Make a section book on this paper: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "
+    "-portrait or -landscape to choose, such as A3-portrait.  [default: A3 with --scale]",
+)
+@_prepared_by_option
+@title_option("Title of each page; in a section book, the project.")
+@_unit_option(
+    "Unit of the coordinates, such as m. A section book needs m or ft.  [default: m in a section "
+    "book]"
+)
 @options.output_option(
     "OUT.png",
     "Picture to write: .png, .svg or .pdf.",
@@ -104,6 +193,8 @@ def plot(
     west, and sections across y look north. A section exactly on faces of blocks shows the
     blocks above, east or north of the section.
 
+    With --scale or --paper, the output is a section book: a PDF of sheets at true scale.
+
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.drillholes.findings import notes_of
@@ -119,6 +210,7 @@ def plot(
             "section they are drawn"
         )
         raise click.UsageError(message)
+    _refuse_book(labelled, given)
     console = Console(quiet)
     with console.listening():
         holes = drillholes.read_optional(given)
@@ -137,6 +229,19 @@ def plot(
     if holes is not None:
         for line in notes_of(holes.report.findings, holes.report.dips):
             console.say(line)
+
+
+def _refuse_book(labelled: str, given: dict[str, Any]) -> None:
+    """Refuse options of a section book that contradict each other, and classes of no grade."""
+    from geodomain.reporting.look import as_classes
+    from geodomain.reporting.sheets import as_sheets
+
+    scale, paper, unit = given["scale"], given["paper"], given["unit"]
+    try:
+        as_sheets(scale, paper, unit, labelled, given["prepared_by"], given["output"])
+        as_classes(given["classes"], (given["colour_by"], given["sample_grade"]))
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
 
 
 # --- The command `geodomain report`: a labelled block model as one page for the browser.
@@ -169,6 +274,7 @@ Example:
     "Position of a section or of a series, as in 'geodomain plot'. May be repeated.  [default: 30 "
     "sections through the domains]"
 )
+@line_option("Ends of an upright section, as in 'geodomain plot'. May be repeated.")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option(
     "Label in LABELLED that means outside every domain; may be repeated.  "
@@ -179,6 +285,9 @@ Example:
 @drillholes.intervals_option
 @drillholes.within_option
 @drillholes.sample_grade_option("With --within and --intervals")
+@_classes_option(
+    "Grades that divide --sample-grade into classes of one colour, as in 'geodomain plot'."
+)
 @density_option(
     "Column of densities, or one number for all blocks. With this option, tonnes are added up."
 )
@@ -187,8 +296,13 @@ Example:
     "Column of a grade: the page has its histograms by domain and, with --density, its "
     "grade-tonnage curves. May be repeated."
 )
-@title_option("Title of the page.  [default: the file's name]")
+@cutoff_option()
+@grade_unit_option()
+@classification_option()
+@title_option("Title of the page, usually the project.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@_prepared_by_option
+@_unit_option("Unit of the coordinates, such as m.")
 @click.option(
     "--relative-paths",
     is_flag=True,
@@ -219,6 +333,7 @@ def report(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
+    from geodomain.reporting.look import as_classes
     from geodomain.reporting.report_file import report_file
 
     _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
@@ -233,9 +348,18 @@ def report(
             "are drawn"
         )
         raise click.UsageError(message)
+    try:
+        as_classes(given["classes"], [given["sample_grade"]])
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
     if given["density_unit"] and given["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
+    require_sense(None, (), given["grade"], given["cutoff"], given["grade_unit"])
+    for name in ("cutoff", "classification"):
+        if given[name] and given["density"] is None:
+            message = f"--{name} needs --density: it divides the table of tonnes"
+            raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
         holes = drillholes.read_optional(given)

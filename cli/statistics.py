@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.labelling import grade_option
 from geodomain.statistics.settings import AUTO, NEAREST, StatsSettings, ValidateSettings
 
@@ -33,24 +33,25 @@ Example:
     metavar="OUT.csv",
     help="With --decluster auto: table of the sizes of cells that were tried, with their means.",
 )
-@options.output_option("OUT.csv", "Table to write, .csv or .parquet; - is stdout.")
+@options.output_option("OUT.csv", "Table to write, .csv, .xlsx or .parquet; - is stdout.")
 @options.overwrite_option
 @options.table_options
 @options.box_options
 @options.threads_option
 @options.report_options
 def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Compute statistics of grades by domain: quantiles, mean, variance, declustered, top cuts.
+    """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     SAMPLES or BLOCKS is a table in any format that `geodomain label` reads; for samples, columns of
     hole, from and to are enough. Coordinates are used by --decluster alone. A row without a grade
     or a weight is left out of the statistics of that grade, and counted.
 
-    A quantile is the first value whose cumulative weight reaches its share. The variance is
-    divided by the total weight. Declustering is by cells (Journel, 1983), within each domain, and
-    its weights multiply lengths. With --decluster nearest, a sample has the volume of the blocks of
-    its domain that are nearest to it. With a cap, the table of top cuts shows the percentile of the
-    cap, how many samples and holes it cuts, and the metal that it removes.
+    A quantile is the first value whose cumulative weight reaches its share. The variance is divided
+    by the total weight. Declustering is by cells (Journel, 1983), within each domain. Its weights
+    multiply the weights of the rows, such as lengths. With --decluster nearest, a sample has the
+    volume of the blocks of its domain that are nearest to it. With a cap, the table of top cuts
+    shows the percentile of the cap, how many samples and holes it cuts, and the metal that it
+    removes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -76,7 +77,7 @@ def _require_sense(given: dict[str, Any]) -> None:
         message = "no grade given: use --grade COLUMN"
         raise click.UsageError(message)
     if given["curve"] is not None and given["decluster"] != AUTO:
-        message = "--curve is the curve of --decluster auto: give both or neither"
+        message = "--curve is the curve of --decluster auto: give both, or only --decluster"
         raise click.UsageError(message)
     if (given["blocks"] is not None) != (given["decluster"] == NEAREST):
         message = "--blocks is the model of --decluster nearest: give both or neither"
@@ -84,7 +85,7 @@ def _require_sense(given: dict[str, Any]) -> None:
     try:
         StatsSettings(cap=given["cap"]).caps(list(given["grade"]))
     except ValueError as error:
-        raise click.UsageError(options.as_options(str(error))) from None
+        raise click.UsageError(as_options(str(error))) from None
 
 
 # --- The command `geodomain validate`: blocks against samples.
@@ -112,9 +113,11 @@ Examples:
 @options.chart_option(
     "FILE", "Draw probability plots, quantiles and swaths: .pdf with a page a domain, .svg or .png."
 )
-@options.output_option("OUT", "CSV or Parquet file of the means by domain; - is stdout.")
-@click.option("--quantile-table", metavar="OUT", help="CSV or Parquet file of the quantiles.")
-@click.option("--swath-table", metavar="OUT", help="CSV or Parquet file of the slices.")
+@options.output_option("OUT", "CSV, Parquet or .xlsx file of the means by domain; - is stdout.")
+@click.option(
+    "--quantile-table", metavar="OUT", help="CSV, Parquet or .xlsx file of the quantiles."
+)
+@click.option("--swath-table", metavar="OUT", help="CSV, Parquet or .xlsx file of the slices.")
 @options.overwrite_option
 @options.table_options
 @options.box_options

@@ -145,8 +145,8 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, except
     in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
 
-    A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf. If IN and OUT are
+    A block model (text, Excel, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv,
+    .xlsx, .parquet, .vtu, .vti (blocks of one size that fill a lattice) or .omf. If IN and OUT are
     both .omf and IN has wireframes and block models, only the wireframes are converted. To convert
     one of its block models, give IN:NAME.
 

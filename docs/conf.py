@@ -37,6 +37,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_pages",
     "measured",
+    "printed_tables",
     "shell_tabs",
 ]
 exclude_patterns = ["_extensions", "gallery/GALLERY_HEADER.rst"]

@@ -1,7 +1,9 @@
-"""Show results as tables: lines of text, HTML for a notebook, a DataFrame of pandas."""
+"""Results as tables: lines of text, HTML for a notebook, a DataFrame, CSV and Parquet."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -25,6 +27,10 @@ _KINDS = {
     "str": None,
     "str | None": None,
 }
+
+# The columns of a table of results: for each name the type of the values, which is str, float64,
+# int64 or bool, and the values.
+ResultColumns = Mapping[str, tuple[str, TableColumn]]
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
@@ -129,10 +135,8 @@ def data_frame(
     return pandas.DataFrame(series)
 
 
-def records_columns(record: type, records: Sequence[object]) -> dict[str, tuple[str, list[object]]]:
-    """Return the type, as in pandas, and the values of each number or text of some records.
-
-    The type of texts is "str".
+def records_columns(record: type, records: Sequence[object]) -> ResultColumns:
+    """Return the columns of some records: a column for each number or text.
 
     Parameters
     ----------
@@ -151,8 +155,18 @@ def records_columns(record: type, records: Sequence[object]) -> dict[str, tuple[
     }
 
 
-def parquet_bytes(columns: Mapping[str, tuple[str, Sequence[object]]], path: str) -> bytes:
-    """Return a Parquet file with columns that `records_columns` made; None becomes null.
+def csv_text(columns: ResultColumns) -> str:
+    """Return columns as CSV with unrounded numbers, and empty cells for None and NaN."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*(values for _, values in columns.values()), strict=True):
+        writer.writerow(["" if cell is None or cell != cell else cell for cell in row])
+    return text.getvalue()
+
+
+def parquet_bytes(columns: ResultColumns, path: str) -> bytes:
+    """Return columns as a Parquet file; None and NaN become null.
 
     Raises
     ------
@@ -167,7 +181,10 @@ def parquet_bytes(columns: Mapping[str, tuple[str, Sequence[object]]], path: str
         raise TableError(message) from None
     kinds = {"str": pyarrow.string(), "float64": pyarrow.float64(), "int64": pyarrow.int64()}
     kinds["bool"] = pyarrow.bool_()
-    arrays = {name: pyarrow.array(values, kinds[kind]) for name, (kind, values) in columns.items()}
+    arrays = {
+        name: pyarrow.array(values, kinds[kind], from_pandas=True)
+        for name, (kind, values) in columns.items()
+    }
     out = pyarrow.BufferOutputStream()
     parquet.write_table(pyarrow.table(arrays), out)
     content: bytes = out.getvalue().to_pybytes()

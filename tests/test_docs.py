@@ -65,12 +65,31 @@ def command_of(kind: str, text: str, folder: Path) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "doctest", str(session)]
 
 
-def run(command: list[str], folder: Path) -> None:
+def printed_of(page: Path) -> list[str]:
+    """Return each part of the text blocks that follow what is run, without `...` and blank lines.
+
+    Blanks and line ends are joined to one blank, as pages wrap long messages. A text block with
+    commands or a program is no output.
+    """
+    blocks = blocks_of(page)
+    texts = [
+        text
+        for (kind, _), (shown, text) in itertools.pairwise(blocks)
+        if kind in RUN and shown == "text" and not text.startswith(("geodomain", "import ", "pip "))
+    ]
+    parts = [
+        part for text in texts for part in re.split(r"^(?:\.\.\.)?\n", text, flags=re.MULTILINE)
+    ]
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def run(command: list[str], folder: Path) -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
+    return f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +117,9 @@ def folder(demo: Path, tmp_path: Path) -> Path:
     ],
 )
 def test_blocks_of_a_page_run(page: Path, folder: Path) -> None:
-    for kind, text in runs_of(page):
-        run(command_of(kind, text, folder), folder)
+    printed = [run(command_of(kind, text, folder), folder) for kind, text in runs_of(page)]
+    said = " ".join("\n".join(printed).split())
+    assert [part for part in printed_of(page) if part not in said] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -245,6 +265,16 @@ def test_links_of_the_readme_work_on_other_sites() -> None:
     links = links_of(ROOT / "README.md")
     assert len(links) > 10
     assert all(link.startswith("https://") for link in links)
+
+
+def test_printed_tables_scroll_and_messages_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    import printed_tables
+
+    table = "domain  count   min  max\nORE        12  0.01    3\n"
+    assert printed_tables.is_table(table) and printed_tables.is_table(f"AU\n{table}")
+    for text in ("error: b.csv: AU is not a number. Correct the cell.", "  a  b\n  c  d\n  e  f\n"):
+        assert not printed_tables.is_table(text)
 
 
 def test_hyphens_of_options_stay_hyphens() -> None:

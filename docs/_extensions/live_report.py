@@ -26,7 +26,10 @@ def report_folder() -> Path:
         domains=domains,
         record=record,
         density="DENSITY",
+        density_unit="t/m3",
         grade="AU",
+        grade_unit="g/t",
+        cutoff=[0.5, 1, 2],
         title="A deposit that was never mined",
         note="Made by 'geodomain demo' and 'geodomain report' when this site was built.",
     )

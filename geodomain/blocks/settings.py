@@ -120,7 +120,7 @@ def unshared_warnings(
 # Checked settings of splitting and joining.
 
 IN_MEMORY = "write a table in memory to a file first"
-_KINDS = ("parquet", "text", "vtk")
+_KINDS = ("excel", "parquet", "text", "vtk")
 
 
 @runtime_checkable
@@ -184,8 +184,8 @@ def require_output(source: str, target: str, *, overwrite: bool) -> list[Path]:
     kind = kind_of(source)
     if kind not in _KINDS:
         message = (
-            f"blocks of {source} cannot be split or joined, because only text, Parquet and VTK "
-            "files are supported: convert the file with 'geodomain convert'"
+            f"blocks of {source} cannot be split or joined, because only text, Excel, Parquet and "
+            "VTK files are supported: convert the file with 'geodomain convert'"
         )
         raise TableError(message)
     if kind != "vtk":

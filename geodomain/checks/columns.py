@@ -77,6 +77,19 @@ def density_unit(name: str | None) -> DensityUnit | None:
     return DENSITY_UNITS[name]
 
 
+def unit_of_length(density_unit: str | None) -> str:
+    """Return the unit of coordinates that a unit of density implies; "" without such a unit.
+
+    Examples
+    --------
+    >>> unit_of_length("t/m3"), unit_of_length("lb/ft3"), unit_of_length(None)
+    ('m', 'ft', '')
+    """
+    name = (density_unit or "").replace("\u00b3", "3")
+    volume = _ALIASES.get(name, name).partition("/")[2]
+    return volume.removesuffix("3")
+
+
 def refuse_geometry(
     density: str | float, centroid: Sequence[str], sizes: Sequence[str], table: str
 ) -> None:

@@ -1,8 +1,8 @@
-"""Check the tables of drillholes once more, for a table of findings; count used and unused rows.
+"""Check tables of drillholes in more detail: findings as a table, and counts of unused rows.
 
-`check_tables` adds checks to those that `Drillholes` makes, which are in the modules `collars`,
-`stations`, `intervals` and `ground`: ids that look alike, copied and twinned holes, long legs,
-flips of the dip, jumps of the azimuth, repeated intervals and samples, and grades.
+`Drillholes` makes the checks in the modules `collars`, `stations`, `intervals` and `ground`.
+`check_tables` adds checks of ids that look alike, copied and twinned holes, long legs, flips of the
+dip, jumps of the azimuth, repeated intervals and samples, and grades.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.drillholes.collars import Collars, usual_spacing
 from geodomain.drillholes.curves import HolePaths, bends_between
-from geodomain.drillholes.findings import MARKS, Finding, accepted, id_skeleton, note
+from geodomain.drillholes.findings import Finding, accepted, id_skeleton, note
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.stations import Stations, SurveyRows
 from geodomain.drillholes.tables import HoleTable, is_geometry, plain
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import data_frame, html_table, text_table
-from geodomain.tables.numbers import NO_GRADE, Kind
+from geodomain.tables.numbers import MARKS, NO_GRADE, Kind
 from geodomain.tables.vendors import find_column
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ COLUMNS = (
 
 
 class MatchedTables(NamedTuple):
-    """Tables of holes, and how their rows fit together.
+    """Tables of holes, and the objects made from their rows.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class MatchedTables(NamedTuple):
 
 @dataclass(frozen=True)
 class RowCount:
-    """Rows of a table: all of them are used, or have a finding that says why not.
+    """Counts of the rows of a table; a finding says why a row is not used.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class RowCount:
     rows, used : int
         Number of rows in the table, and of rows that are used.
     not_used : dict of str to int
-        Number of other rows, by the code of the finding about them.
+        Number of unused rows, by the code of the finding about them.
     """
 
     name: str
@@ -144,7 +144,7 @@ class HoleCheck:
         return f"<HoleCheck of {counted(self.holes, 'hole')}: {self._said()}>"
 
     def __str__(self) -> str:
-        """Return rows read and used, and the findings with what to do, as lines of text."""
+        """Return counts of rows, and the findings with their remedies, as lines of text."""
         lines = [f"{counted(self.holes, 'hole')}, {self.length:,.1f} long in all", ""]
         lines += text_table(self._rows(), names=2)
         for key, table in self.tables.items():
@@ -212,6 +212,12 @@ class HoleCheck:
         """Return a row for each case of a finding, hole by hole."""
         return data_frame(self.columns, {"row": "Int64", "other_row": "Int64"})
 
+    # Types of the columns that are not text.
+    kinds: ClassVar = {
+        **dict.fromkeys(("row", "other_row"), "int64"),
+        **dict.fromkeys(("depth", "from", "to"), "float64"),
+    }
+
     @cached_property
     def columns(self) -> dict[str, TableColumn]:
         """The columns of the table of findings, sorted by hole in the order of the collars.
@@ -271,9 +277,9 @@ class HoleCheck:
         return [None if line < 0 else line for line in lines.tolist()]
 
     def _depths(self, key: str, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """Return the depth of a station, FROM and TO of rows of a table, NaN where there is none.
+        """Return depths of stations, FROM and TO of rows of a table; NaN if the table has none.
 
-        The rows may be anything, such as 0, if the table has no such number.
+        `rows` need not exist if the table is empty, or has no such numbers.
         """
         none = np.full(len(rows), np.nan)
         if key in self.matched.intervals:
@@ -306,7 +312,7 @@ def check_tables(
     twin : float, optional
         Largest distance between twinned holes.
     accept : iterable of (str, str or None)
-        Codes, and holes, of accepted findings.
+        Code and hole of each accepted finding; None accepts the code for all holes.
 
     Raises
     ------
@@ -376,7 +382,7 @@ def _unused_collars(matched: MatchedTables) -> dict[str, int]:
 def _unused_stations(found: list[Finding], matched: MatchedTables) -> dict[str, int]:
     """Return the number of unused rows of the survey, by the code of a finding.
 
-    Rows of holes that are left out, without a finding of their own, become a finding.
+    Adds a finding about stations that no other finding explains: their hole is left out.
     """
     table = matched.tables["survey"]
     codes, ids = table.ids
@@ -411,8 +417,8 @@ def check_ids(found: list[Finding], names: Sequence[str]) -> None:
     note(found, "id-alike", [one for one, _ in pairs], value=[f"like {two!r}" for _, two in pairs])
 
 
-# Fractions of the shorter hole at which two holes are compared; and the most that they may part,
-# in lengths of this hole.
+# Fractions of the shorter hole at which two holes are compared; and the largest change of their
+# distance, in lengths of the shorter hole.
 _FRACTIONS, _PARTING = (1.0, 0.5, 0.25, 0.75), 0.1
 # Most collars with which one collar is compared in a cell, and pairs that are compared at a time.
 _MOST_NEAR, _PAIRS = 1000, 1 << 20
@@ -425,8 +431,8 @@ def check_twins(
 
     Two holes are twins if their collars, and the points at a quarter, half, three quarters and the
     end of the shorter hole, are at most `distance` apart, and their distance changes by at most a
-    tenth of its length. If both also have the same stations and end, one is a copy of the other.
-    The finding names the nearest twin, and the number of the others.
+    tenth of that hole's length. If both also have the same stations and end, one is a copy of the
+    other. The finding names the nearest twin, and the number of the others.
     """
     firsts = _copies(paths, stations)
     names, own = paths.names, np.arange(len(paths))
@@ -459,7 +465,7 @@ def check_twins(
 def _twins(
     paths: HolePaths, first: Rows, second: Rows, distance: float
 ) -> tuple[Rows, Rows, Floats]:
-    """Return those pairs of holes that are twins, and the largest distance found of each."""
+    """Return the pairs of holes that are twins, and the largest distance of each pair."""
     lengths = np.minimum(paths.ends[first], paths.ends[second])
     start = paths.collars[second] - paths.collars[first]
     most = np.sqrt((start * start).sum(axis=1))
@@ -493,10 +499,10 @@ def _copies(paths: HolePaths, stations: Stations) -> Rows:
 
 
 def _near_pairs(points: Floats, distance: float) -> Iterator[tuple[Rows, Rows]]:
-    """Yield pairs of points, each pair once, of which some are at most `distance` apart.
+    """Yield pairs of neighbouring points, each pair once; many are at most `distance` apart.
 
     Points are put into the cells of a grid, and compared with those of the neighbouring cells. Each
-    point is compared with at most 1,000 others of a cell: those that follow in the order of rows.
+    point is compared with at most 1,000 others of a cell: the next ones in the order of rows.
     """
     if len(points) < 2:
         return
@@ -571,22 +577,23 @@ def check_ends(found: list[Finding], matched: MatchedTables) -> None:
 
 # --- Stations: long legs, flips of the dip, jumps of the azimuth.
 
-# Fewest legs of a hole; in multiples of its median leg: a long leg, and the tolerance of alike
-# legs; the fraction of alike legs in a hole with regular legs.
+# Legs are checked in holes with at least `_LEGS` legs. In multiples of the median leg: a long leg,
+# and the tolerance of alike legs. Legs are regular if at least this fraction is alike.
 _LEGS, _LONG, _ALIKE, _MOSTLY = 4, 1.8, 0.25, 0.6
 # Dips of level holes, in degrees, may have any sign.
 _LEVEL = 5.0
 # Least jump of an azimuth, in degrees of direction, and in multiples of the usual scatter of the
-# survey; the largest fraction of it by which its neighbours, and the dips, may differ.
+# survey; and the largest difference of the neighbours, and of the dips, as a fraction of the jump.
 _JUMP, _SCATTER, _BACK = 5.0, 6.0, 1 / 3
 
 
 def check_stations(found: list[Finding], matched: MatchedTables) -> None:
     """Find long legs between stations, flips of the dip, and jumps of the azimuth.
 
-    At a jump of the azimuth, a station differs from the direction between its neighbours, while
-    these agree with each other, and its dip is in line. The difference is an angle between
-    directions, so azimuths of steep holes may scatter.
+    The azimuth of a station jumps if three conditions are met. The station differs from the
+    direction between its neighbours. The neighbours agree with each other. The dip of the station
+    agrees with them as well. Differences are angles between directions, because azimuths of steep
+    holes scatter.
     """
     stations = matched.stations
     names, places = matched.paths.names, stations.places
@@ -718,8 +725,9 @@ def check_samples(found: list[Finding], log: Intervals, key: str) -> None:
          table=key, rows=rows, others=firsts)  # fmt: skip
 
 
-# A column may be grades if this fraction of its cells are numbers, and few of these are below 0, or
-# they have few values, as detection limits; number of cells in a sample.
+# A column may hold grades if at least this fraction of its cells are numbers; the largest fraction
+# of numbers below 0, unless these are few different values, as detection limits are; and the number
+# of cells that are read first.
 _NUMBERS, _FEW_NEGATIVE, _LIMITS, _SAMPLE = 0.5, 0.1, 20, 500
 
 
@@ -739,7 +747,7 @@ def check_grades(
         If there is no table, or no table has a column of `grades`.
     """
     if grades and not logs:
-        message = f"grade={grades[0]!r} is a column of intervals: give these with intervals="
+        message = f"grade={grades[0]!r} needs a table of intervals: give it with intervals="
         raise TableError(message)
     checked: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
@@ -777,7 +785,7 @@ def _may_be_grade(table: HoleTable, name: str) -> bool:
 
 
 def _check_grade(found: list[Finding], log: Intervals, key: str, name: str, *, named: bool) -> bool:
-    """Check one column; return False, without a finding, if it is no column of grades."""
+    """Check one column; return False, without a finding, if it is not a column of grades."""
     column = log.table.column(name)
     values, kinds = column.cells()
     numbers = kinds == Kind.NUMBER

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.drillholes.findings import MARKS, Finding, note
+from geodomain.drillholes.findings import Finding, note
 from geodomain.drillholes.tables import HoleTable
+from geodomain.tables.numbers import MARKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,8 +422,8 @@ def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
 def _smallest(values: Floats, count: int) -> NDArray[np.intp]:
     """Return the columns of the smallest values of each row, in increasing order.
 
-    Of equal values, the first come first. Only some values of a row are sorted, unless so many are
-    equal that this may give other columns.
+    Equal values keep their order. Only part of each row is sorted. A row is sorted as a whole if so
+    many of its values are equal that the part may give other columns.
     """
     some = 4 * count
     if some >= values.shape[1]:

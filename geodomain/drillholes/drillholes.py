@@ -78,7 +78,8 @@ class Drillholes:
     ----------
     collar : path, or pandas or polars DataFrame, or pyarrow.Table
         One hole per row: its id, the coordinates of its collar, and optionally its depth, azimuth
-        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm).
+        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm), or
+        FILE:SHEET of an Excel workbook.
     survey : path or table, optional
         One station per row: hole, depth, azimuth and dip. Without a survey, the azimuth and dip of
         the collar table are used.
@@ -380,15 +381,15 @@ class Drillholes:
         grade: str | Sequence[str] = (),
         twin: float | None = None,
     ) -> HoleCheck:
-        """Check the tables of the holes again, with more checks, and return a table of findings.
+        """Check the tables of the holes in more detail, and return the findings.
 
         Parameters
         ----------
         domains : mapping, sequence of Domain and Stack, Domains, or path, optional
             Solids and surfaces to compare the holes with, as for `label_file`.
         grade : str or sequence of str
-            Columns of grades in the intervals. [default: every column whose values are mostly
-            numbers above 0, except depths, coordinates and angles]
+            Columns of grades in the intervals. [default: every column with numbers in at least half
+            of its cells, few of them below 0, except depths, coordinates, sizes and angles]
         twin : float, optional
             Largest distance between twinned holes, in the unit of the file. [default: the smaller
             of 5 and a quarter of the usual distance between neighbouring collars]
@@ -396,14 +397,14 @@ class Drillholes:
         Returns
         -------
         HoleCheck
-            A row for each case of a finding, and counts of the rows of each table: rows read, rows
-            used, and rows not used by the reason; ``print`` it. The setting ``accept`` of the holes
-            applies.
+            The findings, and counts of the rows of each table: rows read, rows used, and rows not
+            used by the reason; ``print`` it. The setting ``accept`` of the holes applies.
 
         Raises
         ------
         TableError
-            If a table cannot be read again, as from stdin, or has no column `grade`.
+            If a table cannot be read again, as from stdin, or if no interval table has a column
+            `grade`.
         DomainError, OSError
             If the domains are invalid, or a file cannot be read.
         ValueError

@@ -9,9 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-import numpy as np
-
-from geodomain.compute.data import TableColumn
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
@@ -22,17 +19,15 @@ from geodomain.drillholes.drillholes import Drillholes, checked_holes
 from geodomain.drillholes.ground import ground_of
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
 from geodomain.drillholes.tables import (
-    PARQUET,
     TableLike,
     read_table,
     reading_of,
     require_outputs,
     several_tables,
 )
-from geodomain.errors import TableError, counted, warn
+from geodomain.errors import counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.files.streams import Target, open_target
-from geodomain.formats.blocks import require_text_name
+from geodomain.formats.blocks import open_table, require_table_name, write_columns
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, with_keywords
@@ -142,7 +137,7 @@ def crossings_file(
         (pierce, PIERCES, crossings.pierce_rows()),
     ):
         if path is not None:
-            with open_target(path, overwrite=overwrite) as target:
+            with open_table(path, overwrite=overwrite) as target:
                 target.write(memoryview(csv_bytes(headings, rows)))
     return crossings
 
@@ -253,7 +248,7 @@ def composite_file(
         threads=threads,
     )
     if output is not None:
-        with open_target(output, overwrite=overwrite) as target:
+        with open_table(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(composites.headings, composites.rows())))
     return composites
 
@@ -285,7 +280,7 @@ def check_holes_file(
     domains, grade, twin
         As for `Drillholes.check`.
     output : path, optional
-        CSV or Parquet file with a row for each case of a finding, "-" for CSV on stdout.
+        CSV, Parquet or Excel file with a row for each case of a finding; "-" is CSV on stdout.
     overwrite : bool
         Whether to replace an existing output.
     threads : int, optional
@@ -324,8 +319,7 @@ def check_holes_file(
         [output], [collar, survey, holes.get("topography"), *logs], overwrite=overwrite, text=False
     )
     for place in places:
-        if place.suffix.lower() not in PARQUET:
-            require_text_name(str(place))
+        require_table_name(str(place), parquet=True)
     sources = None if domains is None else domains_to_label(domains)
     refuse_inputs(places, () if sources is None else sources.files)
     settings, reading = reading_of(holes, threads)
@@ -334,46 +328,14 @@ def check_holes_file(
         domains=None if sources is None else sources.domains, grade=grade, twin=twin,
     )  # fmt: skip
     if output is not None:
-        with open_target(output, overwrite=overwrite) as target:
-            spelled = {text: say(text) for text in map(str, check.columns["mend"])}
-            mends = [spelled[str(text)] for text in check.columns["mend"]]
-            _write_table(check.columns | {"mend": mends}, target, str(output))
+        spelled = {text: say(text) for text in map(str, check.columns["mend"])}
+        mends = [spelled[str(text)] for text in check.columns["mend"]]
+        write_columns(
+            {
+                name: (HoleCheck.kinds.get(name, "str"), values)
+                for name, values in {**check.columns, "mend": mends}.items()
+            },
+            output,
+            overwrite=overwrite,
+        )
     return check
-
-
-def _write_table(columns: Mapping[str, TableColumn], target: Target, path: str) -> None:
-    """Write columns as Parquet or CSV, as the extension of the path says."""
-    if path.lower().endswith(PARQUET):
-        target.write(memoryview(_parquet_bytes(columns, path)))
-        return
-    texts = [
-        [_number(value) for value in column.tolist()] if isinstance(column, np.ndarray) else column
-        for column in columns.values()
-    ]
-    target.write(memoryview(csv_bytes([*columns], zip(*texts, strict=True))))
-
-
-def _number(value: float) -> str:
-    """Return a depth as text, empty for NaN; whole numbers have no decimal point."""
-    return "" if value != value else repr(value).removesuffix(".0")
-
-
-def _parquet_bytes(columns: Mapping[str, TableColumn], path: str) -> bytes:
-    """Return the columns of a table of findings as Parquet; missing rows and depths are null."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        message = f"writing {path} needs pyarrow: pip install 'geodomain[parquet]'"
-        raise TableError(message) from None
-    kinds = {"row": pyarrow.int64(), "other_row": pyarrow.int64()}
-    arrays = {
-        name: pyarrow.array(column, from_pandas=True)
-        if isinstance(column, np.ndarray)
-        else pyarrow.array(column, kinds.get(name, pyarrow.string()))
-        for name, column in columns.items()
-    }
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(arrays), sink)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written

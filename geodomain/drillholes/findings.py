@@ -2,7 +2,7 @@
 
 A check compares a table with itself, with the other tables, or with a topography, and adds a
 `Finding`: a stable code, the holes, the positions in the table, and the values. The checks are in
-the modules `collars`, `stations`, `intervals` and `ground`.
+the modules `collars`, `stations`, `intervals`, `ground`, `drillholes` and `check`.
 """
 
 from __future__ import annotations
@@ -555,9 +555,9 @@ def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
 
 
 def id_skeleton(name: str) -> str:
-    """Return an id without what people write in several ways.
+    """Return an id without case, blanks, punctuation and leading zeros, to compare spellings.
 
-    A mark between two digits remains, as any mark, because 1-12 and 11-2 are two holes. The letter
+    Punctuation between two digits becomes a hyphen, because 1-12 and 11-2 are two holes. The letter
     O after a digit becomes a zero.
     """
     text = re.sub(r"\.0+$", "", name.strip()).casefold()
@@ -565,15 +565,3 @@ def id_skeleton(name: str) -> str:
     text = re.sub(r"(?<=\d)[\s_\-./'\"]+(?=\d)", "-", text)
     text = re.sub(r"(?<!\d)[\s_\-./'\"]+|[\s_\-./'\"]+(?!\d)", "", text)
     return re.sub(r"(?<!\d)0+(?=\d)", "", text)
-
-
-# Numbers that mean a missing value in many tables.
-MARKS = frozenset(
-    float(sign + text)
-    for sign, texts in (
-        ("-", ("99", "999", "9999", "99999", "999999", "99.9", "99.99", "999.9", "999.99",
-               "999.25", "9999.99", "9999.25", "1e30", "1e32", "1e38")),
-        ("", ("99999", "999999", "9999999", "1e30", "1e32", "1e38")),
-    )
-    for text in texts
-)  # fmt: skip

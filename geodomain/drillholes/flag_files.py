@@ -43,8 +43,7 @@ from geodomain.drillholes.tables import (
 )
 from geodomain.errors import TableError, collect_warnings, counted, in_lines
 from geodomain.files.outputs import refuse_inputs
-from geodomain.files.streams import open_target
-from geodomain.formats.blocks import require_same_kind
+from geodomain.formats.blocks import open_table, require_same_kind
 from geodomain.formats.parquet_table import ParquetTable
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
@@ -505,7 +504,8 @@ def flag_file(
         (new,) = new_columns(settings, labeller.targets)
         written = source.written(rows, found, new, coordinates=coordinates)
         if output is not None:
-            with open_target(output, overwrite=overwrite) as target:
+            layout = None if table.rows is None else table.rows.layout
+            with open_table(output, overwrite=overwrite, layout=layout) as target:
                 target.write(memoryview(written))
     machine, reason = labeller.machine
     return FlagSummary(

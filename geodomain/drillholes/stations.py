@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.drillholes.curves import bends_between, directions
-from geodomain.drillholes.findings import MARKS, Finding, note
+from geodomain.drillholes.findings import Finding, note
+from geodomain.tables.numbers import MARKS
 
 # The plane of the arc is undefined for a bend of nearly 180 degrees.
 _MOST_BEND = np.deg2rad(179.0)

@@ -19,11 +19,12 @@ from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
 from geodomain.files.unchanged import Unchanged
-from geodomain.formats.blocks import require_text_name
+from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
+from geodomain.formats.excel import Sheet, read_laid_out
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
-from geodomain.formats.registry import other_formats_named
+from geodomain.formats.registry import is_workbook, other_formats_named
 from geodomain.inputs import PathGiven
 from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
@@ -315,7 +316,7 @@ class Reading:
         return options_among(self.text)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an unknown role."""
+        """Raise TableError for an unknown role."""
         known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
         for role in self.columns:
             if role not in known and role not in _ROLES:
@@ -323,7 +324,7 @@ class Reading:
                     f"columns= names {role!r}, which is not a role; the roles are "
                     f"{', '.join(_ROLES)}; survey.hole is the role hole of the survey only"
                 )
-                raise ValueError(message)
+                raise TableError(message)
 
 
 def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[HoleSettings, Reading]:
@@ -352,7 +353,7 @@ def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[Hole
 def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
     """Return the paths among `tables`; stdin and tables in memory are left out."""
     paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
-    return tuple(Path(path) for path in paths if path != STANDARD)
+    return tuple(file_of(path) for path in paths if path != STANDARD)
 
 
 def require_outputs(
@@ -364,7 +365,8 @@ def require_outputs(
 ) -> list[Path]:
     """Return the files to write; refuse a path that is not writable, or that is an input.
 
-    If `text` is true, outputs are text tables, and an extension of another format is refused.
+    If `text` is true, outputs are text tables or workbooks (.xlsx), and an extension of another
+    format is refused.
 
     Raises
     ------
@@ -381,7 +383,7 @@ def require_outputs(
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))
     for place in places if text else ():
-        require_text_name(str(place))
+        require_table_name(str(place))
     return places
 
 
@@ -465,7 +467,7 @@ class HoleTable:
         """Return the position of a row for a message, such as "line 12"."""
         if self.rows is None:
             return f"row {row}"
-        return f"line {self.rows.line(row)}"
+        return self.rows.layout.place(self.rows.line(row), "")
 
 
 def read_table(
@@ -477,8 +479,9 @@ def read_table(
     ----------
     given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
         A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
-        recognised by its content. Any other file is read as text; "-" is stdin. A `HoleTable` is
-        returned unchanged.
+        recognised by its content. A sheet of an Excel workbook is FILE:SHEET, or FILE if only one
+        sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
+        unchanged.
     table : {"collar", "survey", "intervals"}
         Kind of table.
     reading : Reading
@@ -503,7 +506,7 @@ def read_table(
         return _of_frame(given, table, reading, f"the {table} table")
     if os.fspath(given) == STANDARD:
         return _of_text(STANDARD, table, reading, also)
-    with Unchanged(given):
+    with Unchanged(file_of(os.fspath(given))):
         return _of_file(Path(given), table, reading, also)
 
 
@@ -512,6 +515,8 @@ def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | 
     if given.suffix.lower() in PARQUET:
         file = read_parquet(given)
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
+    if is_workbook(os.fspath(given)):
+        return _of_sheet(os.fspath(given), table, reading, also)
     if (frame := _datamine(given)) is not None:
         return _of_frame(frame, table, reading, given.name)
     return _of_text(os.fspath(given), table, reading, also)
@@ -604,10 +609,35 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
     """Read a text file whole, and return it as a HoleTable."""
     with open_source(path) as source:
         name, text = source.name, _whole(source.readinto)
-    options = reading.options
     with other_formats_named(text, name):
         require_text(text, name)
-        layout, roles = _layout(text, table, reading, name)
+        layout, roles = _layout(text, table, reading.columns, reading.options, name)
+    return _of_rows(text, layout, roles, table, reading, also, name)
+
+
+def _of_sheet(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
+    """Read a sheet of an Excel workbook, and return it as a HoleTable."""
+
+    def lay_out(sheet: Sheet, options: TableOptions) -> tuple[TableLayout, Roles]:
+        return _layout(sheet.text, table, reading.columns, options, sheet.name)
+
+    sheet, layout, roles = read_laid_out(
+        path, reading.options, lay_out, lambda _, roles: roles.values()
+    )
+    return _of_rows(sheet.text, layout, roles, table, reading, also, sheet.name)
+
+
+def _of_rows(
+    text: bytes,
+    layout: TableLayout,
+    roles: Roles,
+    table: Table,
+    reading: Reading,
+    also: Sequence[str] | None,
+    name: str,
+) -> HoleTable:
+    """Return the rows of a text, whose layout is known, as a HoleTable."""
+    options = reading.options
     wanted = [find_column(layout.names, one, name) for one in also or ()]
     rivals = find_rivals(layout.names, table, roles, reading.columns)
     wanted += [place for places in rivals.values() for place in places]
@@ -643,9 +673,10 @@ def _whole(readinto: Callable[[memoryview], int]) -> bytes:
     return b"".join(parts)
 
 
-def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[TableLayout, Roles]:
+def _layout(
+    text: bytes, table: Table, columns: Mapping[str, str], options: TableOptions, name: str
+) -> tuple[TableLayout, Roles]:
     """Return a tuple: the layout of a text table, and the index of the column of each role."""
-    options = reading.options
     start = len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
     head = text[: start + (1 << 20)]
     whole = len(head) == len(text)
@@ -657,18 +688,18 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
                 continue
             names = tuple(cell_text(cell, options.encoding) for cell in row.cells)
             likely = likely if len(likely) >= len(names) else names
-            if has_roles(names, table, reading.columns):
+            if has_roles(names, table, columns):
                 if best is None or len(names) > len(best[2]):
                     best = delimiter, row, names
                 break
     if best is None:
-        find_roles(likely, table, reading.columns, name)
+        find_roles(likely, table, columns, name)
         message = f"{name} has no header line with the columns of the {table} table"
         raise TableError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
     head_rows = (HeadRow("names", row), *vendor_rows(below, len(names), options.encoding))
-    roles = find_roles(names, table, reading.columns, name)
+    roles = find_roles(names, table, columns, name)
     end = head_rows[-1].row.following
     layout = TableLayout(
         delimiter=delimiter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias, Unpack
 
@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
+from geodomain.formats.block_file import (
+    BlockFile,
+    Blocks,
+    Destination,
+    Relabelling,
+    Values,
+)
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
+    EXCEL,
     FORMATS,
     HEAD,
     TEXT_TABLES,
@@ -27,6 +34,7 @@ from geodomain.formats.registry import (
     block_outputs,
     format_of_blocks,
     format_of_meshes,
+    is_workbook_name,
     kind_of,
     loaded,
     split_name,
@@ -34,7 +42,9 @@ from geodomain.formats.registry import (
     writer_of_meshes,
 )
 from geodomain.progress import Progress
+from geodomain.result_tables import ResultColumns, csv_text, parquet_bytes
 from geodomain.tables.conditions import Column
+from geodomain.tables.layout import TableLayout
 from geodomain.tables.numbers import NumberError, Refused
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth, require_constants
@@ -52,11 +62,14 @@ __all__ = [
     "file_of",
     "kind_of",
     "open_model",
+    "open_table",
     "read_columns",
     "require_page_name",
     "require_record_name",
     "require_same_kind",
+    "require_table_name",
     "require_text_name",
+    "write_columns",
 ]
 
 # Extensions of block-model formats other than text.
@@ -222,6 +235,12 @@ def require_same_kind(source: str, target: str) -> None:
             raise TableError(message)
         return
     usual = form.extensions[0] if form.extensions else ".csv"
+    if is_workbook_name(target) and form in (EXCEL, TEXT_TABLES):
+        loaded(".excel:require_library")(target)
+        return
+    if form is EXCEL:
+        require_table_name(target)
+        return
     if target == STANDARD:
         if form.blocks_by != "extension":
             return
@@ -252,6 +271,71 @@ def require_text_name(target: str) -> None:
         If the name is refused; the message gives the extension to use.
     """
     _require_name(target, "the table is written as text", (".csv",))
+
+
+def require_table_name(target: str, *, parquet: bool = False) -> None:
+    """Refuse an output name for a table if it ends neither in .xlsx nor as a text table may end.
+
+    `parquet` is whether the table may be Parquet, too.
+
+    Raises
+    ------
+    TableError
+        If the name is refused, or if openpyxl is missing, which writes .xlsx.
+    """
+    if is_workbook_name(target):
+        loaded(".excel:require_library")(target)
+    elif not parquet:
+        _require_name(target, "the table is written as text or .xlsx", (".csv",))
+    elif not _is_parquet_name(target):
+        _require_name(target, "the table is written as text, .xlsx or .parquet", (".csv",))
+
+
+def _is_parquet_name(target: str) -> bool:
+    return target.lower().endswith((".parquet", ".pq"))
+
+
+def write_columns(columns: ResultColumns, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write a table of results as Parquet, as a workbook or as CSV, as its extension says.
+
+    Raises
+    ------
+    TableError
+        If a library that writes the format is not installed.
+    OSError
+        If the file cannot be written. If the file exists already; see ``overwrite``.
+    """
+    if _is_parquet_name(os.fspath(path)):
+        content = parquet_bytes(columns, os.fspath(path))
+        with open_target(path, overwrite=overwrite) as target:
+            target.write(memoryview(content))
+    else:
+        with open_table(path, overwrite=overwrite) as target:
+            target.write(memoryview(csv_text(columns).encode()))
+
+
+_TextOutput = Callable[
+    [AbstractContextManager[Target], str | os.PathLike[str], TableLayout | None],
+    AbstractContextManager[Target],
+]
+
+
+@contextmanager
+def open_table(
+    path: str | os.PathLike[str], *, overwrite: bool = False, layout: TableLayout | None = None
+) -> Iterator[Target]:
+    """Open an output for the text of a table, which becomes a workbook if its name ends in .xlsx.
+
+    Parameters
+    ----------
+    path, overwrite
+        As for `open_target`.
+    layout : TableLayout, optional
+        Layout of the text; default: commas, decimal points, UTF-8, one header line.
+    """
+    opener: _TextOutput = loaded(".text:text_output")
+    with opener(open_target(path, overwrite=overwrite), path, layout) as target:
+        yield target
 
 
 def require_page_name(target: str) -> None:
@@ -318,10 +402,10 @@ def convert_blocks(
     model : path
         Model in any format that `label_file` takes; ``FILE:NAME`` selects one of several models.
     output : path
-        A .csv or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A .vti
-        file needs blocks of one size that fill a lattice. An .omf file (version 2) needs blocks
-        that fit into cells of the largest block size, or that are the cells of a grid whose spacing
-        may vary along each axis.
+        A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
+        .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs
+        blocks that fit into cells of the largest block size, or that are the cells of a grid whose
+        spacing may vary along each axis.
     overwrite : bool
         Whether an existing output may be replaced.
     **table

@@ -313,6 +313,7 @@ def _obj(head: Head) -> bool:
 # --- The formats, in the order in which they are tried.
 
 _SURPAC = (".dtm", ".str")
+_WORKBOOK = archives(b"xl/workbook", b"xl/worksheets/")
 _GRID_KEYS = rb"(?i:ncols|nrows|[xy]ll(?:corner|center)|cellsize|d[xy])[ \t]+[-+.\d]"
 _DXF = rb"AutoCAD Binary DXF\n|(?:999[ \t]*\n[^\n]*\n\s*)*0[ \t]*\n[ \t]*SECTION\b"
 _OFF = rb"(?:#[^\n]*\n\s*)*(?:ST)?C?N?4?n?OFF(?=[\s#]|\Z)"
@@ -322,6 +323,9 @@ FORMATS = (
     Format("Parquet", (".parquet", ".pq"), begins(b"PAR1"),
            open_blocks=".parquet:open_model", blocks_by="either",
            write_blocks=".parquet:encoded_blocks", written=(".parquet", ".pq")),
+    Format("Excel", (".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".xls"), _WORKBOOK,
+           open_blocks=".excel:open_model", blocks_by="either",
+           write_blocks=".excel:encoded_blocks"),
     Format("GSLIB", (), _gslib, open_blocks=".gslib:open_model"),
     Format("GOCAD Voxet", (".vo",),
            matches(rb"(?:#[^\n]*\n\s*)*GOCAD\s+Voxet\b", re.IGNORECASE),
@@ -385,6 +389,7 @@ FORMATS = (
            read_meshes=".obj:read", write_mesh=".obj:write"),
 )  # fmt: skip
 TEXT_TABLES = FORMATS[0]
+EXCEL = next(each for each in FORMATS if each.name == "Excel")
 # Extensions of text tables; formats of other packages are not tried for these.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
@@ -487,6 +492,20 @@ def _head_of(place: Path, extension: str) -> Head:
             file.seek(max(0, size - HEAD))
             data = data[:4] + file.read(HEAD)
     return Head(data, extension, size)
+
+
+def is_workbook(path: str) -> bool:
+    """Return whether a path, or FILE:SHEET, leads to an Excel workbook."""
+    place = split_name(path)[0]
+    extension = place.suffix.lower()
+    if extension in EXCEL.extensions:
+        return True
+    return place.is_file() and EXCEL.sign(_head_of(place, extension))
+
+
+def is_workbook_name(path: str | os.PathLike[str]) -> bool:
+    """Return whether a table with this name is written as an Excel workbook."""
+    return Path(path).suffix.lower() in EXCEL.outputs
 
 
 def kind_of(path: str) -> str:

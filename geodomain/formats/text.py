@@ -6,12 +6,13 @@ import csv
 import ctypes
 import io
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from geodomain.files.streams import Source, Target, open_source
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Blocks, Relabelling, Values, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
-from geodomain.formats.registry import other_formats_named
+from geodomain.formats.registry import is_workbook_name, loaded, other_formats_named
 from geodomain.formats.rewriting import (
     SIZE_COLUMNS,
     BlockRows,
@@ -184,6 +185,41 @@ class NewText:
         return out[: call(out)]
 
 
+# --- Outputs that are the text of a table.
+
+
+# An output, or None where nothing is written.
+OptionalTarget = TypeVar("OptionalTarget", Target, Target | None)
+
+
+@contextmanager
+def text_output(
+    opened: AbstractContextManager[OptionalTarget],
+    path: str | os.PathLike[str] | None,
+    layout: TableLayout | None = None,
+) -> Iterator[OptionalTarget]:
+    """Open an output for the text of a table; for a path that ends in .xlsx, a sheet is written.
+
+    Parameters
+    ----------
+    opened : context manager
+        Yields the output, or None.
+    path : path or None
+        Name of the output.
+    layout : TableLayout, optional
+        Layout of the text; default: commas, decimal points, UTF-8, one header line.
+    """
+    with opened as target:
+        if target is None or path is None or not is_workbook_name(path):
+            yield target
+        else:
+            opener: Callable[
+                [Target, str | os.PathLike[str], TableLayout | None], AbstractContextManager[Target]
+            ] = loaded(".excel:workbook")
+            with opener(target, path, layout) as sheet:
+                yield sheet
+
+
 # --- Text tables whose rows are replaced: a stream with exact decimals.
 
 # Bytes that the rows of one parent may take.
@@ -192,7 +228,8 @@ _MOST_HELD = 256 << 20
 
 def rewrite_text(source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
     """Write a table with its rows replaced; raise TableError for invalid values."""
-    with open_rewritten(task, source) as target:
+    opened = open_rewritten(task, source)
+    with text_output(opened, task.destination.path, layout) as target:
         _TextRewriting(source, layout, encoding, task).run(target)
         task.before_commit()
 
@@ -368,8 +405,9 @@ class _TextNumbers:
             row = int(wrong.argmax())
             before = self._text[: cells[row, 0]].tobytes()
             line = self._line + count_line_ends(before, 0, len(before))
+            column = self._layout.names[field]
             message = (
-                f"{self._name}, line {line}: {self._layout.names[field]} is "
+                f"{self._name}, {self._layout.place(line, column)}: {column} is "
                 f"{self._said(cells, row)!r}, {why}"
             )
             raise TableError(message)
@@ -473,7 +511,8 @@ class TextModel:
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table with the new columns."""
-        with task.open_target(self._source) as target:
+        path = task.destination and task.destination.path
+        with text_output(task.open_target(self._source), path, self._layout) as target:
             splice = plan_splice(
                 self._layout,
                 task.columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,8 @@ from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import azimuth_of, refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column, plain_name
+from geodomain.volumes.tonnage import Wanted
+from geodomain.volumes.tonnes import refuse_commas
 
 
 @dataclass(frozen=True)
@@ -317,6 +319,10 @@ class Blocks:
         empty.
     spacing : tuple of float, optional
         Size of all blocks, inferred from the lattice of centroids. None if the file has sizes.
+    classes : list of str
+        Distinct resource classes; empty if no column of classes was read.
+    class_codes : (n,) int32
+        Index of each block's class in `classes`.
     """
 
     name: str
@@ -330,6 +336,8 @@ class Blocks:
     numbers: dict[str, Floats]
     proportions: dict[str, Floats]
     spacing: tuple[float, float, float] | None = None
+    classes: list[str] = field(default_factory=list)
+    class_codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
 
 
 def read_blocks(
@@ -338,7 +346,7 @@ def read_blocks(
     column: str,
     *,
     numeric: Sequence[str] = (),
-    density: str | float | None = None,
+    wanted: Wanted | None = None,
     progress: Progress | None = None,
 ) -> Blocks:
     """Read a labelled model from a file of any format.
@@ -353,8 +361,8 @@ def read_blocks(
         Label column.
     numeric : sequence of str
         Columns to read as numbers.
-    density : str or float, optional
-        Density column; it must not be a coordinate or a size.
+    wanted : Wanted, optional
+        The tonnes to add up. A column of densities must not be a coordinate or a size.
     progress : callable, optional
         Called with the work done and the total.
 
@@ -371,9 +379,10 @@ def read_blocks(
     digest = Digest()
     with open_model(path, options, digest=digest) as model:
         label = _find_label(model, column)
-        if density is not None:
-            refuse_geometry(density, model.centroid, model.sizes, model.name)
-        reading = _Reading(model, label, numeric, density)
+        if wanted is not None:
+            refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
+            refuse_commas(wanted.cut, wanted.spelled, model)
+        reading = _Reading(model, label, numeric, wanted)
         columns = sorted({*range(len(model.columns)), *model.constants})
         model.relabel(Relabelling(reading.add, also=columns, progress=progress))
         return reading.blocks(model, digest)
@@ -398,9 +407,14 @@ class _Reading:
         model: BlockFile,
         label: int,
         numeric: Sequence[str],
-        density: str | float | None,
+        wanted: Wanted | None,
     ) -> None:
-        self._model, self._label, self._density = model, label, density
+        self._model, self._label = model, label
+        self._density = wanted.density if wanted else None
+        named = wanted.classification if wanted else ""
+        self._class = find_column(model.columns, named, model.name) if named else None
+        self._classes: list[str] = []
+        self._class_codes: list[NDArray[np.int32]] = []
         self._negative: dict[str, NegativeGrades] = {}
         self._columns = [TextCollector() for _ in model.columns]
         self._points: list[Floats] = []
@@ -440,6 +454,9 @@ class _Reading:
                 below = self._negative.setdefault(name, NegativeGrades(name, cells.rule.below))
                 numbers = below.take(numbers, self.rows - len(points))
             self._numbers[name].append(numbers.copy())
+        if self._class is not None:
+            self._classes, codes = column(self._class).distinct(self._classes)
+            self._class_codes.append(codes.astype(np.int32))
         self._shares.add(column)
         return []
 
@@ -487,6 +504,8 @@ class _Reading:
             numbers=numbers,
             proportions=shares,
             spacing=spacing,
+            classes=self._classes,
+            class_codes=np.concatenate([np.empty(0, np.int32), *self._class_codes]),
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -13,8 +16,10 @@ from numpy.typing import NDArray
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, in_lines, warn
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.streams import STANDARD
 from geodomain.formats.block_file import Relabelling
-from geodomain.formats.blocks import open_model
+from geodomain.formats.blocks import file_of, open_model, open_table, require_table_name
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.tables.conditions import Column
@@ -82,6 +87,14 @@ class Comparison:
         """Return one row for each pair of old and new labels."""
         return records_frame(Move, self.moves)
 
+    def to_csv(self) -> str:
+        r"""Return the moves as CSV: old, new, blocks, volume and unsized. Lines end in "\n"."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["old", "new", "blocks", "volume", "unsized"])
+        writer.writerows(astuple(move) for move in self.moves)
+        return text.getvalue()
+
     def __str__(self) -> str:
         """Return a text table of the blocks by old and new label."""
         return in_lines([*text_table(self.cells(), names=2), self.sentence])
@@ -119,6 +132,8 @@ def compare_files(
     *,
     column: str = "domain",
     new_column: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> Comparison:
@@ -133,6 +148,10 @@ def compare_files(
         Label column.
     new_column : str, optional
         Label column of the new model, if its name differs.
+    output : path, optional
+        Table of the moves to write: CSV, or a workbook if the name ends in .xlsx; "-" is stdout.
+    overwrite : bool
+        Whether an existing output may be replaced.
     progress
         As for `label_file`.
     **table
@@ -148,7 +167,7 @@ def compare_files(
     TableError
         If a column is missing, or the blocks or their order differ.
     OSError
-        If a file cannot be read.
+        If a file cannot be read. If the output exists already; see ``overwrite``.
 
     Examples
     --------
@@ -160,6 +179,10 @@ def compare_files(
     <Comparison: 1 of 2 blocks (50.00%) changed their label>
     """
     options = table_options(**table)
+    if output is not None and os.fspath(output) != STANDARD:
+        refuse_inputs([Path(output)], [file_of(os.fspath(path)) for path in (old, new)])
+        require_table_name(os.fspath(output))
+        require_places([Path(output)], overwrite=overwrite)
     spellings = LabelSpellings(column)
     with show_progress(progress, "reading") as report:
         before = _Labels.read(os.fspath(old), options, column, spellings, report)
@@ -192,7 +215,11 @@ def compare_files(
     ]
     moves.sort(key=lambda move: (move.old == move.new, -move.blocks))
     changed = sum(move.blocks for move in moves if move.old != move.new)
-    return Comparison(len(pairs), changed, tuple(moves))
+    comparison = Comparison(len(pairs), changed, tuple(moves))
+    if output is not None:
+        with open_table(output, overwrite=overwrite) as target:
+            target.write(memoryview(comparison.to_csv().encode()))
+    return comparison
 
 
 @dataclass(frozen=True)

@@ -3,43 +3,87 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
-from geodomain.reporting.sections import Samples, Section, samples_of
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import Samples, samples_of
 from geodomain.tables.numbers import BelowDetection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Distinguishable with colour-blindness. More domains reuse them paler, then darker.
-_COLOURS = (
-    "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
-    "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
-)  # fmt: skip
+# Palettes: warm for ore, cool for waste, green to mauve for other names; strong colours come first.
+# Any two of these colours are at least 15 apart in CIELAB, for normal sight, deuteranopia and
+# protanopia; a background and air are 12 apart from them: `tests/reporting/test_colours.py`.
+_PALETTES = {
+    "ore": (
+        ("#9c2400", "#cc5400", "#cc9c00", "#900024"),
+        ("#a86c3c", "#c09c48", "#fccc24", "#fccc60"),
+    ),
+    "waste": (
+        ("#2454a8", "#0c6c84", "#0090e4", "#3c3c78"),
+        ("#244854", "#0084b4", "#30c0fc", "#a8d8fc"),
+    ),
+    "other": (
+        ("#60906c", "#0c786c", "#a8a86c", "#c09cc0"),
+        ("#78c09c", "#00603c", "#9ce4a8", "#d8d884"),
+    ),
+}  # fmt: skip
+# Smallest distances between two colours, tried in this order.
+_APART = (30.0, 22.0, 15.0)
+# Smallest distance of a shade, if the colours of a palette are used up.
+_DISTINCT = 5.0
 # Pale colours of the background and of blocks without a label; the others are used if a domain has
-# the first one.
-_GROUNDS, _NOTHINGS = ("#e4e0d6", "#f1ecdf", "#d5d1c7"), ("#e9edf1", "#f5f7f9", "#dbe1e8")
+# the first one. Air is white.
+_GROUNDS, _NOTHINGS = ("#d3dbe0", "#e2e8ed", "#c3ced7"), ("#f4f3ef", "#f9f8f5", "#e9e8e2")
+_WHITE = "#ffffff"
 # Colour of blocks without a value when a ramp colours the others.
 NO_VALUE = "#e9edf1"
 # Labels that mean background if the user names no background.
 _USUAL_GROUND = {"waste", "background"}
 
+# Words of names, without digits, that tell the kind of a domain; the first kind that fits counts.
+_WORDS = {
+    "air": r"air|sky|void|atmosphere",
+    "cover": r"cover|overburden|(top)?soil|alluvium|colluvium|till",
+    "waste": r"wastes?|host|country|barren|basement|d[yi]kes?|sills?|intrusi(on|ve)s?|fw|hw"
+    r"|footwall|hangingwall|interburden|partings?|dilution|rock|background|outside|rest|none",
+    "ore": r"ore(s|body|bodies)?|lodes?|veins?|reefs?|seams?|coal|min|minerali[sz](ed|ation)|hg|mg"
+    r"|lg|(high|low)grade|sul(ph|f)ides?|gossan|skarn|stockwork|pegmatites?|kimberlite|gold|copper",
+}
+
+
+def kind_of_name(name: str) -> str:
+    """Return "air", "cover", "waste", "ore" or "other": what the words of a domain's name suggest.
+
+    Examples
+    --------
+    >>> [kind_of_name(name) for name in ("ORE_2", "Air", "waste dyke", "D1")]
+    ['ore', 'air', 'waste', 'other']
+    """
+    words = re.findall(r"[^\W\d_]+", name.casefold())
+    kinds = (kind for kind, known in _WORDS.items() if any(re.fullmatch(known, w) for w in words))
+    return next(kinds, "other")
+
 
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Assign each domain a colour derived from its name.
+    """Assign each domain a colour derived from its name: warm for ore, cool for waste, white air.
 
-    If two names lead to the same colour, the name that comes first in the alphabet gets this
-    colour, and the other name gets a free colour.
+    A name whose colour would be too similar to the colour of another domain gets the next colour
+    of its palette. Ore comes first, then waste, then other names, each in alphabetical order.
 
     Parameters
     ----------
@@ -57,14 +101,15 @@ def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) ->
     --------
     >>> colours_of(["ORE", "DYKE"])["ORE"] == colours_of(["ORE"])["ORE"]
     True
+    >>> colours_of(["AIR"])
+    {'AIR': '#ffffff'}
     """
     listed, colours = list(dict.fromkeys(names)), dict(chosen or {})
-    taken = set(colours.values())
-    for name in sorted(set(listed) - colours.keys()):
-        colours[name] = next(
-            (colour for colour in _candidates(name) if colour not in taken), _candidates(name)[0]
-        )
-        taken.add(colours[name])
+    kinds = {name: kind_of_name(name) for name in listed}
+    rank = ("ore", "waste", "cover", "other", "air").index
+    for name in sorted(set(listed) - colours.keys(), key=lambda name: (rank(kinds[name]), name)):
+        is_air = kinds[name] == "air" and _WHITE not in colours.values()
+        colours[name] = _WHITE if is_air else _free(name, kinds[name], list(set(colours.values())))
     return {name: colours[name] for name in listed}
 
 
@@ -78,7 +123,7 @@ def with_ground(
     names : iterable of str
         Names of domains; background labels among them are skipped.
     ground : iterable of str
-        Background labels; the empty label has its own colour.
+        Background labels; the empty label has its own colour, and air is white.
     chosen : mapping of str to str, optional
         Colours, #rrggbb, that the user chose.
     """
@@ -87,7 +132,11 @@ def with_ground(
     taken = set(colours.values())
     pale = next((colour for colour in _GROUNDS if colour not in taken), _GROUNDS[0])
     nothing = next((colour for colour in _NOTHINGS if colour not in taken), _NOTHINGS[0])
-    return {name: pale if name else nothing for name in sorted(rest)} | colours
+    pales = {
+        name: nothing if not name else _WHITE if kind_of_name(name) == "air" else pale
+        for name in sorted(rest)
+    }
+    return pales | colours
 
 
 def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
@@ -106,17 +155,64 @@ def blended(colour: str, towards: int, share: float) -> str:
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
 
-def _candidates(name: str) -> list[str]:
-    """Return the colours that a name may get, in order of preference."""
-    first = zlib.crc32(name.encode()) % len(_COLOURS)
-    return [colour for tier in _tiers() for colour in (*tier[first:], *tier[:first])]
+def _free(name: str, kind: str, taken: Sequence[str]) -> str:
+    """Return a colour for a name that is far enough from the colours that are taken.
+
+    If no colour of the name's palette is far enough, the most distant of its paler and darker
+    shades is returned, and after these, the most distant colour of any palette.
+    """
+    own = {"cover": "waste", "air": "other"}.get(kind, kind)
+    at = zlib.crc32(name.encode()) % len(_PALETTES[own][0])
+    colours = [one for part in _PALETTES[own] for one in (*part[at:], *part[:at])]
+    apart = _apart_from(colours, taken)
+    for least in _APART:
+        for colour, distance in zip(colours, apart, strict=True):
+            if distance >= least:
+                return colour
+    every = [one for parts in _PALETTES.values() for part in parts for one in part]
+    for some in (colours, every):
+        shades = [*some, *(blended(one, to, 0.4) for to in (255, 0) for one in some)]
+        distance, colour = max(zip(_apart_from(shades, taken), shades, strict=True))
+        if distance >= _DISTINCT:
+            break
+    return colour
+
+
+# Colours as they are seen with normal sight, and without red or green receptors: matrices of
+# Machado, Oliveira and Fernandes (2009) for linear RGB, severity 1.
+_SIGHTS = np.array(
+    [
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]],
+    ]
+)  # fmt: skip
+# Linear sRGB to XYZ with white at 1.
+_XYZ = np.array(
+    [[0.412456, 0.357576, 0.180438], [0.212673, 0.715152, 0.072175], [0.019334, 0.119192, 0.950304]]
+)
+_XYZ /= _XYZ.sum(axis=1, keepdims=True)
 
 
 @cache
-def _tiers() -> list[list[str]]:
-    """Return three lists of colours: basic colours, paler shades of them, and darker shades."""
-    tiers = ((0, 0.0), (255, 0.5), (0, 0.4))
-    return [[blended(colour, towards, share) for colour in _COLOURS] for towards, share in tiers]
+def _lab(colour: str) -> Floats:
+    """Return a colour's CIELAB coordinates (3, 3): a row for each kind of sight."""
+    share = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    xyz = np.clip(_SIGHTS @ linear, 0, 1) @ _XYZ.T
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+
+
+def _apart_from(colours: Sequence[str], taken: Sequence[str]) -> list[float]:
+    """Return each colour's smallest distance in CIELAB to colours that are taken, by any sight."""
+    if not taken:
+        return [math.inf] * len(colours)
+    own, other = (np.stack([_lab(one) for one in some]) for some in (colours, taken))
+    apart = np.linalg.norm(own[:, None] - other, axis=-1).min(axis=(1, 2))
+    return [float(one) for one in apart]
 
 
 # Style of a section.
@@ -124,7 +220,7 @@ def _tiers() -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Ramp:
-    """The colour ramp of a grade.
+    """The colours of a grade: a ramp, or classes with a colour each.
 
     Attributes
     ----------
@@ -136,6 +232,11 @@ class Ramp:
         Values at the ends of the ramp. Values above `high` get the last colour of the ramp.
     highest : float
         The largest value drawn.
+    edges : tuple of float
+        Grades that divide classes, ascending; a grade on an edge is in the class above. If they are
+        empty, the colours are a ramp from `low` to `high`.
+    is_log : bool
+        Whether the steps of the ramp have equal ratios instead of equal widths.
     """
 
     name: str
@@ -143,6 +244,38 @@ class Ramp:
     low: float
     high: float
     highest: float
+    edges: tuple[float, ...] = ()
+    is_log: bool = False
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes, from low to high, such as "below 0.5" and "0.5 to 1"."""
+        if not self.edges:
+            return []
+        texts = [f"{edge:,.10g}" for edge in self.edges]
+        middle = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return [f"below {texts[0]}", *middle, f"{texts[-1]} and above"]
+
+    def bounds(self, count: int) -> Floats:
+        """Return the grades between `count` steps of the ramp, with both ends."""
+        if not self.is_log:
+            return np.linspace(self.low, self.high, count + 1)
+        edges = np.geomspace(self.low, self.high, count + 1)
+        return np.array([float(f"{edge:.2g}") for edge in edges])
+
+    def steps(self, values: Floats, count: int) -> NDArray[np.intp]:
+        """Return the index of the colour of each value: its class, or one of `count` steps.
+
+        NaN gets -1.
+        """
+        valid = np.isfinite(values)
+        if self.edges or self.is_log:
+            edges = self.edges or self.bounds(count)[1:-1]
+            return np.where(valid, np.searchsorted(edges, values, side="right"), -1)
+        share = np.clip(
+            (np.where(valid, values, self.low) - self.low) / (self.high - self.low), 0, 1
+        )
+        return np.where(valid, np.minimum(share * count, count - 1).astype(int), -1)
 
 
 @dataclass(frozen=True)
@@ -229,6 +362,60 @@ def _distance(within: float | None) -> float:
     return within
 
 
+def as_classes(
+    classes: Mapping[str, Sequence[float]] | None, shown: Collection[str | None]
+) -> dict[str, tuple[float, ...]]:
+    """Return the edges of classes by grade.
+
+    Raises
+    ------
+    ValueError
+        If edges do not ascend, or a grade is not in `shown`.
+    """
+    checked = {}
+    for name, edges in (classes or {}).items():
+        try:
+            checked[name] = tuple(float(edge) for edge in edges)
+        except (TypeError, ValueError):
+            checked[name] = ()
+        ascend = all(low < high for low, high in pairwise((-math.inf, *checked[name], math.inf)))
+        if not checked[name] or not ascend:
+            message = (
+                f"the classes of {name} are {edges!r}: give the grades between them in ascending "
+                "order, such as AU=0.5,1,2,5"
+            )
+            raise ValueError(message)
+        if name.casefold() not in {each.casefold() for each in shown if each is not None}:
+            message = f"classes= names {name}, but no blocks or samples are coloured by {name}"
+            raise ValueError(message)
+    return checked
+
+
+def parse_classes(text: str) -> tuple[str, tuple[float, ...]]:
+    """Return the grade and the edges of a text such as AU=0.5,1,2,5.
+
+    Raises
+    ------
+    ValueError
+        If the text does not have this form, or the edges do not ascend.
+    """
+    name, equals, edges = text.rpartition("=")
+    if not name or not equals:
+        message = f"{text!r} is not of the form COLUMN=GRADE,GRADE, such as AU=0.5,1,2,5"
+        raise ValueError(message)
+    try:
+        numbers = [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        numbers = []
+    return name, as_classes({name: numbers}, [name])[name]
+
+
+def with_classes(ramp: Ramp, name: str, classes: Mapping[str, tuple[float, ...]]) -> Ramp:
+    """Give a ramp the classes of a grade, if there are any."""
+    named = {each.casefold(): edges for each, edges in classes.items()}
+    return replace(ramp, edges=named.get(name.casefold(), ()))
+
+
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
     """Return a ramp from the minimum to the 98th percentile of values; None without values.
 
@@ -241,6 +428,25 @@ def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:
     if high <= low:
         high = highest if highest > low else low + 1.0
     return Ramp(name, cmap, low, high, highest)
+
+
+# Grades have a logarithmic scale if two quantiles of those above 0 differ by this factor.
+_ORDERS, _QUANTILES = 100.0, (0.01, 0.99)
+
+
+def orders_of(grades: Floats) -> tuple[float, float] | None:
+    """Return a range (low, high) of grades that span orders of magnitude; None for other grades.
+
+    Examples
+    --------
+    >>> orders_of(np.array([1.0, 2.0, 5.0])) is None
+    True
+    """
+    positive = grades[grades > 0]
+    if not len(positive):
+        return None
+    low, high = (float(one) for one in np.quantile(positive, _QUANTILES))
+    return (low, high) if high >= _ORDERS * low else None
 
 
 def require_cmap(name: str) -> None:
@@ -257,8 +463,6 @@ def require_cmap(name: str) -> None:
 # The frame of a section: axes, title, scale bar, north arrow, marks of other sections.
 
 INK, _MARK = "#222222", "#c2185b"
-_AXES = ("x, east", "y, north", "z, up")
-_LOOKING = ("looking west", "looking north", "plan")
 # If a section lies on block faces, the blocks on this side of it are drawn.
 _SIDES = ("east", "north", "upper")
 # Names of other sections are written up to this number; more would overlap.
@@ -273,12 +477,13 @@ def title_of(section: Section, stretch: float, *, on_faces: bool) -> str:
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if on_faces else ""
-    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+    return f"{section.name}, {section.looking}{taller}{faces}"
 
 
 def faces_note(section: Section) -> str:
     """Return the end of the title of a plane on block faces: on which side blocks are drawn."""
-    return f", on faces: blocks on the {_SIDES[section.across]} side"
+    side = "" if section.across is None else _SIDES[section.across]
+    return f", on faces: blocks on the {side} side"
 
 
 def faces_warnings(sections: Sequence[Section]) -> list[str]:
@@ -286,7 +491,7 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
     sentences = []
     for across, side in enumerate(_SIDES):
         some = [section for section in sections if section.across == across]
-        named = ", ".join(f"{section.axis} = {section.at:.10g}" for section in some[:5])
+        named = ", ".join(map(str, some[:5]))
         more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
         if len(some) == 1:
             sentences.append(
@@ -314,10 +519,10 @@ def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floa
     """Draw the title and axes of a panel; `inches` are the panel's width and height."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    right, up = section.along
+    right, up = section.axis_names
     in_unit = f" ({unit})" if unit else ""
-    axes.set_xlabel(_AXES[right] + in_unit, fontsize=9)
-    axes.set_ylabel(_AXES[up] + in_unit, fontsize=9)
+    axes.set_xlabel(right + in_unit, fontsize=9)
+    axes.set_ylabel(up + in_unit, fontsize=9)
     axes.set_title(title, color=INK, loc="left", fontsize=11, pad=13)
     width, height = inches
     for axis, length in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
@@ -379,29 +584,75 @@ def draw_north(axes: Axes, inches: Floats) -> None:
     )
 
 
-def draw_marks(axes: Axes, section: Section, others: Sequence[Section], window: Floats) -> None:
-    """Draw dashed lines, with names, where other sections cross this section."""
-    right, up = section.along
-    named = len(others) <= _MOST_NAMES
+class _LineStyle(TypedDict):
+    color: str
+    lw: float
+    ls: tuple[int, tuple[int, int]]
+    zorder: int
+    gid: str
+
+
+def draw_marks(
+    axes: Axes,
+    section: Section,
+    others: Sequence[Section],
+    window: Floats,
+    write: Callable[[str, float, float, int | None], None] | None = None,
+) -> None:
+    """Draw dashed lines, with names, where other sections cross this section.
+
+    If `write` is given, it writes the names. Its arguments are the name, its place in this section
+    (x, y), and the number of the axis that the line crosses (None at an end of a line).
+    """
+    named = len(others) <= _MOST_NAMES or write is not None
+    if write is None:
+        write = partial(_name_mark, axes)
+    style: _LineStyle = {"color": _MARK, "lw": 0.9, "ls": (0, (6, 4)), "zorder": 5,
+                         "gid": "section-mark"}  # fmt: skip
     for other in others:
-        along = 0 if other.across == right else 1
-        if other.across not in (right, up) or not window[0, along] < other.at < window[1, along]:
+        crossing = section.crossing(other)
+        if crossing is None:
+            continue
+        if np.isfinite(crossing).all():  # a line on a plan
+            axes.plot(*crossing.T, **style)
+            for name, (x, y) in zip(other.end_names, crossing.tolist(), strict=True):
+                if named and is_in(window, x, y):
+                    write(name, x, y, None)
+            continue
+        along = 0 if np.isfinite(crossing[0, 0]) else 1
+        at = float(crossing[0, along])
+        if not window[0, along] < at < window[1, along]:
             continue
         line = axes.axvline if along == 0 else axes.axhline
-        line(other.at, color=_MARK, lw=0.9, ls=(0, (6, 4)), zorder=5, gid="section-mark")
+        line(at, **style)
         if named:
-            # A vertical line has its name above the frame, a horizontal one inside, at the right.
-            place = (other.at, 1.0) if along == 0 else (1.0, other.at)
-            axes.annotate(
-                f"{other.axis} = {other.at:,.10g}",
-                xy=place,
-                xycoords=("data", "axes fraction") if along == 0 else ("axes fraction", "data"),
-                xytext=(0, 2) if along == 0 else (-3, 2),
-                textcoords="offset points",
-                ha="center" if along == 0 else "right",
-                va="bottom",
-                fontsize=7,
-                color=_MARK,
-                zorder=8,
-                bbox={"boxstyle": "square,pad=0.1", "fc": "#ffffff", "ec": "none", "alpha": 0.75},
-            )
+            right, top = window[1].tolist()
+            write(other.name, at if along == 0 else right, top if along == 0 else at, along)
+
+
+def is_in(window: Floats, x: float, y: float) -> bool:
+    """Return whether a point is in a rectangle (2, 2)."""
+    return bool(window[0, 0] <= x <= window[1, 0] and window[0, 1] <= y <= window[1, 1])
+
+
+def _name_mark(axes: Axes, name: str, x: float, y: float, along: int | None) -> None:
+    """Write the name of another section at its mark.
+
+    A vertical line has its name above the frame, a horizontal one inside, at the right.
+    """
+    axes.annotate(
+        name,
+        xy=(1.0 if along == 1 else x, 1.0 if along == 0 else y),
+        xycoords=(
+            "axes fraction" if along == 1 else "data",
+            "axes fraction" if along == 0 else "data",
+        ),
+        xytext=(-3 if along == 1 else 0, 2),
+        textcoords="offset points",
+        ha="right" if along == 1 else "center",
+        va="bottom",
+        fontsize=7,
+        color=_MARK,
+        zorder=8,
+        bbox={"boxstyle": "square,pad=0.1", "fc": "#ffffff", "ec": "none", "alpha": 0.75},
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -12,16 +12,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
+from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.progress import Progress
-from geodomain.reporting.grades import GradesAsked
+from geodomain.reporting.grades import grade_settings
 from geodomain.reporting.page import MadePage
+from geodomain.reporting.planes import SectionGiven
 from geodomain.reporting.record import RecordGiven
 from geodomain.reporting.report_file import gather_content
-from geodomain.reporting.sections import SectionGiven
 from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
 from geodomain.tables.settings import TableKeywords
+from geodomain.volumes.tonnes import Cutoffs
 
 if TYPE_CHECKING:
     from narwhals.stable.v1.typing import IntoDataFrame
@@ -67,7 +69,13 @@ def view(
     column: str = "domain",
     background: str | Iterable[str] = (),
     holes: Drillholes | None = None,
+    density: str | float | None = None,
+    density_unit: str | None = None,
     grade: str | Sequence[str] = (),
+    cutoff: Cutoffs | None = None,
+    grade_unit: str | Mapping[str, str] | None = None,
+    classification: str | None = None,
+    unit: str = "",
     height: int = 800,
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
@@ -83,7 +91,8 @@ def view(
     model : path, DataFrame or pyarrow.Table
         A block model with a label column: a file as for `report_file`, or a table as for
         `label_blocks`.
-    domains, record, sections, column, background, holes, grade
+    domains, record, sections, column, background, holes, density, density_unit, grade, cutoff, \
+    grade_unit, classification, unit
         As for `report_file`.
     height : int
         Height of the widget, in pixels.
@@ -117,12 +126,15 @@ def view(
             column=column,
             background=background,
             holes=holes,
-            grades=GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), None),
+            grades=grade_settings(
+                column, grade, density, density_unit, cutoff, grade_unit, classification
+            ),
             progress=progress,
             table=table,
         )
         title = f"{Path(name).name} by domain"
-        return make(replace(content, source=name).html(planes, title, None), title, height)
+        content = replace(content, source=name, unit=unit or unit_of_length(density_unit))
+        return make(content.html(planes, title, None), title, height)
 
 
 @contextmanager

@@ -28,12 +28,19 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting import tables
 from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, geometry_of
 from geodomain.reporting.compare import Comparison
-from geodomain.reporting.grades import GradesAsked, grades_html
-from geodomain.reporting.look import NearHoles, darker, with_ground
+from geodomain.reporting.grades import GradePart, GradeSettings, grades_html
+from geodomain.reporting.look import NearHoles, darker, kind_of_name, with_ground
+from geodomain.reporting.planes import Section
 from geodomain.reporting.record import FileFacts, Record
 from geodomain.reporting.scene import Pack, Scene, scene_of
-from geodomain.reporting.sections import Section, wireframes_of
-from geodomain.reporting.svg import SectionStyle, default_sections, grade_classes, section_svg
+from geodomain.reporting.sections import cuts_nothing, wireframes_of
+from geodomain.reporting.svg import (
+    DrawnSection,
+    SectionStyle,
+    default_sections,
+    grade_classes,
+    section_svg,
+)
 from geodomain.reporting.tables import DomainRow
 
 _VIEWER = Path(__file__).parent / "viewer"
@@ -116,7 +123,10 @@ def escaped_json(value: object) -> str:
 
 
 def view_html(
-    labels: Sequence[ShownLabel], swatches: Sequence[str], wireframes: Sequence[str], holes: int = 0
+    labels: Sequence[ShownLabel],
+    swatches: Sequence[str],
+    wireframes: Mapping[str, bool],
+    holes: int = 0,
 ) -> str:
     """Return the HTML of the 3D view and its controls, which the viewer's JavaScript fills.
 
@@ -126,8 +136,8 @@ def view_html(
         How to show each label of the model, in order.
     swatches : sequence of str
         For each label, HTML of a small square in its colour.
-    wireframes : sequence of str
-        Domains with a wireframe.
+    wireframes : mapping of str to bool
+        Domains with a wireframe, and whether it is drawn when the view opens.
     holes : int
         Number of drillholes in the view.
     """
@@ -180,7 +190,10 @@ def _look_controls() -> str:
 
 
 def _domain_controls(
-    labels: Sequence[ShownLabel], swatches: Sequence[str], wireframes: Sequence[str], holes: int
+    labels: Sequence[ShownLabel],
+    swatches: Sequence[str],
+    wireframes: Mapping[str, bool],
+    holes: int,
 ) -> str:
     lines = []
     numbered = zip(range(len(labels)), labels, swatches, strict=True)
@@ -192,9 +205,9 @@ def _domain_controls(
                 f"blocks of {escape(label.name)}</label>"
             )
     lines += [
-        f'<label><input type="checkbox" checked data-wireframe="{escape(name, quote=True)}"> '
-        f"wireframe of {escape(name)}</label>"
-        for name in wireframes
+        f'<label><input type="checkbox"{" checked" if is_drawn else ""} '
+        f'data-wireframe="{escape(name, quote=True)}"> wireframe of {escape(name)}</label>'
+        for name, is_drawn in wireframes.items()
     ]
     if holes:
         lines.append(
@@ -272,6 +285,8 @@ class Origin:
         Record of the labelling.
     folder : Path, optional
         Folder to which absolute paths are made relative; None keeps them absolute.
+    prepared_by : str
+        Who made the report; may be empty.
     """
 
     model: str
@@ -279,18 +294,25 @@ class Origin:
     others: Sequence[tuple[str, Path]]
     record: Record | None
     folder: Path | None = None
+    prepared_by: str = ""
 
     @property
-    def lead(self) -> str:
-        """One line for the top of the page: file, hash, dates and version."""
-        record = self.record
-        labelled = f", labelled {escape(_day(record['started']))}" if record else ""
-        return (
-            f'<p class="lead">{escape(Path(self.model).name)}, {self.digest.size:,} bytes, SHA-256 '
-            f"<code>{self.digest.hexadecimal[:16]}</code>...{labelled}. Report made {_day(_now())} "
-            f"by geodomain {escape(version('geodomain'))}. "
-            '<a href="#origin">All files, versions and options</a></p>'
+    def title_block(self) -> str:
+        """The title block of the page, as HTML: model, dates, author and version."""
+        labelled = f", labelled {escape(_day(self.record['started']))}" if self.record else ""
+        cells = {
+            "Model": f"{escape(Path(self.model).name)}{labelled}",
+            "Date": _day(_now()),
+            "Prepared by": escape(self.prepared_by),
+            "Made with": f"geodomain {escape(version('geodomain'))}, "
+            '<a href="#origin">files and options</a>',
+            "SHA-256 of the model": f"<code>{self.digest.hexadecimal[:16]}</code>..., "
+            f"{self.digest.size:,} bytes",
+        }
+        shown = "".join(
+            f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in cells.items() if text
         )
+        return f'<dl class="title-block">{shown}</dl>'
 
     @property
     def html(self) -> str:
@@ -324,7 +346,7 @@ class Origin:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Return a dict: the path of each file, and its name on the page; longest paths first.
+        """The name on the page of each file, by its path; longest paths first.
 
         A relative path in the record is left out, because its folder is unknown.
         """
@@ -425,14 +447,15 @@ class Content:
     rows: list[DomainRow]
     record: Record | None
     warned: Sequence[str]
-    grades: GradesAsked
-    column: str
+    grades: GradeSettings
     holes: Drillholes | None = None
     changes: Changes | None = None
     near: NearHoles | None = None
     sampled: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
     folder: Path | None = None
+    unit: str = ""
+    prepared_by: str = ""
 
     def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
         """Return the finished page with these sections, title and note."""
@@ -450,6 +473,7 @@ class Content:
             trace_colours=colours,
             marks=sections,
             near=self.near,
+            unit=self.unit,
         )
         # Packing is mostly compression, which runs without the interpreter lock.
         with ThreadPoolExecutor(1) as other:
@@ -458,48 +482,45 @@ class Content:
             )
             figures = draw_sections(sections, geometry, style, self.blocks.name)
             with collect_warnings() as grade_warnings:
-                grades, notes = self._grades(labels)
+                grades = self._grades(labels)
             scene = packing.result()
+        fullest = _fullest(figures)
+        # Identifiers within a drawing are unique in the page, so the summary has its own drawing.
+        picture = section_svg(sections[fullest], len(sections), geometry, geometry.extent, style)
         swatches = [tables.swatch(label.colour) for label in labels]
-        view = view_html(
-            labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
-        )
+        drawn = {name: name not in self._hidden for name in wireframes}
+        view = view_html(labels, swatches, drawn, 0 if self.holes is None else len(self.holes))
         origin = self._origin()
         parts = [
-            ("summary", "Summary", self._summary(colours, note)),
+            ("summary", "Summary", self._summary(colours, note, picture, grades.main)),
             *self._changes(),
             ("problems", "Warnings", tables.warnings_list(self._warnings(grade_warnings))),
             *self._drillholes(),
             ("view", "Model", view + _scene_note(scene)),
-            *grades,
-            (
-                "sections",
-                "Sections",
-                sections_html(figures, _fullest(figures), self._near_note),
-            ),
+            *([("grades", "Tonnes and grade", grades.html)] if grades.html else []),
+            ("sections", "Sections", sections_html(figures, fullest, self._near_note)),
             ("origin", "How it was made", origin.html),
         ]
-        values = scene.values | self._hole_values()
-        html = html_page(title, origin.lead, parts, values, pack.blocks)
+        values = scene.values | {"unit": self.unit} | self._hole_values()
         return MadePage(
-            html,
-            figures[_fullest(figures)].svg,
+            html_page(title, origin.title_block, parts, values, pack.blocks),
+            figures[fullest].svg,
             scene.drawn,
             tuple(sections),
-            (*self._recorded, *notes),
+            (*self._recorded, *grades.notes),
         )
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
-        """Return a colour for each label and each domain with a wireframe."""
+        """Return a colour for each label and each domain with a wireframe, in their order."""
         ground = [row.name for row in self.rows if row.is_ground]
-        names = [*(row.name for row in self.rows), *wireframes]
-        return with_ground(names, ground, self.domains.colours)
+        names = dict.fromkeys([*(row.name for row in self.rows), *wireframes])
+        colours = with_ground(names, ground, self.domains.colours)
+        return {name: colours[name] for name in names}
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
         """Return a ShownLabel for each label of the model."""
         rows = {row.label: row for row in self.rows}
         order = {row.label: place for place, row in enumerate(self.rows)}
-        above = {domain.name for domain in self.domains if domain.kind == "above"}
         return [
             ShownLabel(
                 text=label,
@@ -507,19 +528,36 @@ class Content:
                 colour=colours[rows[label].name],
                 order=order[label],
                 ground=rows[label].is_ground,
-                # Blocks above the ground would hide everything else.
-                hidden=rows[label].name in above,
+                hidden=rows[label].name in self._hidden,
             )
             for label in self.blocks.labels
         ]
 
-    def _summary(self, colours: Mapping[str, str], note: str | None) -> str:
-        """Return HTML: the user's note, the tables of blocks and volumes, and the overlaps."""
+    @cached_property
+    def _hidden(self) -> set[str]:
+        """Names of domains above the ground, which would hide everything else in the 3D view."""
+        above = {domain.name for domain in self.domains if domain.kind == "above"}
+        names = [
+            *(row.name for row in self.rows),
+            *(target.name for target in self.domains.targets),
+        ]
+        return above | {name for name in names if kind_of_name(name) in ("air", "cover")}
+
+    def _summary(
+        self, colours: Mapping[str, str], note: str | None, picture: DrawnSection, main: str
+    ) -> str:
+        """Return HTML: the user's note, a section, the tables of volumes and tonnes, overlaps."""
         introduction = f'<p class="note">{escape(note)}</p>' if note else ""
         overlaps = self.record["summary"]["overlaps"] if self.record else ()
-        rows = tables.domains_table(self.rows, colours)
-        both = f'<div class="tables">{rows}{tables.overlaps_table(overlaps)}</div>'
-        return introduction + both + _explained(self.rows)
+        rows = tables.domains_table(self.rows, colours, self.unit)
+        return (
+            f'{introduction}<div class="summary"><div class="picture">{picture.svg}'
+            f'<p class="hint">Section {escape(picture.title)}. '
+            f'<a href="#sections">All sections</a></p></div>{main or rows}</div>'
+            f'<div class="tables">{rows if main else ""}'
+            f"{tables.overlaps_table(overlaps, self.unit)}</div>"
+            f"{_explained(self.rows, self.unit)}"
+        )
 
     def _changes(self) -> list[tuple[str, str, str]]:
         """Return the part of the page about an earlier labelling, as a list; empty without it."""
@@ -527,6 +565,11 @@ class Content:
             return []
         headings, *rows = self.changes.moves.cells()
         cells = [[escape(cell) for cell in row] for row in rows]
+        if "volume" in headings:
+            place = headings.index("volume")
+            headings[place] = tables.in_unit("volume", self.unit)
+            for row, move in zip(cells, self.changes.moves.moves, strict=True):
+                row[place] = tables.volume(move.volume)
         sentence = f"{self.changes.moves.sentence} since {self.changes.old.name}."
         moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
         return [("changes", "Changes", f"<p>{escape(sentence)}</p>{moves}")]
@@ -545,15 +588,11 @@ class Content:
         findings = [each.as_dict() for each in self.findings]
         return {"drillholes": {"dips": self.holes.report.dips, "findings": findings}}
 
-    def _grades(self, labels: Sequence[ShownLabel]) -> tuple[list[tuple[str, str, str]], list[str]]:
-        """Return the part of the page about tonnes and grades, as a list, and notes on this part.
-
-        The list is empty if there is no such part.
-        """
-        if self.grades.density is None and not self.grades.names:
-            return [], []
-        html, notes = grades_html(self.blocks, self.grades, labels, self.column)
-        return [("grades", "Tonnes and grade", html)], notes
+    def _grades(self, labels: Sequence[ShownLabel]) -> GradePart:
+        """Return the part of the page about tonnes and grades, or an empty part."""
+        if self.grades.wanted is None and not self.grades.names:
+            return GradePart("", "", [])
+        return grades_html(self.blocks, self.grades, labels, self.unit)
 
     @property
     def _near_note(self) -> str:
@@ -561,7 +600,8 @@ class Content:
         if self.near is None:
             return ""
         samples = " and their samples" if self.near.samples else ""
-        return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
+        within = f"{self.near.within:.10g} {escape(self.unit)}".strip()
+        return f" Drillholes{samples} are drawn within {within} on either side."
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
         """Return warnings and notes of the labelling and of this report, without repetitions."""
@@ -580,7 +620,9 @@ class Content:
         holes = self.holes.files if self.holes else ()
         others += [("drillholes", path) for path in holes]
         others += [("samples", path) for path in self.sampled if path not in holes]
-        return Origin(self.source, self.blocks.digest, others, self.record, self.folder)
+        return Origin(
+            self.source, self.blocks.digest, others, self.record, self.folder, self.prepared_by
+        )
 
 
 def draw_sections(
@@ -590,13 +632,9 @@ def draw_sections(
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
-        low, high = extent[:, section.across]
+        low, high = section.span(extent)
         if not low <= section.at < high:
-            message = (
-                f"no block of {name} is cut by {section.axis} = {section.at:.10g}: "
-                f"{section.axis} runs from {low:.10g} to {high:.10g}"
-            )
-            raise TableError(message)
+            raise TableError(cuts_nothing(section, extent, name))
         drawn = section_svg(section, number, geometry, extent, style)
         figures.append(Figure(drawn.title, drawn.svg, _legend(drawn.svg, style)))
     return figures
@@ -644,9 +682,10 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _explained(rows: Sequence[DomainRow]) -> str:
+def _explained(rows: Sequence[DomainRow], unit: str) -> str:
     """Return HTML that explains the volume columns in the table of domains."""
-    sentences = ["Volume is the volume of the blocks with the label, in cubed units of the file."]
+    what = "" if unit else ", in cubed units of the file"
+    sentences = [f"Volume is the volume of the blocks with the label{what}."]
     if any(row.own_volume is not None for row in rows):
         sentences.append(
             "Volume before priority counts every block in the domain, even if another domain takes "
@@ -657,6 +696,7 @@ def _explained(rows: Sequence[DomainRow]) -> str:
             "Wireframe volume is the volume inside the closed meshes of the domain; it is empty if "
             "they extend beyond the model."
         )
+    sentences.append("Numbers are rounded; point at a number to read all its digits.")
     return f'<p class="hint">{" ".join(sentences)}</p>'
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -28,39 +28,39 @@ from geodomain.formats.blocks import file_of
 from geodomain.inputs import model_path
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
+from geodomain.reporting.book import draw_book
 from geodomain.reporting.look import (
     INK,
-    NO_VALUE,
     Look,
     Ramp,
+    as_classes,
     darker,
-    draw_frame,
-    draw_marks,
-    draw_north,
-    draw_scale_bar,
     faces_warnings,
     near_holes,
     ramp_of,
     require_cmap,
-    title_of,
     usual_ground,
+    with_classes,
     with_ground,
+)
+from geodomain.reporting.panel import DOTS, Panel, ramp_colours
+from geodomain.reporting.planes import (
+    LineGiven,
+    Section,
+    SectionGiven,
+    as_lines,
+    as_sections,
+    is_run,
 )
 from geodomain.reporting.sections import (
     Cut,
-    Section,
-    SectionGiven,
-    as_sections,
-    box_of,
-    cut_blocks,
-    cut_triangles,
     gather,
-    is_run,
     lines_near,
     require_labels,
     samples_near,
     wireframes_of,
 )
+from geodomain.reporting.sheets import Sheets, as_sheets
 from geodomain.settings import renamed
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
@@ -68,7 +68,6 @@ from geodomain.tables.settings import TableKeywords
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path as MplPath
 
 # Inches: the largest page area for panels, margins of each panel for text, and the smallest side.
 _WIDTH, _HEIGHT = 15.0, 9.0
@@ -155,195 +154,6 @@ def _divisions(count: int) -> Iterator[list[list[int]]]:
         yield [list(range(*pair)) for pair in pairwise(starts)]
 
 
-# One panel: blocks, traces of wireframes, drillholes, frame.
-
-DOTS = 150
-# Margin of the frame around its contents on each side, as a share of their length.
-_MARGIN = 0.01
-_MOST_NAMES = 60
-
-
-class Panel:
-    """One section: its polygons and lines, and the rectangle that is drawn."""
-
-    def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
-        self.cut, self.look = cut, look
-        self.stretch = 1.0 if cut.section.axis == "z" else look.exaggerate
-        self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
-        self.traces = {
-            name: np.concatenate(
-                [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
-            )
-            for name, meshes in wireframes.items()
-            if meshes
-        }
-        near = look.near
-        self.holes = lines_near(cut.section, near.holes, near.within) if near else []
-        box = box_of(self.polygons)
-        self.window = box + _MARGIN * (box[1] - box[0]) * np.array([[-1], [1]])
-
-    @property
-    def lengths(self) -> Floats:
-        """Width and height of the drawn rectangle, including vertical exaggeration."""
-        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
-
-    @property
-    def traced(self) -> set[str]:
-        """The domains whose wireframes cross the drawn rectangle."""
-        low, high = self.window
-        return {
-            name
-            for name, lines in self.traces.items()
-            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
-        }
-
-    @property
-    def shown(self) -> set[str]:
-        """The names for the legend: domains with traces, and block labels.
-
-        If blocks are coloured by grade, the block labels are left out.
-        """
-        labels = set() if self.look.ramp else set(self.cut.labels.tolist())
-        return self.traced | labels
-
-    def draw(
-        self, axes: Axes, colours: Mapping[str, str], scale: float, others: Sequence[Section]
-    ) -> None:
-        """Draw blocks, traces, holes and the frame."""
-        self._blocks(axes, colours, scale)
-        for name, lines in self.traces.items():
-            # A pale line below the dark one keeps it visible on any colour.
-            _lines(axes, list(lines), "#ffffff", 2.6, 3)
-            colour = colours[name]
-            _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
-        self._near(axes)
-        section = self.cut.section
-        axes.set_xlim(*self.window[:, 0])
-        axes.set_ylim(*self.window[:, 1])
-        axes.set_aspect(self.stretch, anchor="NW")
-        inches = np.asarray(axes.bbox.size) / DOTS
-        title = title_of(section, self.stretch, on_faces=self.cut.is_on_faces)
-        draw_frame(axes, section, title, self.look.unit, inches)
-        draw_scale_bar(axes, self.window, self.look.unit, inches)
-        draw_marks(axes, section, others, self.window)
-        if section.axis == "z":
-            draw_north(axes, inches)
-
-    def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw the blocks by domain or by grade.
-
-        For speed, all blocks of one colour form one path.
-        """
-        from matplotlib.patches import PathPatch
-
-        edge = 0.0 if self.look.ramp else self._edge(scale)
-        for rows, colour in self._painted(colours):
-            blocks = PathPatch(
-                _one_path([self.polygons[row] for row in rows]),
-                facecolor=colour,
-                edgecolor="#ffffff",
-                linewidth=edge,
-                antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
-            )
-            axes.add_artist(blocks)
-
-    def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
-        """Yield pairs: the indices of the blocks that have a certain colour, and this colour."""
-        labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
-        if ramp is None or values is None:
-            for name, colour in colours.items():
-                rows = np.flatnonzero(labels == name)
-                if len(rows):
-                    yield rows.tolist(), colour
-            return
-        yield from _by_colour(ramp, values)
-
-    def _edge(self, scale: float) -> float:
-        """Return the width in points of lines between blocks; 0 if blocks are a few pixels wide."""
-        smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
-        dots = smallest * scale * DOTS
-        return 0.0 if dots < 12 else min(0.6, dots / 40)
-
-    def _near(self, axes: Axes) -> None:
-        """Draw the holes near the section, with names at their upper ends."""
-        lines = [line for _, line in self.holes]
-        if not lines:
-            return
-        sampled = self._sampled(axes)
-        _lines(axes, lines, "#ffffff", 3.0, 6)
-        _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
-        first = {name: line[0] for name, line in reversed(self.holes)}
-        for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
-            axes.annotate(
-                name,
-                xy=tuple(place),
-                xytext=(2, 2),
-                textcoords="offset points",
-                fontsize=6,
-                color=INK,
-                zorder=8,
-                clip_on=True,
-                annotation_clip=True,
-                bbox={"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
-            )
-
-    def _sampled(self, axes: Axes) -> bool:
-        """Draw samples as coloured bars along holes; return whether any were drawn."""
-        near = self.look.near
-        if near is None or near.samples is None or near.ramp is None:
-            return False
-        lines, values = samples_near(self.cut.section, near.holes, near.within, near.samples)
-        _lines(axes, lines, "#ffffff", 6.6, 7, "butt")
-        for rows, colour in _by_colour(near.ramp, values):
-            _lines(axes, [lines[row] for row in rows], colour, 5.0, 8, "butt")
-        return True
-
-
-def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
-    """Yield pairs: the indices of the values that get a certain colour, and this colour."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize, to_hex
-
-    colours_of = colormaps[ramp.cmap]
-    valid = np.isfinite(values)
-    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(valid, values, ramp.low))
-    steps = np.where(valid, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
-    for step in np.unique(steps).tolist():
-        colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
-        yield np.flatnonzero(steps == step).tolist(), colour
-
-
-def _one_path(polygons: Sequence[Floats]) -> MplPath:
-    """Return one path of several polygons that do not overlap."""
-    from matplotlib.path import Path
-
-    counts = np.array([len(polygon) for polygon in polygons])
-    ends = np.cumsum(counts + 1) - 1  # the vertices that close polygons
-    vertices = np.zeros((ends[-1] + 1, 2))
-    codes = np.full(len(vertices), Path.LINETO, Path.code_type)
-    corners = np.ones(len(vertices), np.bool_)
-    corners[ends] = False
-    vertices[corners] = np.concatenate(polygons)
-    codes[ends], codes[ends - counts] = Path.CLOSEPOLY, Path.MOVETO
-    return Path(vertices, codes)
-
-
-def _lines(
-    axes: Axes,
-    lines: Sequence[Floats],
-    colour: str,
-    width: float,
-    order: int,
-    ends: Literal["round", "butt"] = "round",
-) -> None:
-    """Draw lines in one colour."""
-    from matplotlib.collections import LineCollection
-
-    axes.add_collection(
-        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle=ends)
-    )
-
-
 # Pages of panels with a legend.
 
 # Inches: height of a legend line, width of a letter and of a patch, height of a ramp and a title.
@@ -361,9 +171,10 @@ def draw(
     background: Sequence[str] = (),
     kind: str = "png",
     look: Look | None = None,
+    sheets: Sheets | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> bytes:
-    """Draw sections at one scale, either all on one page or each on its own page.
+    """Draw sections at one scale: on one page, each on its own page, or on sheets of a book.
 
     Parameters
     ----------
@@ -378,6 +189,8 @@ def draw(
         Format of the picture.
     look : Look, optional
         Style of the sections. Only the format "pdf" can have several pages.
+    sheets : Sheets, optional
+        Scale, paper and title block of a section book; the format is then "pdf".
     progress : callable, optional
         Called with the number of pages drawn and the total.
 
@@ -387,7 +200,11 @@ def draw(
         The picture.
     """
     with _missing_glyphs():
-        return _drawn(cuts, wireframes or {}, background, kind, look or Look(), progress)
+        traced, style = wireframes or {}, look or Look()
+        if sheets is not None:
+            colours = _colours(cuts, traced, background, style)
+            return draw_book(cuts, traced, colours, style, sheets, progress)
+        return _drawn(cuts, traced, background, kind, style, progress)
 
 
 @contextmanager
@@ -416,7 +233,7 @@ def _drawn(
     progress: Callable[[int, int | None], None] | None,
 ) -> bytes:
     """Draw the pages, and return the picture."""
-    book = _Book(cuts, wireframes, background, look)
+    book = _Pages(cuts, wireframes, background, look)
     out = io.BytesIO()
     if not look.paged:
         book.figure(cuts).savefig(
@@ -452,7 +269,7 @@ def require_kind(path: Path) -> str:
     return kind
 
 
-class _Book:
+class _Pages:
     """Draws pages of sections with shared colours."""
 
     def __init__(
@@ -465,15 +282,15 @@ class _Book:
         self._look, self._wireframes = look, wireframes
         self._sections = [cut.section for cut in cuts]
         self._colours = _colours(cuts, wireframes, background, look)
-        self._windows: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
+        self._windows: dict[object, Floats] = {}
         self._cuts = cuts
 
     def share_frames(self) -> None:
         """Draw the same rectangle on all sections across an axis, so that their pages align."""
         for cut in self._cuts:
             window = Panel(cut, {}, Look()).window
-            low, high = self._windows.get(cut.section.axis, window)
-            self._windows[cut.section.axis] = np.stack(
+            low, high = self._windows.get(cut.section.family, window)
+            self._windows[cut.section.family] = np.stack(
                 [np.minimum(low, window[0]), np.maximum(high, window[1])]
             )
 
@@ -485,7 +302,7 @@ class _Book:
         look, colours = self._look, self._colours
         panels = [Panel(cut, self._wireframes, look) for cut in cuts]
         for panel in panels:
-            panel.window = self._windows.get(panel.cut.section.axis, panel.window)
+            panel.window = self._windows.get(panel.cut.section.family, panel.window)
         shown = _entries(colours, {name for panel in panels for name in panel.shown})
         lengths = np.array([panel.lengths for panel in panels])
         columns = _legend_columns([text for text, _ in shown], lay_out(lengths).size[0])
@@ -514,8 +331,8 @@ class _Book:
         return figure
 
     def _others(self, panel: Panel) -> list[Section]:
-        """Return the sections to mark on a panel: all sections across the other two axes."""
-        return [one for one in self._sections if one.across != panel.cut.section.across]
+        """Return the sections to mark on a panel: all sections that cross its section."""
+        return [one for one in self._sections if panel.cut.section.crossing(one) is not None]
 
 
 def _colours(
@@ -582,13 +399,16 @@ def _legend(
 
 def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
     """Draw the ramp of a grade above the legend, just below the height `foot` (in inches)."""
+    wide, high = figure.get_size_inches()
+    length = min(4.0, 0.6 * wide)
+    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
+    if ramp.edges:
+        _draw_classes(figure.add_axes(place), ramp)
+        return
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    wide, high = figure.get_size_inches()
-    length = min(4.0, 0.6 * wide)
-    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
     bar = figure.colorbar(
         ScalarMappable(Normalize(ramp.low, ramp.high), colormaps[ramp.cmap]),
         cax=figure.add_axes(place),
@@ -597,6 +417,20 @@ def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
     )
     bar.set_label(ramp.name, fontsize=9)
     bar.ax.tick_params(labelsize=8)
+
+
+def _draw_classes(axes: Axes, ramp: Ramp) -> None:
+    """Draw a bar of the classes of a grade, with the grades between them."""
+    from matplotlib.patches import Rectangle
+
+    colours = ramp_colours(ramp)
+    for number, colour in enumerate(colours):
+        axes.add_patch(Rectangle((number, 0), 1, 1, facecolor=colour, edgecolor="#ffffff", lw=0.5))
+    axes.set_xlim(0, len(colours))
+    axes.set_xticks(range(1, len(colours)), [f"{edge:,.10g}" for edge in ramp.edges])
+    axes.set_yticks([])
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel(ramp.name, fontsize=9)
 
 
 # Draw sections of a model file as a picture.
@@ -608,6 +442,7 @@ def plot_sections(
     output: str | os.PathLike[str],
     sections: SectionGiven | Sequence[SectionGiven] = (),
     *,
+    line: LineGiven | Sequence[LineGiven] = (),
     domains: DomainsLike | None = None,
     column: str = "domain",
     background: str | Iterable[str] = (),
@@ -616,10 +451,14 @@ def plot_sections(
     unit: str = "",
     colour_by: str | None = None,
     cmap: str = "viridis",
+    classes: Mapping[str, Sequence[float]] | None = None,
     holes: Drillholes | None = None,
     within: float | None = None,
     samples: TableLike | None = None,
     sample_grade: str | None = None,
+    scale: str | float | None = None,
+    paper: str | None = None,
+    prepared_by: str | None = None,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
@@ -643,6 +482,10 @@ def plot_sections(
         .svg. [default: across x, y and z, through the middle of the labelled domains] A horizontal
         section on block faces shows the blocks above the section. A vertical section on block faces
         shows the blocks to the north or east.
+    line : four numbers, str, or several of them
+        Upright sections that need not be at right angles to an axis: (x1, y1, x2, y2) or
+        "x1,y1,x2,y2" for a section from one point of the map to another. They are named A-A', B-B'
+        and so on, in their order. The second point is drawn at the right.
     domains : optional
         As for `label_file`. The wireframes of the domains are drawn, closed or open, in the
         colours of the domains. The background labels that `domains` sets are drawn as background.
@@ -661,7 +504,11 @@ def plot_sections(
         A numeric column, such as a grade, that colours the blocks. The ramp runs from the minimum
         to the 98th percentile of the column's values in the sections.
     cmap : str
-        A colour map of matplotlib for ``colour_by`` and ``grade``.
+        A colour map of matplotlib for ``colour_by`` and ``sample_grade``.
+    classes : mapping of str to sequence of float, optional
+        Grades that divide a column into classes, in ascending order, such as
+        ``{"AU": [0.5, 1, 2, 5]}``. Blocks and samples of this column then have one colour for each
+        class instead of a ramp. A grade on a limit is in the class above.
     holes : Drillholes, optional
         Drillholes to project onto the sections near them.
     within : float, optional
@@ -675,6 +522,16 @@ def plot_sections(
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``. If ``colour_by`` names the same
         column, blocks and samples share one ramp.
+    scale : str or float, optional
+        Scale of a section book, such as "1:500": a PDF of sheets with title block, grid, key plan
+        and legend. On paper, lengths are true if the unit of the model is ``unit``: "m" or "ft".
+        [default: with ``paper``, the largest usual scale at which each section fits on one sheet] A
+        section that is larger than a sheet continues on further sheets, with match lines.
+    paper : str, optional
+        Paper of a section book: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "-portrait" or
+        "-landscape". [default: A3 with ``scale``; the orientation that needs fewer sheets]
+    prepared_by : str, optional
+        Author in the title block of a section book.
     overwrite : bool
         Whether to replace an existing picture.
     progress : callable or bool, optional
@@ -686,7 +543,8 @@ def plot_sections(
     Returns
     -------
     tuple of Section
-        The sections drawn.
+        The sections drawn. The section along a line has no axis: ``ends`` are the ends of the line,
+        and ``label`` is its name.
 
     Raises
     ------
@@ -694,12 +552,14 @@ def plot_sections(
         If the picture exists; see ``overwrite``.
     TableError
         If the output does not have the extension of a picture. If the label column holds hundreds
-        of numbers. If a section cuts no block. If a column is missing or has no number. If the
-        model has no sizes and its centroids form no lattice.
+        of numbers. If a section cuts no block. If a book would have more than 500 sheets. If a
+        column is missing or has no number. If the model has no sizes and its centroids form no
+        lattice.
     ValueError
-        If a section or colour map is invalid. Also if ``holes`` is given without ``within``, if
-        ``samples`` is given without ``holes``, or if only one of ``samples`` and ``sample_grade``
-        is given.
+        If a section, a line, the scale, the paper, the classes or the colour map are invalid. Also
+        if ``holes`` is given without
+        ``within``, if ``samples`` is given without ``holes``, or if only one of ``samples`` and
+        ``sample_grade`` is given.
     TypeError
         If the model is not a path.
     ImportError
@@ -731,10 +591,12 @@ def plot_sections(
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = near_holes(holes, within, samples, sample_grade, table["below_detection"])
     require_cmap(cmap)
-    options, planes = table_options(**table), as_sections(sections)
+    classed = as_classes(classes, (colour_by, sample_grade))
+    options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     kind = require_kind(place)
-    tables = [samples] if isinstance(samples, str | os.PathLike) else []
-    inputs = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
+    sheets = as_sheets(scale, paper, unit, Path(file_of(source)).name, prepared_by, place)
+    tables = [os.fspath(samples)] if isinstance(samples, str | os.PathLike) else []
+    inputs = [file_of(source), *map(file_of, tables), *(() if holes is None else holes.files)]
     refuse_inputs([place], inputs)
     require_places([place], overwrite=overwrite)
     listed, files = drawn_source(domains)
@@ -758,10 +620,10 @@ def plot_sections(
         look,
         colours=listed.colours,
         near=near,
-        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
+        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, classed, source),
         paged=kind == "pdf" and is_run(sections),
     )
-    look = _with_samples(look, cuts, cmap)
+    look = _with_samples(look, cuts, cmap, classed)
     for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
         warn(sentence)
     if look.near and not any(
@@ -770,14 +632,22 @@ def plot_sections(
         warn(f"no drillhole comes within {look.near.within:.10g} of a section")
     with show_progress(progress, "drawing") as report:
         drawn = draw(
-            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=report
+            cuts,
+            wireframes_of(listed),
+            background=ground,
+            kind=kind,
+            look=look,
+            sheets=sheets,
+            progress=report,
         )
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(drawn))
     return tuple(cut.section for cut in cuts)
 
 
-def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
+def _with_samples(
+    look: Look, cuts: Sequence[Cut], cmap: str, classes: Mapping[str, tuple[float, ...]]
+) -> Look:
     """Add the ramp of the samples; if blocks show the same grade, both have the same ramp."""
     near, ramp = look.near, look.ramp
     if near is None or near.samples is None:
@@ -789,8 +659,10 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
         both = ramp_of(
             f"{ramp.name}, of blocks and samples", cmap, np.concatenate([*blocks, values])
         )
+        both = both and with_classes(both, name, classes)
         return replace(look, ramp=both, near=replace(near, ramp=both))
-    return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
+    own = ramp_of(f"{name}, of samples", cmap, values)
+    return replace(look, near=replace(near, ramp=own and with_classes(own, name, classes)))
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
@@ -809,10 +681,16 @@ def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
     ]
 
 
-def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
+def _ramp(
+    cuts: Sequence[Cut],
+    name: str,
+    cmap: str,
+    classes: Mapping[str, tuple[float, ...]],
+    model: str,
+) -> Ramp:
     """Return one ramp for all sections; raise TableError if the sections have no number to show."""
     ramp = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
     if ramp is None:
         message = f"{model}: column {name!r} has no number in these sections: name a grade column"
         raise TableError(message)
-    return ramp
+    return with_classes(ramp, name, classes)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
-from geodomain.checks.columns import density_unit as unit_of
+from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import drawn_source, policy_of
 from geodomain.drillholes.drillholes import Drillholes
@@ -23,16 +23,25 @@ from geodomain.inputs import model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
 from geodomain.reporting.compare import compare_files
-from geodomain.reporting.grades import GradesAsked
-from geodomain.reporting.look import NearHoles, near_holes, ramp_of
+from geodomain.reporting.grades import GradeSettings, grade_settings
+from geodomain.reporting.look import (
+    NearHoles,
+    as_classes,
+    near_holes,
+    orders_of,
+    ramp_of,
+    with_classes,
+)
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
+from geodomain.reporting.planes import LineGiven, Section, SectionGiven, as_lines, as_sections
 from geodomain.reporting.record import RecordGiven, read_record, require_same_file
-from geodomain.reporting.sections import Section, SectionGiven, as_sections, require_labels
+from geodomain.reporting.sections import require_labels
 from geodomain.reporting.tables import domain_rows
 from geodomain.result_tables import html_table
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
+from geodomain.volumes.tonnes import Cutoffs
 
 # Advice for a model that is not a file.
 _IN_MEMORY = "write the labelled blocks to a file first, and give wireframes with domains="
@@ -84,7 +93,7 @@ class Report:
             ("size", f"{self.size / 1e6:.1f} MB"),
             ("blocks", f"{self.blocks:,}"),
             ("boundary blocks drawn", f"{self.drawn:,}"),
-            ("sections", ", ".join(f"{cut.axis} = {cut.at:.10g}" for cut in self.sections)),
+            ("sections", ", ".join(map(str, self.sections))),
         ]
         rows += [("note", line) for line in self.notes]
         rows += [("drillholes", line) for line in notes_of(self.findings, self.dips)]
@@ -99,17 +108,24 @@ def report_file(
     record: RecordGiven | None = None,
     compare: str | os.PathLike[str] | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
+    line: LineGiven | Sequence[LineGiven] = (),
     column: str = "domain",
     background: str | Iterable[str] = (),
     holes: Drillholes | None = None,
     within: float | None = None,
     samples: TableLike | None = None,
     sample_grade: str | None = None,
+    classes: Mapping[str, Sequence[float]] | None = None,
     density: str | float | None = None,
     density_unit: str | None = None,
     grade: str | Sequence[str] = (),
+    cutoff: Cutoffs | None = None,
+    grade_unit: str | Mapping[str, str] | None = None,
+    classification: str | None = None,
+    unit: str = "",
     title: str | None = None,
     note: str | None = None,
+    prepared_by: str | None = None,
     relative_paths: bool = False,
     overwrite: bool = False,
     progress: Progress | bool = False,
@@ -140,6 +156,8 @@ def report_file(
     sections : str, tuple, Section, or several of them
         Where to cut, such as "z=310", "RL=310" or ("z", 310); at most 30 sections. [default: at
         even distances through the labelled domains, across x, y and z]
+    line : four numbers, str, or several of them
+        Further sections, as for `plot_sections`: upright planes through two points of the map.
     column : str
         Label column.
     background : str or several
@@ -156,6 +174,8 @@ def report_file(
         treat them.
     sample_grade : str, optional
         Grade column of the samples; needed with ``samples``.
+    classes : mapping of str to sequence of float, optional
+        Grades that divide ``sample_grade`` into classes, as for `plot_sections`.
     density : str or float, optional
         A column, or one number for all blocks. If it is given, the page shows tonnes by domain.
     density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
@@ -163,8 +183,16 @@ def report_file(
     grade : str or sequence of str
         Grade columns. For each grade, the page shows a histogram by domain. With ``density``, it
         also shows grade-tonnage curves.
+    cutoff, grade_unit, classification : optional
+        As for `tonnes`: the table of tonnes has rows for each cut-off and each resource class. The
+        unit of a grade is written beside its name. A cut-off or a class needs ``density``.
+    unit : str
+        Unit of the coordinates, such as "m", for axes, scale bars and volumes. [default: the unit
+        that ``density_unit`` implies, if it is given]
     title, note : str, optional
-        Title of the page, and a text below it.
+        Title of the page, usually the project, and a text below it.
+    prepared_by : str, optional
+        Who made the report, for the title block.
     relative_paths : bool
         Whether the page shows paths relative to its own folder. Such paths do not contain the names
         of users and drives.
@@ -191,9 +219,10 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section is invalid, or if there are more than 30 sections. Also if ``within`` or
-        ``samples`` is given without ``holes``, if ``samples`` is given without ``within``, or if
-        only one of ``samples`` and ``sample_grade`` is given.
+        If a section, a line or the classes are invalid, or if there are more than 30 sections. Also
+        if ``within`` or ``samples`` is given without ``holes``, if ``samples`` is given without
+        ``within``, or if only one of ``samples`` and ``sample_grade`` is given. Also if ``cutoff``
+        or ``classification`` is given without ``density``.
 
     Examples
     --------
@@ -208,11 +237,12 @@ def report_file(
     source, place = model_path(model, _IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
     require_page_name(str(place))
-    names = (grade,) if isinstance(grade, str) else tuple(grade)
-    grades = GradesAsked(names, density, unit_of(density_unit))
+    grades = grade_settings(
+        column, grade, density, density_unit, cutoff, grade_unit, classification
+    )
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
-    near = _near(holes, within, samples, sample_grade, table["below_detection"])
+    near = _near(holes, within, samples, sample_grade, table["below_detection"], classes)
     content, planes = gather_content(
         source,
         place,
@@ -220,6 +250,7 @@ def report_file(
         record=record,
         compare=compare,
         sections=sections,
+        line=line,
         column=column,
         background=background,
         holes=holes,
@@ -229,7 +260,12 @@ def report_file(
         progress=progress,
         table=table,
     )
-    content = replace(content, folder=place.parent if relative_paths else None)
+    content = replace(
+        content,
+        folder=place.parent if relative_paths else None,
+        unit=unit or unit_of_length(density_unit),
+        prepared_by=prepared_by or "",
+    )
     made = content.html(planes, title or f"{Path(source).name} by domain", note)
     data = made.html.encode()
     with open_target(place, overwrite=overwrite) as target:
@@ -254,10 +290,11 @@ def gather_content(
     record: RecordGiven | None,
     compare: str | os.PathLike[str] | None,
     sections: SectionGiven | Sequence[SectionGiven],
+    line: LineGiven | Sequence[LineGiven] = (),
     column: str,
     background: str | Iterable[str],
     holes: Drillholes | None,
-    grades: GradesAsked,
+    grades: GradeSettings,
     near: NearHoles | None = None,
     sampled: tuple[Path, ...] = (),
     progress: Progress | bool,
@@ -266,7 +303,7 @@ def gather_content(
     """Read everything that a page shows; `place` is the path of the page, None without a file."""
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
-    options, planes = table_options(**table), as_sections(sections)
+    options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
     if len(planes) > MOST_SECTIONS:
         message = f"{len(planes)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
@@ -283,7 +320,7 @@ def gather_content(
                 options,
                 column,
                 numeric=grades.columns,
-                density=grades.density,
+                wanted=grades.wanted,
                 progress=report,
             )
         if recorded is None and not listed.targets:
@@ -294,7 +331,7 @@ def gather_content(
         rows = domain_rows(blocks, listed, recorded["summary"] if recorded else None, ground)
         changes = None
         if compare is not None:
-            old = Path(compare)
+            old = file_of(os.fspath(compare))
             changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
         source,
@@ -305,7 +342,6 @@ def gather_content(
         recorded,
         warned,
         grades,
-        column,
         holes,
         changes,
         near,
@@ -321,8 +357,10 @@ def _near(
     samples: TableLike | None,
     sample_grade: str | None,
     below: BelowDetection | None,
+    classes: Mapping[str, Sequence[float]] | None,
 ) -> NearHoles | None:
     """Return the holes and samples to draw on sections, or None; refuse incomplete options."""
+    classed = as_classes(classes, [sample_grade])
     if within is None and samples is None and sample_grade is None:
         return None
     if holes is None:
@@ -335,7 +373,10 @@ def _near(
     if near is None or near.samples is None:
         return near
     ramp = ramp_of(f"{near.samples.name} of samples", "", near.samples.values)
-    return replace(near, ramp=ramp)
+    orders = orders_of(near.samples.values)
+    if ramp is not None and orders is not None:
+        ramp = replace(ramp, low=orders[0], high=orders[1], is_log=True)
+    return replace(near, ramp=ramp and with_classes(ramp, near.samples.name, classed))
 
 
 def _refuse_slips(
@@ -345,5 +386,5 @@ def _refuse_slips(
     if source == STANDARD:
         message = "the model is - (stdin), but a report needs its SHA-256: give a file"
         raise ValueError(message)
-    files = [Path(other) for other in others if isinstance(other, str | os.PathLike)]
-    refuse_inputs(places, [Path(source), *files, *(holes.files if holes else ())])
+    files = [file_of(os.fspath(other)) for other in others if isinstance(other, str | os.PathLike)]
+    refuse_inputs(places, [file_of(source), *files, *(holes.files if holes else ())])

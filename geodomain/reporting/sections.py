@@ -1,11 +1,10 @@
-"""Sections across an axis: cuts through blocks and wireframes, and the drillholes near them."""
+"""What sections show: cuts through blocks and wireframes, and the drillholes near them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -21,18 +20,16 @@ from geodomain.formats.block_file import Relabelling
 from geodomain.formats.blocks import open_model
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress
+from geodomain.reporting.planes import AXES, Section
 from geodomain.reporting.survey import Survey, find_lattice
 from geodomain.tables.conditions import Column, with_policy
 from geodomain.tables.dialect import number
-from geodomain.tables.frames import Axis, LocalFrame
+from geodomain.tables.frames import LocalFrame
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import refuse_misfit, require_constants
 from geodomain.tables.vendors import find_column
 
-AXES: tuple[Axis, ...] = ("x", "y", "z")
-# East, north and reduced level, as miners call the axes.
-_FIELD_NAMES: Mapping[str, Axis] = {"e": "x", "n": "y", "rl": "z"}
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 # The edges of a block: pairs of corners that differ in one coordinate.
 _EDGES = np.array(
@@ -45,37 +42,11 @@ _EDGES = np.array(
 )
 
 
-@dataclass(frozen=True)
-class Section:
-    """A plane at right angles to an axis.
-
-    Attributes
-    ----------
-    axis : {"x", "y", "z"}
-        The axis.
-    at : float
-        Coordinate of the plane along the axis.
-    """
-
-    axis: Axis
-    at: float
-
-    @property
-    def across(self) -> int:
-        """The number of the axis: 0 for x, 1 for y, 2 for z."""
-        return AXES.index(self.axis)
-
-    @property
-    def along(self) -> tuple[int, int]:
-        """The numbers of the axes drawn to the right and upwards: x and y, x and z, or y and z."""
-        one, two = (axis for axis in range(3) if axis != self.across)
-        return one, two
-
-
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
     """Return the mask of blocks that a plane cuts.
 
-    A plane on the lower face of a block cuts the block. A plane on the upper face does not.
+    A plane on the lower face of a block cuts the block. A plane on the upper face does not. A line
+    cuts the blocks between its ends.
 
     Parameters
     ----------
@@ -86,10 +57,15 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
     matrix : (3, 3) float64
         Rotation from block axes to world axes.
     """
-    half = sizes @ np.abs(matrix[section.across]) / 2
-    offset = section.at - points[:, section.across]
+    half = sizes @ np.abs(section.normal @ matrix) / 2
+    offset = section.at - section.height(points)
     whole = np.isfinite(points).all(axis=1)
-    return np.asarray(whole & (-half <= offset) & (offset < half))
+    cut = np.asarray(whole & (-half <= offset) & (offset < half))
+    if section.ends is not None:
+        reach = sizes @ np.abs(section.right @ matrix) / 2
+        place = section.flat(points)[:, 0]
+        cut &= (place + reach > 0) & (place - reach < section.length)
+    return cut
 
 
 def cut_blocks(
@@ -102,12 +78,16 @@ def cut_blocks(
     corners = points[:, None] + (_CORNERS * sizes[:, None]) @ matrix.T
     starts, ends = corners[:, _EDGES[:, 0]], corners[:, _EDGES[:, 1]]
     places, crossed = _cross(section, starts, ends)
-    middle = np.where(crossed[..., None], places, 0).sum(axis=1) / crossed.sum(axis=1)[:, None]
+    counts = crossed.sum(axis=1)
+    middle = np.where(crossed[..., None], places, 0).sum(axis=1) / np.maximum(counts, 1)[:, None]
     around = places - middle[:, None]
     angles = np.where(crossed, np.arctan2(around[..., 1], around[..., 0]), np.inf)
     order = np.argsort(angles, axis=1, kind="stable")
-    counts = crossed.sum(axis=1)
     ordered = np.take_along_axis(places, order[..., None], axis=1)
+    # An oblique plane may touch a block in a corner, and cross no edge after rounding.
+    touched = counts < 3
+    ordered[touched, :3] = section.flat(points[touched])[:, None]
+    counts = np.maximum(counts, 3)
     return [polygon[:count] for polygon, count in zip(ordered, counts.tolist(), strict=True)]
 
 
@@ -123,120 +103,18 @@ def cut_triangles(section: Section, corners: Floats) -> Floats:
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the points (..., 2) where edges cross the plane, and the mask of these edges."""
-    low, high = starts[..., section.across], ends[..., section.across]
+    low, high = section.height(starts), section.height(ends)
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(crossed, (section.at - low) / (high - low), 0.0)
-    along = list(section.along)
-    return starts[..., along] + part[..., None] * (ends - starts)[..., along], crossed
-
-
-def parse_section(text: str) -> Section:
-    """Return the section that a text such as z=310 describes.
-
-    Raises
-    ------
-    ValueError
-        If the text is not of the form AXIS=COORDINATE.
-    """
-    name, _, at = text.partition("=")
-    axis, value = axis_of(name), float(at)
-    if axis is None or not np.isfinite(value):
-        raise ValueError(text)
-    return Section(axis, value)
-
-
-def axis_of(name: str) -> Axis | None:
-    """Return the axis called x, y or z, or E, N or RL, in either case, or None."""
-    name = name.strip().lower()
-    return next((axis for axis in AXES if axis == name), _FIELD_NAMES.get(name))
+    start = section.flat(starts)
+    return start + part[..., None] * (section.flat(ends) - start), crossed
 
 
 def box_of(polygons: Sequence[Floats]) -> Floats:
     """Return the bounding box (2, 2) of polygons or lines."""
     stacked = np.concatenate([polygon.reshape(-1, 2) for polygon in polygons])
     return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
-
-
-# The choice of sections: one, several, or a series between two coordinates.
-
-SectionGiven = Section | str | tuple[Axis, float]
-# A series of more sections than this has a mistaken step.
-MOST_SECTIONS = 500
-
-
-def as_sections(sections: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
-    """Return a section, or several sections, in any accepted form, as a list of `Section`.
-
-    Raises
-    ------
-    ValueError
-        If an item is not a section.
-    """
-    if isinstance(sections, Section):
-        return [sections]
-    if isinstance(sections, str):
-        return parse_sections(sections)
-    if len(sections) == 2 and isinstance(sections[0], str) and axis_of(sections[0]):
-        axis, at = sections
-        return parse_sections(f"{axis}={at}")
-    return [section for each in sections for section in as_sections(_single(each))]
-
-
-def parse_sections(text: str) -> list[Section]:
-    """Return the sections of a text such as z=310, RL=310 or y=7480200,7480300,50.
-
-    The form is AXIS=COORDINATE or AXIS=START,STOP,STEP. An axis is x, y or z, or E, N or RL. A
-    series includes START. It includes STOP if the steps reach it. Steps are added as decimal
-    numbers.
-
-    Raises
-    ------
-    ValueError
-        If the text has none of these forms.
-
-    Examples
-    --------
-    >>> [section.at for section in parse_sections("z=0.1,0.3,0.1")]
-    [0.1, 0.2, 0.3]
-    """
-    axis, _, rest = text.partition("=")
-    parts = rest.split(",")
-    try:
-        if len(parts) == 1:
-            return [parse_section(text)]
-        start, stop, step = map(Decimal, parts)
-        steps = (stop - start) / step
-        count = math.floor(min(max(steps, Decimal(-1)), Decimal(10**9))) + 1
-    except (ValueError, ArithmeticError):
-        message = (
-            f"{text!r} is neither AXIS=COORDINATE nor AXIS=START,STOP,STEP, such as z=310, RL=310 "
-            "or y=7480200,7480300,50"
-        )
-        raise ValueError(message) from None
-    if not 1 <= count <= MOST_SECTIONS:
-        message = (
-            f"{text!r} stands for {count:,} sections, but a series can have 1 to {MOST_SECTIONS}"
-        )
-        raise ValueError(message)
-    return [parse_section(f"{axis}={start + number * step}") for number in range(count)]
-
-
-def is_run(sections: SectionGiven | Sequence[SectionGiven]) -> bool:
-    """Return whether any of the sections is a series, START,STOP,STEP."""
-    if isinstance(sections, str):
-        return "," in sections
-    return not isinstance(sections, Section) and any(
-        isinstance(each, str) and is_run(each) for each in sections
-    )
-
-
-def _single(section: SectionGiven | str | float) -> SectionGiven:
-    """Refuse an item of a list that is not a section."""
-    if isinstance(section, Section | str) or (isinstance(section, tuple) and len(section) == 2):
-        return section
-    message = f"{section!r} is not a section: give 'z=310', ('z', 310) or 'y=0,100,25'"
-    raise ValueError(message)
 
 
 # Label columns and columns of measurements.
@@ -362,6 +240,8 @@ class Cut:
         Rotation from block axes to world axes.
     values : (n,) float64, optional
         Grades, NaN where missing.
+    extent : (2, 3) float64, optional
+        Bounding box of all blocks of the model, not only of those cut.
     """
 
     section: Section
@@ -370,15 +250,16 @@ class Cut:
     labels: NDArray[np.str_]
     matrix: Floats
     values: Floats | None = None
+    extent: Floats | None = None
 
     @property
     def is_on_faces(self) -> bool:
         """Whether the plane lies on the lower faces of blocks."""
-        if not np.array_equal(self.matrix, np.eye(3)):
-            return False
         across = self.section.across
+        if across is None or not np.array_equal(self.matrix, np.eye(3)):
+            return False
         low = self.points[:, across] - self.sizes[:, across] / 2
-        return bool((low == self.section.at).any())
+        return bool((low == self.section.origin[across]).any())
 
 
 def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
@@ -599,17 +480,23 @@ class _Cutting:
     ) -> Cut:
         """Join the parts of a section that come from different batches."""
         points, sizes, labels = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        extent = np.stack([self._low, self._high])
         if not len(points):
-            low, high = self._low[section.across], self._high[section.across]
-            message = (
-                f"no block of {name} is cut by {section.axis} = {section.at:.10g}: {section.axis} "
-                f"runs from {low:.10g} to {high:.10g}"
-            )
-            raise TableError(message)
+            raise TableError(cuts_nothing(section, extent, name))
         values = [grades for *_, grades in parts if grades is not None]
-        return Cut(
-            section, points, sizes, labels, matrix, np.concatenate(values) if values else None
-        )
+        grade = np.concatenate(values) if values else None
+        return Cut(section, points, sizes, labels, matrix, grade, extent)
+
+
+def cuts_nothing(section: Section, extent: Floats, name: str) -> str:
+    """Return the message for a section that cuts no block of a model with this bounding box."""
+    axes = ("x", "y") if section.axis is None else (section.axis,)
+    ranges = [
+        f"{axis} runs from {low:.10g} to {high:.10g}"
+        for axis, low, high in zip(AXES, *extent.tolist(), strict=True)
+        if axis in axes
+    ]
+    return f"no block of {name} is cut by {section}: {', and '.join(ranges)}"
 
 
 # Drillholes near a section, projected onto its plane.
@@ -643,12 +530,18 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
         rows = np.arange(start, min(start + _TOGETHER, len(holes)))
         depths = holes.ends[rows, None] * np.linspace(0.0, 1.0, _MOST)
         points = holes.points_at(np.repeat(rows, _MOST), depths.ravel()).reshape(-1, _MOST, 3)
-        offsets = points[..., section.across] - section.at
+        offsets = section.height(points) - section.at
         near = (offsets.min(axis=1) <= within) & (offsets.max(axis=1) >= -within)
         for hole in np.flatnonzero(near).tolist():
             lines = pieces_near(points[hole], offsets[hole], section, within)
-            parts += [(holes.names[start + hole], line) for line in lines]
+            parts += [(holes.names[start + hole], line) for line in lines if _meets(section, line)]
     return parts
+
+
+def _meets(section: Section, line: Floats) -> bool:
+    """Return whether a projected line is, at least in part, between the ends of a section."""
+    start, end = section.reach
+    return bool(line[:, 0].max() >= start and line[:, 0].min() <= end)
 
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
@@ -657,7 +550,7 @@ def pieces_near(points: Floats, offset: Floats, section: Section, within: float)
     Each part is an array (k, 2) of coordinates in the section. For each point of the line, `offset`
     holds the signed distance from the plane.
     """
-    flat = points[:, list(section.along)]
+    flat = section.flat(points)
     if (np.abs(offset) <= within).all():
         return [flat]
     start, stop = _spans(offset, within)
@@ -782,10 +675,11 @@ def samples_near(
         depths = first + (last - first) * shares
         rows = np.repeat(samples.holes[some], _POINTS)
         points = holes.points_at(rows, depths.ravel()).reshape(-1, _POINTS, 3)
-        offsets = points[..., section.across] - section.at
+        offsets = section.height(points) - section.at
         near = (offsets.min(axis=1) <= within) & (offsets.max(axis=1) >= -within)
         for row in np.flatnonzero(near).tolist():
-            pieces = pieces_near(points[row], offsets[row], section, within)
+            near_plane = pieces_near(points[row], offsets[row], section, within)
+            pieces = [piece for piece in near_plane if _meets(section, piece)]
             lines += pieces
             values += [float(samples.values[start + row])] * len(pieces)
     return lines, np.array(values, np.float64)

@@ -16,14 +16,8 @@ from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Geometry
 from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note, round_length
-from geodomain.reporting.sections import (
-    AXES,
-    Section,
-    cut_blocks,
-    cut_triangles,
-    lines_near,
-    samples_near,
-)
+from geodomain.reporting.planes import AXES, Section
+from geodomain.reporting.sections import cut_blocks, cut_triangles, lines_near, samples_near
 
 
 def merge_rectangles(rectangles: Ints) -> Ints:
@@ -109,7 +103,6 @@ _WIDTH, _HEIGHT = 10_000, 6_000
 LEFT, TOP, RIGHT, BELOW = 1_300, 200, 600, 800
 # A section with a lower ratio of height to width is exaggerated.
 _FLATTEST = 0.25
-_NAMES = ("x, east", "y, north", "z, up")
 _INK = 'fill="currentColor"'
 
 
@@ -117,11 +110,10 @@ class Window:
     """Converter from section coordinates to units of the drawing, in which y points down."""
 
     def __init__(self, section: Section, extent: Floats) -> None:
-        along = list(section.along)
-        self.low, self.high = extent[0, along], extent[1, along]
+        self.low, self.high = section.frame(extent)
         wide, high = (self.high - self.low).tolist()
         self.stretch = 1.0
-        if section.axis != "z" and high / wide < _FLATTEST:
+        if not section.is_plan and high / wide < _FLATTEST:
             self.stretch = _round_factor(_FLATTEST * wide / high)
         self.scale = min(_WIDTH / wide, _HEIGHT / (high * self.stretch))
         self.scales = np.array([self.scale, self.scale * self.stretch])
@@ -135,16 +127,16 @@ class Window:
         return units
 
 
-def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
+def frame_svg(section: Section, window: Window, marks: Sequence[Section], unit: str) -> str:
     """Draw a section's frame, ticks with coordinates, and marks where other sections cross it."""
-    right, up = section.along
+    named = f" ({escape(unit)})" if unit else ""
     wide, high = window.size.tolist()
     foot = TOP + high
     parts = [
         f'<rect x="{LEFT}" y="{TOP}" width="{wide}" height="{high}" fill="none" '
         'stroke="currentColor" stroke-width="12"/>'
     ]
-    for value in ticks(window.low[0], window.high[0], max(2, wide // 1700)):
+    for value in ticks(window.low[0], window.high[0], max(2, wide // 1300)):
         x = window.units(np.array([value, window.low[1]]))[0]
         parts.append(f'<path stroke="currentColor" stroke-width="12" d="M{x} {foot}v70"/>')
         parts.append(
@@ -158,16 +150,22 @@ def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str
             f"{value:,.10g}</text>"
         )
     for mark in marks:
-        if mark.across == right:
-            x = window.units(np.array([mark.at, window.low[1]]))[0]
+        crossing = section.crossing(mark)
+        if crossing is None:
+            continue
+        free = np.isinf(crossing[0])
+        (x, y), end = window.units(np.where(np.isinf(crossing), window.low, crossing)).tolist()
+        if free[1]:
             parts.append(_mark(f"M{x} {TOP - 90}v180M{x} {foot - 90}v180"))
-        elif mark.across == up:
-            y = window.units(np.array([window.low[0], mark.at]))[1]
+        elif free[0]:
             parts.append(_mark(f"M{LEFT - 60} {y}h150M{LEFT + wide - 90} {y}h180"))
-    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{_NAMES[right]} →</text>')
+        else:
+            parts.append(_mark(f"M{x} {y}L{end[0]} {end[1]}"))
+    right, up = section.axis_names
+    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{right}{named} →</text>')
     parts.append(
         f'<text {_INK} x="0" y="0" text-anchor="end" '
-        f'transform="translate(170 {TOP}) rotate(-90)">{_NAMES[up]} →</text>'
+        f'transform="translate(170 {TOP}) rotate(-90)">{up}{named} →</text>'
     )
     return "".join(parts)
 
@@ -177,15 +175,16 @@ def _mark(path: str) -> str:
     return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
 
 
-def scale_bar_svg(window: Window) -> str:
+def scale_bar_svg(window: Window, unit: str) -> str:
     """Draw a scale bar of round length."""
     wide, high = window.size.tolist()
     length = round_length((window.high[0] - window.low[0]) / 4)
     units = round(length * window.scale)
     x, y = LEFT + wide - units, TOP + high + 600
+    words = escape(f"{length:,.10g} {unit}".strip())
     return (
         f'<path stroke="currentColor" stroke-width="40" d="M{x} {y}h{units}"/>'
-        f'<text {_INK} x="{x - 80}" y="{y + 60}" text-anchor="end">{length:,.10g} units</text>'
+        f'<text {_INK} x="{x - 80}" y="{y + 60}" text-anchor="end">{words}</text>'
     )
 
 
@@ -235,12 +234,30 @@ class GradeClass:
 
 
 def grade_classes(ramp: Ramp) -> list[GradeClass]:
-    """Return the steps of a ramp, from low to high; the last step includes all higher grades."""
-    edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
+    """Return the classes of a grade, or the steps of its ramp, from low to high.
+
+    The last step includes all higher grades.
+    """
+    if ramp.edges:
+        colours = _colours_of(len(ramp.classes))
+        return [GradeClass(*both) for both in zip(colours, ramp.classes, strict=True)]
+    edges = ramp.bounds(len(_COLOURS)).tolist()
     named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    if ramp.is_log:
+        named[0] = f"below {edges[1]:.3g}"
     if ramp.highest > ramp.high:
         named[-1] = f"{edges[-2]:.3g} to {ramp.highest:.3g}"
     return [GradeClass(*both) for both in zip(_COLOURS, named, strict=True)]
+
+
+def _colours_of(count: int) -> list[str]:
+    """Return this number of colours, evenly along viridis."""
+    known = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
+    places = np.linspace(0, len(known) - 1, count)
+    mixed = [np.interp(places, np.arange(len(known)), known[:, part]) for part in range(3)]
+    return [
+        f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in np.round(mixed).astype(int).T
+    ]
 
 
 def near_svg(section: Section, window: Window, near: NearHoles) -> str:
@@ -268,7 +285,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
         for name, x, y in _names(first)
     ]
     # From above, a vertical hole is a dot.
-    width = 40 if section.axis == "z" else 16 if sampled else 26
+    width = 40 if section.is_plan else 16 if sampled else 26
     return (
         f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
         f'<path stroke="{_HOLE_INK}" stroke-width="{width}" d="{path}"/>{"".join(words)}'
@@ -298,14 +315,14 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
     if near.samples is None or near.ramp is None:
         return ""
     lines, values = samples_near(section, near.holes, near.within, near.samples)
-    share = (values - near.ramp.low) / (near.ramp.high - near.ramp.low)
-    steps = np.clip(np.floor(share * len(_COLOURS)), 0, len(_COLOURS) - 1).astype(int)
+    colours = [step.colour for step in grade_classes(near.ramp)]
+    steps = near.ramp.steps(values, len(colours))
     bars = _drawn(lines, window)
     parts = [f'<path stroke="#fff" stroke-width="94" stroke-linecap="butt" d="{_path(bars)}"/>']
     for step in np.unique(steps).tolist():
         path = _path([bars[row] for row in np.flatnonzero(steps == step).tolist()])
         parts.append(
-            f'<path stroke="{_COLOURS[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
+            f'<path stroke="{colours[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
         )
     return "".join(parts) if bars else ""
 
@@ -341,8 +358,6 @@ def _path(lines: Sequence[Ints]) -> str:
 
 # One section, styled by presentation attributes.
 
-_LOOKING = ("looking west", "looking north", "plan, north up")
-
 
 @dataclass(frozen=True)
 class SectionStyle:
@@ -362,6 +377,8 @@ class SectionStyle:
         Sections whose crossings are marked at the frame.
     near : NearHoles, optional
         Drillholes to draw near a section.
+    unit : str
+        Unit of coordinates, for axes and scale bars; may be empty.
     """
 
     labels: list[str]
@@ -370,6 +387,7 @@ class SectionStyle:
     trace_colours: Mapping[str, str]
     marks: Sequence[Section] = ()
     near: NearHoles | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -388,15 +406,17 @@ def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretc
     """
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
     faces = faces_note(section) if _is_on_faces(section, rows, geometry) else ""
-    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+    looking = "plan, north up" if section.is_plan else section.looking
+    return f"{section.name}, {looking}{taller}{faces}"
 
 
 def _is_on_faces(section: Section, rows: NDArray[np.int64], geometry: Geometry) -> bool:
     """Return whether a section lies on the lower faces of the blocks that it cuts."""
-    if geometry.is_turned:
+    across = section.across
+    if across is None or geometry.is_turned:
         return False
     low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
-    return bool((low[:, section.across] == section.at).any())
+    return bool((low[:, across] == section.origin[across]).any())
 
 
 def section_svg(
@@ -426,12 +446,15 @@ def section_svg(
     window = Window(section, extent)
     rows = cut_rows(section, geometry)
     title = _title(section, rows, geometry, window.stretch)
+    blocks = _blocks(section, rows, geometry, window, style)
+    if section.ends is not None:  # blocks continue beyond the ends of a line
+        blocks = _clipped(blocks, window, f"section-ends-{number}")
     parts = [
-        _blocks(section, rows, geometry, window, style),
+        blocks,
         _over(section, window, style, number),
-        frame_svg(section, window, style.marks),
-        scale_bar_svg(window),
-        north_svg(window) if section.axis == "z" else "",
+        frame_svg(section, window, style.marks, style.unit),
+        scale_bar_svg(window, style.unit),
+        north_svg(window) if section.is_plan else "",
     ]
     wide, high = (window.size + np.array([LEFT + RIGHT, TOP + BELOW])).tolist()
     drawn = (
@@ -447,15 +470,27 @@ def section_svg(
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
     """Return the indices, in `geometry`, of the blocks that a section cuts."""
-    axis = section.across
-    if not geometry.is_turned:
-        return _cut_straight(section.at - geometry.origin[axis], axis, geometry)
-    height = np.zeros(len(geometry.kinds))
+    at = section.at - float(section.height(geometry.origin))
+    if section.axis is not None and not geometry.is_turned:
+        return _cut_straight(at, AXES.index(section.axis), geometry)
+    height, reach = _spread(section.normal, geometry)
+    offsets = at - height
+    cut = (-reach <= offsets) & (offsets < reach)
+    if section.ends is not None:
+        middle, half = _spread(section.right, geometry)
+        middle += section.flat(geometry.origin)[0]
+        cut &= (middle + half > 0) & (middle - half < section.length)
+    return np.flatnonzero(cut)
+
+
+def _spread(direction: Floats, geometry: Geometry) -> tuple[Floats, Floats]:
+    """Return where blocks are in a direction, from the origin of the model, and half their size."""
+    turned = direction @ geometry.matrix
+    middle = np.zeros(len(geometry.kinds))
     for part in range(3):
-        height += (geometry.centres[part] * geometry.matrix[axis, part])[geometry.places[part]]
-    offsets = section.at - geometry.origin[axis] - height
-    reach = (geometry.sizes @ np.abs(geometry.matrix[axis]) / 2)[geometry.kinds]
-    return np.flatnonzero((-reach <= offsets) & (offsets < reach))
+        middle += (geometry.centres[part] * turned[part])[geometry.places[part]]
+    half: Floats = (geometry.sizes @ np.abs(turned) / 2)[geometry.kinds]
+    return middle, half
 
 
 def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]:
@@ -508,16 +543,16 @@ def _shapes(
     If all shapes are rectangles, `polygons` is empty. Otherwise `rectangles` is None.
     """
     points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
-    if not geometry.is_turned:
-        along = list(section.along)
-        low = window.units(points[:, along] - sizes[:, along] / 2)
-        high = window.units(points[:, along] + sizes[:, along] / 2)
+    if section.axis is not None and not geometry.is_turned:
+        low = window.units(section.flat(points - sizes / 2))
+        high = window.units(section.flat(points + sizes / 2))
         return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
     polygons = cut_blocks(section, points, sizes, geometry.matrix)
-    upright = section.axis != "z" and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
+    upright = not section.is_plan and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
     if upright:  # a vertical plane cuts upright blocks in rectangles
         corners = [[polygon.min(axis=0), polygon.max(axis=0)] for polygon in polygons]
         boxes = np.array(corners).reshape(-1, 2, 2)
+        boxes[..., 0] = np.clip(boxes[..., 0], *section.reach)
         low, high = window.units(boxes[:, 0]), window.units(boxes[:, 1])
         return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
     return None, [window.units(polygon) for polygon in polygons]
@@ -546,11 +581,16 @@ def _over(section: Section, window: Window, style: SectionStyle, number: int) ->
         drawn += near_svg(section, window, style.near)
     if not drawn:
         return ""
+    lines = 'fill="none" stroke-linecap="round" '
+    return _clipped(drawn, window, f"section-clip-{number}", lines)
+
+
+def _clipped(drawn: str, window: Window, name: str, style: str = "") -> str:
+    """Return a group that is clipped to the frame."""
     wide, high = window.size
     return (
-        f'<clipPath id="section-clip-{number}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
-        f'height="{high}"/></clipPath><g fill="none" stroke-linecap="round" '
-        f'clip-path="url(#section-clip-{number})">{drawn}</g>'
+        f'<clipPath id="{name}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
+        f'height="{high}"/></clipPath><g {style}clip-path="url(#{name})">{drawn}</g>'
     )
 
 
@@ -612,12 +652,52 @@ def default_sections(
 
 # Histograms and curves of grades.
 
-_WIDE, _HIGH = 420, 240
-_LEFT, _RIGHT, _TOP, _FOOT = 62, 372, 34, 196
+_WIDE, _HIGH = 420, 264
+_LEFT, _RIGHT, _TOP, _FOOT = 62, 364, 52, 214
+# Widths of words in pixels of the drawing, for ticks that do not touch.
+_MARK_WIDTH = 46
+
+
+@dataclass(frozen=True)
+class GradeAxis:
+    """The horizontal axis of a drawing of grades.
+
+    Attributes
+    ----------
+    edges : (k + 1,) float64
+        The grades that bound the k intervals, ascending.
+    is_log : bool
+        Whether the axis is logarithmic.
+    """
+
+    edges: Floats
+    is_log: bool = False
+
+    def across(self, value: float) -> float:
+        """Return the place of a grade in the drawing."""
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        if self.is_log:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return _LEFT + (_RIGHT - _LEFT) * (value - low) / ((high - low) or 1.0)
+
+    @property
+    def marks(self) -> list[float]:
+        """Round grades for the ticks: 1, 2 and 5 times powers of ten if the axis is logarithmic."""
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        if not self.is_log:
+            return ticks(low, high, 6) if high > low else [low]
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        for steps in ((1, 2, 5), (1, 3), (1,)):
+            powers = [(step, power) for power in range(first, last + 1) for step in steps]
+            marks = [float(f"{step}e{power}") for step, power in powers]
+            marks = [mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
+            if (len(marks) - 1) * _MARK_WIDTH <= _RIGHT - _LEFT:
+                return marks
+        return marks[:: 1 + len(marks) * _MARK_WIDTH // (_RIGHT - _LEFT)]
 
 
 def histogram_svg(
-    domain: str, colour: str, edges: Floats, shares: Floats, name: str, grade: str
+    domain: str, colour: str, axis: GradeAxis, shares: Floats, mean: float, name: str, grade: str
 ) -> str:
     """Draw a histogram of a grade in a domain: the share of the volume in each interval.
 
@@ -625,30 +705,37 @@ def histogram_svg(
     ----------
     domain, colour : str
         The domain and its colour.
-    edges : (k + 1,) float64
+    axis : GradeAxis
         The grades that bound the k intervals.
     shares : (k,) float64
         Share of the volume in each interval, 0 to 1.
+    mean : float
+        Mean grade by volume, which gets a mark.
     name : str
         A text that makes the identifiers of this drawing unique in the page.
     grade : str
         Text below the axis.
     """
-    most = float(shares.max()) or 1.0
+    top, marks = _round_top(float(shares.max()))
     parts = []
-    for left, right, share in zip(edges[:-1], edges[1:], shares.tolist(), strict=True):
-        x, end = _across(float(left), edges), _across(float(right), edges)
-        y = _FOOT - (_FOOT - _TOP) * share / most
+    for left, right, share in zip(axis.edges[:-1], axis.edges[1:], shares.tolist(), strict=True):
+        x, end = axis.across(float(left)), axis.across(float(right))
+        y = _up(share / top)
         parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 1, 0.5):.1f}" '
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 0.5, 0.5):.1f}" '
             f'height="{_FOOT - y:.1f}" fill="{colour}" stroke="{darker(colour)}" '
             'stroke-width="0.6"/>'
         )
-    parts += _bottom(float(edges[0]), float(edges[-1]), edges, grade)
-    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most, percent=True)
-    mean = float((shares * (edges[:-1] + edges[1:]) / 2).sum())
-    caption = f"Histogram of {grade} in {domain}; mean about {mean:.3g}"
-    return _drawing(domain, caption, f"histogram-{name}", parts)
+    if axis.edges[0] <= mean <= axis.edges[-1]:
+        x = axis.across(mean)
+        parts.append(
+            f'<path fill="currentColor" d="M{x:.1f} {_FOOT + 1}l4 7h-8z"/>'
+            f'<path stroke="currentColor" stroke-dasharray="3 3" d="M{x:.1f} {_TOP}V{_FOOT}"/>'
+        )
+    parts += _bottom(axis, grade)
+    parts += _side(marks, top, "of volume", percent=True)
+    caption = f"Histogram of {grade} in {domain}; mean {mean:.3g}"
+    return _drawing(domain, f"mean {mean:.3g}", caption, f"histogram-{name}", parts)
 
 
 def curve_svg(
@@ -675,27 +762,30 @@ def curve_svg(
     grade : str
         Text below the axis.
     """
-    edges = np.array([cutoffs[0], cutoffs[-1] or 1.0])
-    most = max(tonnes)
-    highest = max((mean for mean in means if mean is not None), default=1.0) or 1.0
-    line = _curve_path(cutoffs, [value / most for value in tonnes], edges)
-    points = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
-    dashes = _curve_path([at for at, _ in points], [mean / highest for _, mean in points], edges)
+    axis = GradeAxis(np.array([cutoffs[0], cutoffs[-1] or 1.0]))
+    top, marks = _round_top(max(tonnes))
+    known = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
+    highest, other_marks = _round_top(max((mean for _, mean in known), default=1.0))
+    line = _curve_path([(at, value / top) for at, value in zip(cutoffs, tonnes, strict=True)], axis)
+    dashes = _curve_path([(at, mean / highest) for at, mean in known], axis)
     parts = [
-        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="3"/>',
+        f'<path d="{line}" fill="none" stroke="{darker(colour)}" stroke-width="4"/>',
+        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="2.4"/>',
         f'<path d="{dashes}" fill="none" stroke="currentColor" stroke-width="1.6" '
         'stroke-dasharray="5 4"/>',
     ]
-    parts += _bottom(float(edges[0]), float(edges[1]), edges, f"{grade} from")
-    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most)
-    for value in ticks(0.0, highest, 3):
-        y = _FOOT - (_FOOT - _TOP) * min(value / highest, 1)
-        parts.append(f'<text {_INK} x="{_RIGHT + 6}" y="{y + 4:.1f}">{value:.4g}</text>')
+    parts += _bottom(axis, f"cut-off {grade}")
+    parts += _side(marks, top, "tonnes")
+    parts += [
+        f'<text {_INK} x="{_RIGHT + 6}" y="{_up(value / highest) + 4:.1f}">{value:.4g}</text>'
+        for value in other_marks
+    ]
+    parts.append(f'<text {_INK} x="{_WIDE - 4}" y="{_TOP - 12}" text-anchor="end">mean</text>')
     caption = f"Grade-tonnage curve of {grade} in {domain}"
-    return _drawing(domain, caption, f"curve-{name}", parts)
+    return _drawing(domain, "", caption, f"curve-{name}", parts)
 
 
-def _drawing(title: str, caption: str, name: str, parts: Sequence[str]) -> str:
+def _drawing(title: str, more: str, caption: str, name: str, parts: Sequence[str]) -> str:
     frame = (
         f'<path d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}V{_TOP}" fill="none" stroke="currentColor" '
         'stroke-opacity="0.5"/>'
@@ -704,48 +794,64 @@ def _drawing(title: str, caption: str, name: str, parts: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-labelledby="{name}" font-size="12" '
         f'font-family="system-ui, sans-serif"><title id="{name}">{escape(caption)}</title>'
-        f'<text {_INK} x="{_LEFT}" y="20" font-size="14" font-weight="600">{escape(title)}</text>'
+        f'<text {_INK} x="4" y="18" font-size="14" font-weight="600">{escape(title)}</text>'
+        f'<text {_INK} x="{_RIGHT}" y="18" text-anchor="end">{escape(more)}</text>'
         f"{''.join(parts)}{frame}</svg>"
     )
 
 
-def _across(value: float, edges: Floats) -> float:
-    length = float(edges[-1] - edges[0]) or 1.0
-    return _LEFT + (_RIGHT - _LEFT) * (value - float(edges[0])) / length
+def _up(share: float) -> float:
+    """Return the place of a share of the height of a drawing."""
+    return _FOOT - (_FOOT - _TOP) * min(share, 1.0)
 
 
-def _curve_path(across: Sequence[float], up: Sequence[float], edges: Floats) -> str:
-    places = [
-        f"{_across(x, edges):.1f} {_FOOT - (_FOOT - _TOP) * y:.1f}"
-        for x, y in zip(across, up, strict=True)
-    ]
+def _round_top(most: float) -> tuple[float, list[float]]:
+    """Return the round end of an axis from 0 to at least `most`, and the values of its ticks."""
+    if not most > 0:
+        return 1.0, [0.0, 1.0]
+    step = round_length(most / 4, up=True)
+    count = math.ceil(most / step - 1e-9)
+    return count * step, [number * step for number in range(count + 1)]
+
+
+def _curve_path(points: Sequence[tuple[float, float]], axis: GradeAxis) -> str:
+    places = [f"{axis.across(x):.1f} {_up(y):.1f}" for x, y in points]
     return f"M{'L'.join(places)}" if places else ""
 
 
-def _bottom(low: float, high: float, edges: Floats, grade: str) -> list[str]:
-    marks = ticks(low, high, 5) if high > low else [low]
+def _bottom(axis: GradeAxis, grade: str) -> list[str]:
+    parts = []
+    for value in axis.marks:
+        x = axis.across(value)
+        parts.append(f'<path stroke="currentColor" d="M{x:.1f} {_FOOT}v4"/>')
+        parts.append(
+            f'<text {_INK} x="{x:.1f}" y="{_FOOT + 20}" text-anchor="middle">{value:.4g}</text>'
+        )
+    middle = (_LEFT + _RIGHT) / 2
+    log = " (log axis)" if axis.is_log else ""
+    words = escape(grade + log)
     return [
-        f'<text {_INK} x="{_across(value, edges):.1f}" y="{_FOOT + 16}" '
-        f'text-anchor="middle">{value:.4g}</text>'
-        for value in marks
-    ] + [
-        f'<text {_INK} x="{(_LEFT + _RIGHT) / 2}" y="{_FOOT + 34}" '
-        f'text-anchor="middle">{escape(grade)}</text>'
+        *parts,
+        f'<text {_INK} x="{middle}" y="{_FOOT + 40}" text-anchor="middle">{words}</text>',
     ]
 
 
-def _side(values: Sequence[float], most: float, *, percent: bool = False) -> list[str]:
-    return [
-        f'<text {_INK} x="{_LEFT - 6}" y="{_FOOT - (_FOOT - _TOP) * value / most + 4:.1f}" '
-        f'text-anchor="end">{_short(value, percent=percent)}</text>'
-        for value in values
-    ]
+def _side(values: Sequence[float], most: float, what: str, *, percent: bool = False) -> list[str]:
+    words = [f'<text {_INK} x="4" y="{_TOP - 12}">{what}</text>']
+    for value in values:
+        y = _up(value / most)
+        words.append(f'<path stroke="currentColor" stroke-opacity="0.5" d="M{_LEFT} {y:.1f}h-4"/>')
+        words.append(
+            f'<text {_INK} x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{_short(value, percent=percent)}</text>"
+        )
+    return words
 
 
 def _short(value: float, *, percent: bool) -> str:
     """Format a number in few characters."""
     if percent:
-        return f"{value:.0%}" if value >= 0.01 or not value else f"{value:.1%}"
+        return f"{100 * value:.3g}%"
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if value >= size:
             return f"{value / size:.4g}{unit}"

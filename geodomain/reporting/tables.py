@@ -218,38 +218,63 @@ def swatch(colour: str) -> str:
     )
 
 
-def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
-    """Return the table of blocks and volumes by domain."""
+def domain_name(name: str, colour: str) -> str:
+    """Return the name of a domain as HTML, beside a square in its colour."""
+    return f"{swatch(colour)} {escape(name or '(no label)')}"
+
+
+def in_unit(what: str, unit: str, *, million: bool = False) -> str:
+    """Return a heading for volumes, with the unit of volume that follows from a unit of length.
+
+    Examples
+    --------
+    >>> in_unit("volume", "m"), in_unit("volume", ""), in_unit("volume", "ft", million=True)
+    ('volume, m³', 'volume', 'volume, million ft³')
+    """
+    words = " ".join([*["million"] * million, *[f"{unit}³"] * bool(unit)])
+    return f"{what}, {words}" if words else what
+
+
+def in_millions(volumes: Iterable[float]) -> bool:
+    """Return whether a column of volumes is shown in millions, because one is a billion or more."""
+    return max(volumes, default=0.0) >= 1e9
+
+
+def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str], unit: str = "") -> str:
+    """Return the table of blocks and volumes by domain; `unit` is the unit of coordinates."""
     own = any(row.own_volume is not None for row in rows)
     solid = any(row.wireframe_volume is not None for row in rows)
     shared = any(row.proportion_volume is not None for row in rows)
-    headings = ["domain", "blocks", "share", "volume"]
-    headings += ["volume by proportion"] if shared else []
-    headings += ["volume before priority"] if own else []
-    headings += ["wireframe volume"] if solid else []
+    million = in_millions(row.volume for row in rows)
+    words = ["volume"]
+    words += ["volume by proportion"] if shared else []
+    words += ["volume before priority"] if own else []
+    words += ["wireframe volume"] if solid else []
+    headings = ["domain", "blocks", "share"]
+    headings += [in_unit(word, unit, million=million) for word in words]
     headings += ["blocks against wireframe"] if own and solid else []
     cells = []
     for row in rows:
         label = f"{row.name} ({row.label})" if row.label != row.name else row.name
         line = [
-            f"{swatch(colours[row.name])} {escape(label or '(no label)')}",
+            domain_name(label, colours[row.name]),
             f"{row.blocks:,}",
             f"{row.share:.2%}",
-            volume(row.volume),
+            volume(row.volume, million=million),
         ]
-        line += [volume(row.proportion_volume)] if shared else []
-        line += [volume(row.own_volume)] if own else []
-        line += [volume(row.wireframe_volume)] if solid else []
+        line += [volume(row.proportion_volume, million=million)] if shared else []
+        line += [volume(row.own_volume, million=million)] if own else []
+        line += [volume(row.wireframe_volume, million=million)] if solid else []
         line += [_percent(row.difference)] if own and solid else []
         cells.append(line)
     total = [row for row in rows if row.blocks]
     last = ["total", f"{sum(row.blocks for row in total):,}", "100.00%"]
-    last += [volume(sum(row.volume for row in total))]
+    last += [volume(sum(row.volume for row in total), million=million)]
     cells.append([*last, *[""] * (len(headings) - len(last))])
     return table("Blocks and volume by domain", headings, cells, name="domains")
 
 
-def overlaps_table(overlaps: Sequence[SharedBlocks]) -> str:
+def overlaps_table(overlaps: Sequence[SharedBlocks], unit: str = "") -> str:
     """Return the table of overlaps between solids, or "" if there are none."""
     if not overlaps:
         return ""
@@ -261,7 +286,8 @@ def overlaps_table(overlaps: Sequence[SharedBlocks]) -> str:
         ]
         for overlap in overlaps
     ]
-    return table("Blocks in two solids", ["solids", "blocks", "volume"], rows, name="overlaps")
+    headings = ["solids", "blocks", in_unit("volume", unit)]
+    return table("Blocks in two solids", headings, rows, name="overlaps")
 
 
 def files_table(files: Sequence[tuple[str, FileFacts]]) -> str:
@@ -296,15 +322,49 @@ def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
     return f'<ul id="{name}">{items}</ul>'
 
 
-def volume(value: float | None) -> str:
-    """Format a volume with at least six significant digits; "" for None."""
+def volume(value: float | None, *, million: bool = False) -> str:
+    """Return a volume or a mass as HTML, rounded to four digits; "" for None.
+
+    The exact number is shown on hover, and is the value of the HTML element. If `million` is true,
+    the text is in millions.
+
+    Examples
+    --------
+    >>> volume(1440.0), volume(1234567.5)
+    ('1,440', '<data value="1234567.5" title="1,234,567.5">1,235,000</data>')
+    """
+    return _figure(value, "" if value is None else rounded(value / (1e6 if million else 1), 4))
+
+
+def grade_figure(value: float | None) -> str:
+    """Return a mean grade as HTML, with three digits; "" for None. See `volume`."""
     if value is None:
         return ""
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.6g}"
+    return _figure(value, rounded(value, 3) if abs(value) >= 100 else f"{value:#.3g}")
+
+
+def rounded(value: float, digits: int) -> str:
+    """Return a number with `digits` significant digits; large numbers get commas, not exponents.
+
+    Examples
+    --------
+    >>> rounded(8423190.7, 4), rounded(0.123456, 4)
+    ('8,423,000', '0.1235')
+    """
+    few = float(f"{value:.{digits}g}")
+    return f"{few:,.0f}" if abs(few) >= 10 ** (digits - 1) else f"{few:,.{digits}g}"
+
+
+def _figure(value: float | None, text: str) -> str:
+    """Return a rounded number as HTML, with the exact number if it differs."""
+    if value is None or float(text.replace(",", "")) == value:
+        return text
+    exact = f"{value:,}".removesuffix(".0")
+    return f'<data value="{value!r}" title="{exact}">{text}</data>'
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:+.2%}"
+    return "" if value is None else f"{value:+.2%}".replace("-0.00%", "0.00%")
 
 
 def _is_empty(value: object) -> bool:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import collect_warnings, counted, warn
+from geodomain.formats.blocks import write_columns
 from geodomain.progress import Progress, show_progress
+from geodomain.result_tables import records_columns
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.groups import (
     Group,
@@ -35,7 +37,6 @@ from geodomain.statistics.results import (
     cut_row,
     described,
     require_tables,
-    write_rows,
 )
 from geodomain.statistics.samples import gather_samples
 from geodomain.statistics.settings import (
@@ -64,7 +65,7 @@ def stats(
     progress: Progress | bool = False,
     **keywords: Unpack[StatsKeywords],
 ) -> Statistics:
-    """Compute statistics of grades by domain: quantiles, mean, variance, declustered, top cuts.
+    """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     Parameters
     ----------
@@ -74,14 +75,15 @@ def stats(
     grade : str or sequence of str
         Columns of grades.
     output : path, optional
-        File for the table of `Statistics.to_pandas`: Parquet if it ends in .parquet or .pq,
-        otherwise CSV; "-" is CSV on stdout. After an error no partial file remains.
+        File for the table of `Statistics.to_pandas`: .csv, .parquet or .xlsx; "-" is CSV on
+        stdout. After an error no partial file remains.
     blocks : path or table, optional
         Block model for ``decluster="nearest"``: each sample is weighted by the volume of the blocks
         of its domain that are nearest to it. Its columns are recognised by their names; ``column``
         names its label column as well.
     curve : path, optional
-        File for the sizes of cells that ``decluster="auto"`` tried, as for `output`.
+        File for the sizes of cells that ``decluster="auto"`` tried, with the declustered mean of
+        each; the formats are those of `output`.
     overwrite : bool
         Whether existing outputs may be replaced.
     threads, progress
@@ -93,11 +95,12 @@ def stats(
     Returns
     -------
     Statistics
-        ``print`` shows tables. A row without a grade or a weight is left out of the statistics of
+        ``print`` it for tables. A row without a grade or a weight is left out of the statistics of
         this grade, and counted. Sums are exact and rounded once, so the order of the rows does not
         matter. A quantile is the first value whose cumulative weight reaches its share, exactly.
-        Declustering weights (Journel, 1983) are those of the samples that have the grade, within
-        each domain; they multiply lengths. The volumes of nearest blocks replace lengths.
+        Declustering weights (Journel, 1983) are computed in each domain from the samples that have
+        the grade. They multiply the weights of the rows, such as lengths. The volumes of nearest
+        blocks replace these weights.
 
     Raises
     ------
@@ -112,8 +115,9 @@ def stats(
     Warns
     -----
     GeodomainWarning
-        For missing grades, weights and coordinates, negative grades, and a curve of declustering
-        whose extreme is at its end: then there are no declustered statistics.
+        For missing grades, weights and coordinates, and for negative grades. Also if
+        ``decluster="auto"`` finds no best size of cells, because the smallest or the largest cells
+        have the extreme mean: there are no declustered statistics then.
 
     Examples
     --------
@@ -130,7 +134,7 @@ def stats(
         raise ValueError(message)
     caps = settings.caps(grades)
     if curve is not None and settings.cell != AUTO:
-        message = "curve= is the curve of decluster='auto': give both or neither"
+        message = "curve= is the curve of decluster='auto': give both, or only decluster="
         raise ValueError(message)
     if (blocks is not None) != (settings.cell == NEAREST):
         message = "blocks= is the model of decluster='nearest': give both or neither"
@@ -158,7 +162,7 @@ def stats(
         for path, records in ((output, StatsRow), (curve, ClusterPoint)):
             if path is not None:
                 rows = [*found.rows, *found.totals] if path is output else found.cluster_curve
-                write_rows(os.fspath(path), records, rows, overwrite=overwrite)
+                write_columns(records_columns(records, rows), path, overwrite=overwrite)
     return found
 
 
@@ -200,8 +204,8 @@ class _Work:
         ]
         if not samples.weights.name and samples.weights.number is None:
             notes.append(
-                f"each {samples.word} counts alike: for weights, such as lengths, name their "
-                "column with sample_weight="
+                f"each {samples.word} has the same weight: to weight by length, for example, name "
+                "the column of lengths with sample_weight="
             )
         return Statistics(
             rows=tuple(self._rows),
@@ -223,11 +227,14 @@ class _Work:
         for row in self._totals:
             if row.cap is not None:
                 continue
-            left_out = "left out of its statistics"
+            left_out = f"left out of the statistics of {row.grade}"
             if row.weights == "declustered":
                 if row.without_place:
                     lost = counted(row.without_place, samples.word)
-                    yield f"{lost} with {row.grade} without coordinates: in no cell, {left_out}"
+                    yield (
+                        f"{lost} with {row.grade} but without coordinates: left out of the "
+                        f"declustered statistics of {row.grade}"
+                    )
                 continue
             yield from lost_rows(samples, row.grade, row.missing, row.without_weight, left_out)
         for grade in samples.negative.values():
@@ -298,7 +305,7 @@ class _Work:
         lengths: Floats | None,
         holes: NDArray[np.int32] | None,
     ) -> Iterator[StatsRow]:
-        """Yield the statistics of values, and then those with each cap."""
+        """Yield the statistics of values without a cap, and then with each cap."""
         caps = self._caps[row.grade]
         if not len(values):
             yield row

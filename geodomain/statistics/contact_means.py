@@ -13,8 +13,6 @@ neither the order of rows, nor threads, nor the backend.
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +21,8 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.drillholes.findings import Finding, notes_of
-from geodomain.errors import TableError, counted, in_lines
-from geodomain.result_tables import data_frame, html_table, text_table
+from geodomain.errors import counted, in_lines
+from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
 from geodomain.statistics.charts import ContactSide, contact_chart
 from geodomain.statistics.settings import ContactSettings
 
@@ -64,9 +62,9 @@ def interval_of_mean(sums: Floats, weights: Floats) -> tuple[float, float] | Non
     Notes
     -----
     The standard error of a mean m of h holes, with the sum s and the weight w of each hole, is
-    sqrt(h / (h - 1) sum (s - m w)^2) / sum w. Each resample of h holes gives a mean and a standard
-    error of its own, and so a value t = (its mean - m) / its error. With the quantiles of t, the
-    interval is from m - t(0.975) error to m - t(0.025) error.
+    sqrt(h / (h - 1) sum (s - m w)^2) / sum w. Each resample of h holes has its own mean m' and
+    standard error e', and so a value t = (m' - m) / e'. With the standard error e of m and the
+    quantiles of t, the interval is from m - t(0.975) e to m - t(0.025) e.
 
     Examples
     --------
@@ -397,18 +395,19 @@ class Contacts:
             f"intervals: bootstrap-t of holes, from {LEAST_HOLES} holes on, {RESAMPLES:,} resamples"
         )
         if self.edge:
-            lines.append(f"edges of walls that a third domain cuts off: within {self.edge:.2g}")
+            lines.append(f"edges at a third domain: located to within {self.edge:.2g}")
         return [*lines, *notes_of(self.findings, self.dips)]
+
+    @property
+    def columns(self) -> ResultColumns:
+        """The columns of the table of the classes of distance."""
+        kinds = ["str", *["float64"] * 2, *["int64"] * 2, *["float64"] * 4]
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(kinds)
+        return dict(zip(self.headings, zip(kinds, columns, strict=True), strict=True))
 
     def to_csv(self) -> str:
         """Return the classes of distance as CSV."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.headings)
-        writer.writerows(
-            ["" if cell is None else cell for cell in row] for row in map(tuple, self.rows)
-        )
-        return text.getvalue()
+        return csv_text(self.columns)
 
     def draw(self) -> Figure:
         """Draw means with their intervals above, and numbers of samples below, with matplotlib.
@@ -457,25 +456,6 @@ class Contacts:
             ],
             None if total.mean is None else (total.mean, sign * total.end),
         )
-
-
-def parquet_of(found: Contacts, path: str) -> bytes:
-    """Return the classes of distance as the bytes of a Parquet file; `path` is for messages."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        message = f"writing {path} needs pyarrow: pip install 'geodomain[parquet]'"
-        raise TableError(message) from None
-    kinds = [pyarrow.string(), *[pyarrow.float64()] * 2, *[pyarrow.int64()] * 2]
-    kinds += [pyarrow.float64()] * 4
-    columns = [
-        pyarrow.array(column, kind)
-        for column, kind in zip(zip(*found.rows, strict=True), kinds, strict=True)
-    ]
-    out = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns, names=list(found.headings)), out)
-    return out.getvalue()
 
 
 def _interval(low: float | None, high: float | None) -> str:

@@ -1,11 +1,11 @@
-"""Find the walls between two labels in force, and measure samples from them.
+"""Find the walls between two labels, and measure the distances of samples from them.
 
-A wireframe bounds its domain, but only parts of it separate two labels in force: elsewhere it
-touches a third domain, or a domain of higher priority hides it. Each triangle is therefore labelled
+A wireframe bounds its domain, but only parts of it separate the two labels: elsewhere it touches a
+third domain, or a domain of higher priority hides it. Each triangle is therefore labelled
 on both sides, by the same exact rule as blocks, at points just off the wall. A triangle that
 another wall may cut is halved until the labels agree over each piece, or the piece is tiny.
 
-Along a hole, the walls are the exact crossings at which its label changes.
+Along a hole, the walls are the exact crossings at which the label changes.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]
 
 
 def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
-    """Return those domains and stacks whose labels walls alone decide.
+    """Return the domains and stacks whose labels depend on walls alone.
 
     Raises
     ------
     DomainError
-        If one of the two labels `between` belongs to another domain.
+        If one of the two labels `between` belongs to a domain that is left out.
 
     Warns
     -----
@@ -155,9 +155,9 @@ def find_walls(
     reach : float
         The largest distance that matters.
     size : float
-        Pieces of triangles are halved down to this size if another wall is near, and down to a
-        16th of it if another wall cuts them. Labels are taken at a 64th of it off the wall, so
-        that narrower gaps and slivers between wireframes do not matter.
+        Pieces of triangles are halved down to `size` if another wall is near, and down to
+        `size` / 16 if another wall cuts them. Labels are taken at `size` / 64 off the wall, so
+        narrower gaps and slivers between wireframes do not matter.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def find_walls(
     meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
     indexes = [_index(mesh, labeller) for mesh in meshes]
     triangles, owned = _distinct(meshes)
-    # Halves and offsets that rounding would swallow are of no use.
+    # Smaller pieces and offsets would be lost in rounding.
     scale = float(np.abs(near.box).max())
     least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
     done: list[Floats] = [np.empty((0, 3, 3))]
@@ -207,7 +207,7 @@ def find_walls(
 
 
 def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
-    """Return the distinct triangles of meshes, (n, 3, 3), and which meshes have each, (n, m).
+    """Return the distinct triangles of meshes, (n, 3, 3), and the mask (n, m) of their meshes.
 
     A triangle that two solids share is cut by neither of them. Triangles are compared by a hash of
     64 bits of their corners, in any order.
@@ -234,7 +234,7 @@ _NO_WALL, _CONTACT, *_OTHERS = range(4)
 
 
 def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]:
-    """Return the kind of wall for the labels on its two sides, which are in the last axis."""
+    """Return the kind of each wall; the last axis of `labels` has its two sides."""
     beside = [(labels == code).any(axis=-1) for code in codes]
     kinds = np.where(beside[0] & beside[1], _CONTACT, _NO_WALL)
     for here, there, kind in zip(beside, beside[::-1], _OTHERS, strict=True):
@@ -264,7 +264,7 @@ class _Near:
         self._reach = reach + size  # half a diagonal of a cell is 0.87 of its size
 
     def mask(self, pieces: Floats, centres: Floats, radii: Floats) -> Bools:
-        """Return the mask of triangles (n, 3, 3) that may be near, from their balls."""
+        """Return the mask of triangles (n, 3, 3) that may be near, from a ball around each."""
         low, high = pieces.min(axis=1), pieces.max(axis=1)
         met: Bools = ((low <= self.box[1]) & (high >= self.box[0])).all(axis=1)
         rows = np.flatnonzero(met)
@@ -279,7 +279,7 @@ def _index(mesh: Mesh, labeller: Labeller) -> MeshDistance:
 
 
 def _may_be_cut(centres: Floats, radii: Floats, owned: Bools, indexes: list[MeshDistance]) -> Bools:
-    """Return the mask of triangles that a mesh other than their own may cut, from their balls."""
+    """Return the mask of triangles whose ball meets a mesh other than their own."""
     cut = np.zeros(len(centres), np.bool_)
     for place, index in enumerate(indexes):
         rows = np.flatnonzero(~owned[:, place] & ~cut)
@@ -334,7 +334,7 @@ def measure_along(
     labeller: Labeller,
     thin: float,
 ) -> ContactDistances:
-    """Measure samples along their holes, from the nearest crossings at which their label ends.
+    """Measure samples along their holes, to the nearest crossings at which their label ends.
 
     Parameters
     ----------

@@ -18,7 +18,6 @@ from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
 from geodomain.drillholes.tables import (
-    PARQUET,
     Reading,
     TableLike,
     read_table,
@@ -29,7 +28,7 @@ from geodomain.drillholes.tables import (
 from geodomain.errors import DomainError, shown, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
-from geodomain.formats.blocks import Relabelling, open_model, require_text_name
+from geodomain.formats.blocks import Relabelling, open_model, require_table_name, write_columns
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import Labeller
@@ -41,7 +40,6 @@ from geodomain.statistics.contact_means import (
     Contacts,
     Measured,
     Tally,
-    parquet_of,
 )
 from geodomain.statistics.contact_walls import find_walls, labels_at, measure_along, with_walls
 from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
@@ -217,7 +215,7 @@ def contacts(
         Otherwise points: X, Y, Z and the grade, and the hole, FROM and TO if the table has them.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`. Domains with conditions on columns, or with a limit of distance, are
-        left out with a warning: walls do not decide their labels.
+        left out with a warning, because their labels do not depend on walls alone.
     between : sequence of str
         Two labels: names of domains or layers, or the background label.
     grade : str
@@ -240,7 +238,8 @@ def contacts(
     Raises
     ------
     DomainError
-        If the domains do not have a label, or the label belongs to a domain that is left out.
+        If a label of `between` is not a label of `domains`, or belongs to a domain that is left
+        out.
     TableError
         If a column is missing, or a hole cannot be used.
     ValueError
@@ -252,16 +251,16 @@ def contacts(
     -----
     GeodomainWarning
         For negative grades; for findings about holes and samples, as `composite`; for domains that
-        are left out; for a surface that is extended beyond its rim; and if no wall separates the
-        two labels.
+        are left out; for a surface that is extended beyond its rim; and if no wall between the two
+        labels is within the distance `max` of their samples.
 
     Notes
     -----
-    A sample is measured from those parts of all walls that have one of the two labels on each side.
-    Labels are decided by the rule and the order of the domains, at points off the wall by 1/64 of a
-    class. Distances from whole walls have the error bound of `nearest`. Where a third domain cuts
-    the contact off, the edge is located to 1/16 of a class. A sample is not measured if a
-    wall between its own label and a third label is nearer.
+    The contact is made of all parts of walls with one of the two labels on each side. The rule and
+    the order of the domains decide labels, at points 1/64 of a class off the wall. Distances have
+    the error bound of `nearest`. The only exception is an edge at which a third domain cuts off the
+    contact: it is located to 1/16 of a class. A sample is not measured if a wall between its own
+    label and a third label is nearer.
 
     A hole counts as crossing if it has measured samples on both sides. Intervals are described in
     `geodomain.statistics.contact_means`.
@@ -304,7 +303,10 @@ def contacts(
     measured, counts, edge = _measured(read, labeller, codes, asked, holes, rows)
     if not counts["measured"] and edge is None:
         pair = " and ".join(map(shown, labels))
-        warn(f"no wall between {pair} is within {asked.max:g} of a sample of theirs")
+        warn(
+            f"no wall between {pair} is within {asked.max:g} of their samples: check labels and "
+            "coordinates, or give a larger max="
+        )
     tally = Tally(measured, asked)
     classes, sides = tally.rows(labels)
     return Contacts(
@@ -341,8 +343,8 @@ def _labels_of(
         if label not in known:
             message = (
                 f"{shown(label)} is not a label of these domains{closest(known, label)}: the "
-                f"labels are {', '.join(map(shown, known))}; background= names the last one, of "
-                "samples outside every domain"
+                f"labels are {', '.join(map(shown, known))}; the last one is for samples outside "
+                "every domain, and background= sets it"
             )
             raise DomainError(message)
     first, second = between
@@ -368,9 +370,9 @@ def _measured(
     holes: Drillholes | None,
     rows: Intervals | None,
 ) -> tuple[Measured, dict[str, int], float | None]:
-    """Measure the samples; return those that count, the number of rows by case, and the edge.
+    """Return the measured samples, the number of rows by case, and the error of the edges.
 
-    The edge is None if no wall separates the labels.
+    The error is None if no wall separates the labels.
     """
     placed: Bools = np.asarray(np.isfinite(read.points).all(axis=1))
     usable = np.flatnonzero(placed)
@@ -442,7 +444,7 @@ def contacts_file(
     domains, between, grade, background, rule, allow_open, weld, backend, threads
         As for `contacts`.
     output : path, optional
-        CSV or Parquet file of the classes of distance; "-" is CSV on stdout.
+        CSV, Parquet or Excel file of the classes of distance; "-" is CSV on stdout.
     collar, survey
         As for `Drillholes`.
     chart : path, optional
@@ -477,9 +479,8 @@ def contacts_file(
     """
     tables = [samples, collar, survey, keywords.get("topography")]
     places = require_outputs([output, chart], tables, overwrite=overwrite, text=False)
-    as_parquet = output is not None and os.fspath(output).lower().endswith(PARQUET)
-    if output is not None and not as_parquet:
-        require_text_name(os.fspath(output))
+    if output is not None:
+        require_table_name(os.fspath(output), parquet=True)
     kind = None if chart is None else require_picture(Path(chart))
     sources = domains_to_label(domains, weld=weld)
     refuse_inputs(places, sources.files)
@@ -513,9 +514,7 @@ def contacts_file(
     # Drawn before any file is written: matplotlib may be missing.
     picture = None if kind is None else picture_of([found.draw()], kind)
     if output is not None:
-        content = parquet_of(found, os.fspath(output)) if as_parquet else found.to_csv().encode()
-        with open_target(output, overwrite=overwrite) as target:
-            target.write(memoryview(content))
+        write_columns(found.columns, output, overwrite=overwrite)
     if chart is not None and picture is not None:
         with open_target(chart, overwrite=overwrite) as target:
             target.write(memoryview(picture))

@@ -1,8 +1,8 @@
 """Declustering: samples in crowded cells, or with few blocks near them, weigh less.
 
 Journel, A. G. (1983), Nonparametric estimation of spatial distributions, Mathematical Geology 15,
-445-468. Deutsch, C. V. and Journel, A. G. (1998), GSLIB, 2nd edition, section VI.2.1, average over
-several origins of the grid.
+445-468. Deutsch, C. V. and Journel, A. G. (1998), GSLIB, 2nd edition, section VI.2.1: weights
+are averaged over several origins of the grid.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from geodomain.volumes.tonnage import exact_sums, nearest_float, numbered_keys
 Cell = tuple[float, float, float]
 Steps = NDArray[np.int32] | NDArray[np.int64]
 
-# A sample that is this close below a wall of cells, in cells, counts as on the wall.
+# A sample this close below the wall of a cell, in sizes of a cell, counts as on the wall.
 _ON_WALL = 1e-9
-# Sizes that are tried, from a half to a hundredth of a half of the longest side.
+# Number of sizes to try, and the ratio of the largest to the smallest.
 _SIZES, _RANGE = 20, 100.0
 # A table of this many cells for each sample is faster than sorting.
 _DENSE, _SMALL = 4, 1 << 20
@@ -32,7 +32,7 @@ _BATCH, _NARROW = 1 << 16, 1 << 30
 
 
 class Trial(NamedTuple):
-    """A size of cells, and the declustered mean with it.
+    """The declustered mean with cells of one size.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class Declustering:
         Places of the samples, without NaN.
     origins : int
         Number of origins of the grid, along the diagonal of a cell. The first is the least x, y and
-        z of the samples; each next one is shifted by the same part of a cell. The weights are
-        averaged over the origins.
+        z of the samples; each next origin is shifted by the size of a cell / `origins`. The weights
+        are averaged over the origins.
     threads : int, optional
         Number of threads; by default all cores.
 
@@ -81,12 +81,12 @@ class Declustering:
     def weights(self, cell: Cell) -> Floats:
         """Return the weight of each sample, (n,); the mean of all weights is 1.
 
-        The weight for one origin is 1 / (samples in the cell x occupied cells x 1/n).
+        The weight for one origin is n / (samples in the cell x cells with samples).
         """
         return self._weights_and_cells(cell)[0]
 
     def trial(self, cell: Cell, values: Floats, lengths: Floats | None) -> Trial:
-        """Return the declustered mean with a size of cells; weights multiply lengths."""
+        """Return the declustered mean of values; declustering weights multiply `lengths`."""
         weights, cells = self._weights_and_cells(cell)
         if lengths is not None:
             weights = weights * lengths
@@ -97,9 +97,9 @@ class Declustering:
     def sizes(self, ratio: Sequence[float]) -> list[Cell]:
         """Return the sizes of cells to try, smallest first, with a given ratio of their sides.
 
-        They run from a hundredth of the largest to a half of the longest side of the box around
-        the samples, each about a quarter larger than the one before. If all samples are at one
-        place, there are none.
+        The largest is half of the longest side of the box around the samples, and the smallest is a
+        hundredth of the largest. Each size is about a quarter larger than the one before. The list
+        is empty if all samples are at one place.
         """
         longest = max(side / part for side, part in zip(self.sides, ratio, strict=True))
         if longest == 0:
@@ -134,10 +134,10 @@ class Declustering:
                 yield from pool.map(weigh, shifts)
 
     def _steps(self, axis: int, size: float) -> Steps:
-        """Return the distance of each sample from the first wall in whole shifts of the origin.
+        """Return the distance of each sample from the first wall, as a whole number of shifts.
 
-        One unit is the size of a cell, divided by the number of origins, so that each origin takes
-        one addition and one division of integers.
+        A shift is the size of a cell divided by the number of origins. With it, the cells for one
+        origin take one addition and one division of integers.
         """
         scale = self._origins / size
         narrow = self.sides[axis] * scale < _NARROW
@@ -153,7 +153,7 @@ class Declustering:
         """Return the weights for one origin, whose sum is 1, and the number of occupied cells.
 
         Cells are numbered axis by axis. Drillholes leave most cells empty: if there are many more
-        cells than samples, only columns of cells with samples are numbered, or only such cells.
+        cells than samples, only cells with samples, or columns of cells with samples, are numbered.
         """
         count, size = len(steps[0]), 1
         most = max(_DENSE * count, _SMALL)
@@ -169,13 +169,13 @@ class Declustering:
             size, places = _occupied(places, size)
         samples = np.bincount(places, minlength=size)
         cells = int(np.count_nonzero(samples))
-        # Of an empty cell, no sample asks for the share.
+        # No sample is in an empty cell; the maximum only avoids a division by 0.
         share = 1.0 / (np.maximum(samples, 1).astype(np.float64) * cells)
         return share[places], cells
 
 
 def _occupied(places: NDArray[np.int64], size: int) -> tuple[int, NDArray[np.int64]]:
-    """Return the number of cells that occur among `places`, and the places among these cells."""
+    """Return the number of distinct cells in `places`, and `places` numbered among these."""
     distinct, numbers = numbered_keys(places, size)
     return len(distinct), numbers
 
@@ -188,8 +188,8 @@ def _batches(count: int) -> Iterator[slice[int, int, None]]:
 def best(trials: Sequence[Trial], *, maximise: bool) -> Trial | None:
     """Return the trial with the least mean, or with the largest if `maximise` is true.
 
-    Return None if the extreme is at an end of the curve: then the curve has not turned, and no
-    size is better than others.
+    Return None if the extreme is at an end of the curve, because a size beyond the end may then
+    be better.
     """
     means = [-trial.mean if maximise else trial.mean for trial in trials]
     least = min(means)

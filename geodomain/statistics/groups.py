@@ -160,7 +160,9 @@ def lost_rows(
         yield f"{counted(missing, samples.word)} without {grade}: {left_out}"
     if without_weight:
         lost = counted(without_weight, samples.word)
-        yield f"{lost} with {grade} without a weight above 0 ({samples.weights.name}): {left_out}"
+        yield (
+            f"{lost} with {grade} but without a weight above 0 ({samples.weights.name}): {left_out}"
+        )
 
 
 def total_weight(weights: Floats | None, count: int) -> float:
@@ -266,7 +268,10 @@ def _no_turn(trials: list[Trial], *, maximise: bool) -> str:
     else:
         sizes = " to ".join(f"{trial.cell[0]:g}" for trial in (trials[0], trials[-1]))
         what = "largest" if maximise else "least"
-        why = f"with cells of {sizes}, the {what} declustered mean is not between the ends"
+        why = (
+            f"cells of {sizes} were tried, and the smallest or the largest have the {what} "
+            "declustered mean"
+        )
     return (
         f"{why}; give a size of cells with decluster=, such as the spacing of holes where they are "
         "sparse"

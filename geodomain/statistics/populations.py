@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float
 
-# Terms whose sum is kept; a sum up to any other term adds at most this many terms again.
+# Terms of a block. The sum before each block is kept; other sums add part of a block again.
 _TOGETHER = 4096
 # Up to here, the square of a value, times a weight, fits into float64.
 LARGEST = 1e100
@@ -29,7 +29,7 @@ _CANDIDATES = tuple(
 
 
 class RunningSums:
-    """Exact sums of the first terms of a sequence, which do not depend on rounding.
+    """Exact sums of the first terms of a sequence, without rounding.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Cut(NamedTuple):
     mean, variance : float
         Mean and variance of the cut values.
     cv : float, optional
-        Their coefficient of variation; None if the mean is not above 0.
+        Coefficient of variation of the cut values; None if their mean is not above 0.
     lost : float, optional
         Share of the metal that the cut removes, 0 to 1; None if the mean of the uncut values is
         not above 0.
@@ -110,7 +110,7 @@ class Population:
     """Values with weights, sorted.
 
     The order in which the values are given does not matter: sums are exact and rounded once. Only
-    the product of a value and its weight is rounded before.
+    the terms of a sum, such as the product of a value and its weight, are rounded before.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Population:
     def cut(self, cap: float) -> Cut:
         """Return the effect of a top cut.
 
-        Statistics of the cut values follow from sums up to the cap, without new values.
+        The statistics follow from the sums up to the cap, so no array of cut values is needed.
         """
         kept = int(np.searchsorted(self.values, cap, side="right"))
         below = kept * ONE if self._weights is None else self._weight_sums.up_to(kept)
@@ -236,7 +236,7 @@ class Population:
 
     @cached_property
     def _centre(self) -> float:
-        """A float64 near the mean: deviations from it lose no digits to a distant zero."""
+        """A float64 near the mean. Squares of deviations from it are small, so they keep digits."""
         return self.mean
 
     @cached_property
@@ -255,7 +255,7 @@ class Population:
         return max(nearest_float(*exact.as_integer_ratio()), 0.0)
 
     def _within(self, mean: float) -> float:
-        """Return a mean that rounding of products cannot move beyond the least or largest value."""
+        """Limit a mean to the range of the values, because rounded products may move it beyond."""
         return min(max(mean, self.minimum), self.maximum)
 
     def _holes_after(self, kept: int) -> int | None:
@@ -265,7 +265,7 @@ class Population:
 
     @cached_property
     def _first_places(self) -> NDArray[np.intp]:
-        """For each hole, how many larger values of other samples precede its largest value."""
+        """The place of each hole's largest value among the values in descending order, sorted."""
         holes = np.empty(0, np.int32) if self._holes is None else self._holes
         return np.sort(np.unique(holes[::-1], return_index=True)[1])
 

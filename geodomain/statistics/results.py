@@ -1,23 +1,21 @@
-"""Results of `geodomain.stats`: rows of statistics, CSV and Parquet, and printed tables."""
+"""Results of `geodomain.stats`: rows of statistics, curves, and printed tables."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
-from geodomain.formats.blocks import file_of, require_text_name
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.result_tables import (
+    csv_text,
     html_table,
-    parquet_bytes,
     records_columns,
     records_frame,
     text_table,
@@ -28,7 +26,7 @@ from geodomain.statistics.populations import Cut, Population
 if TYPE_CHECKING:
     import pandas
 
-ALL, PARQUET = "(all)", (".parquet", ".pq")
+ALL = "(all)"
 _NO_DOMAIN = "(none)"
 
 
@@ -43,7 +41,8 @@ class StatsRow:
     domain : str
         The label; empty for rows without a label. In `Statistics.totals`, it is ``"(all)"``.
     weights : {"naive", "declustered"}
-        Whether the weights are those of the rows, or are multiplied by declustering weights.
+        Whether values have the weights of their rows alone (naive), or these weights times
+        declustering weights.
     cap : float, optional
         Values above the cap count as the cap; None for the values as they are.
     rows : int
@@ -51,15 +50,15 @@ class StatsRow:
     count : int
         Number of values in the statistics.
     missing, without_weight, without_place : int
-        Number of rows without the grade; of the others, those without a weight; of these, in
-        declustered statistics, those without coordinates.
+        Number of rows without the grade; of rows with the grade but without a weight; and, in
+        declustered statistics, of rows with both but without coordinates.
     weight : float
         Total weight of the values, before declustering: a length, a volume or a number of rows.
     minimum, quartile_1, median, quartile_3, p90, p95, p99, maximum : float, optional
         Quantiles: the first value whose cumulative weight reaches the share. All statistics are
         None if there is no value.
     mean, variance : float, optional
-        The divisor of the variance is the total weight.
+        Weighted mean and variance; the divisor of the variance is the total weight.
     cv : float, optional
         Coefficient of variation; None if the mean is not above 0.
     cell_x, cell_y, cell_z : float, optional
@@ -123,7 +122,7 @@ class CutPoint:
 
 @dataclass(frozen=True)
 class ClusterPoint:
-    """A size of cells that was tried: one point of the curve of a grade in a domain.
+    """A size of cells that ``decluster="auto"`` tried for a grade in a domain.
 
     Attributes
     ----------
@@ -151,13 +150,13 @@ class ClusterPoint:
 
 @dataclass(frozen=True, repr=False)
 class Statistics:
-    """Statistics by grade and domain; `str` gives tables, and a notebook shows them.
+    """Statistics by grade and domain; ``print`` them for tables.
 
     Attributes
     ----------
     rows : tuple of StatsRow
-        Rows by grade and domain: naive, with each cap, and then the same declustered. Empty
-        without a label column.
+        Statistics by grade and domain: naive without and with each cap, then declustered without
+        and with each cap. Empty without a label column.
     totals : tuple of StatsRow
         The same rows for all domains together, as one population.
     read : int
@@ -165,8 +164,8 @@ class Statistics:
     column : str, optional
         The label column.
     weight : str
-        What the rows are weighted by: "volume", "TO - FROM", the name of a column, or "" if each
-        row counts alike.
+        What the rows are weighted by: "volume", "TO - FROM", the name of a column, or "" if all
+        rows have the same weight.
     cut_curve : tuple of CutPoint
         Effects of candidates for a top cut, from the 90th percentile to the maximum.
     cluster_curve : tuple of ClusterPoint
@@ -197,7 +196,7 @@ class Statistics:
 
     def to_csv(self) -> str:
         r"""Return the rows of `to_pandas` as CSV, with unrounded numbers; lines end in "\n"."""
-        return _csv(StatsRow, [*self.rows, *self.totals])
+        return csv_text(records_columns(StatsRow, [*self.rows, *self.totals]))
 
     def __str__(self) -> str:
         """Return the statistics as text: tables for each grade, then notes."""
@@ -234,18 +233,6 @@ class Statistics:
             yield f"{grade}{by}", _columns_shown(_SHOWN, whole, self.weight)
             if cut := [row for row in own if row.cap is not None]:
                 yield f"{grade}, top cuts{by}", _columns_shown(_CUTS, cut, self.weight)
-
-
-def _csv(record: type, records: Sequence[object]) -> str:
-    """Return records as CSV with unrounded numbers, and empty cells for missing values."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [entry.name for entry in fields(record)]
-    writer.writerow(names)
-    for each in records:
-        values = [getattr(each, name) for name in names]
-        writer.writerow(["" if value is None else value for value in values])
-    return text.getvalue()
 
 
 class _Shown(NamedTuple):
@@ -351,7 +338,7 @@ def _columns_shown(
 
 
 def described(row: StatsRow, population: Population, weight: float) -> StatsRow:
-    """Return a row with the statistics of its values; `weight` is their weight in the row."""
+    """Return a row with the statistics of a population, and with its total `weight`."""
     return replace(
         row,
         weight=weight,
@@ -423,19 +410,8 @@ def require_tables(
         raise TableError(message)
     tables = [Path(target) for target in named if target != STANDARD]
     for place in tables:
-        if place.suffix.lower() not in PARQUET:
-            require_text_name(str(place))
+        require_table_name(str(place), parquet=True)
     places = tables if chart is None else [*tables, Path(chart)]
     paths = [os.fspath(each) for each in inputs if isinstance(each, str | os.PathLike)]
     refuse_inputs(places, [file_of(path) for path in paths if path != STANDARD])
     require_places(places, overwrite=overwrite)
-
-
-def write_rows(path: str, record: type, records: Sequence[object], *, overwrite: bool) -> None:
-    """Write records as Parquet or CSV, as the extension says."""
-    if Path(path).suffix.lower() in PARQUET:
-        content = parquet_bytes(records_columns(record, records), path)
-    else:
-        content = _csv(record, records).encode()
-    with open_target(path, overwrite=overwrite) as target:
-        target.write(memoryview(content))

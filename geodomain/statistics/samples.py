@@ -41,7 +41,7 @@ class _Weights(NamedTuple):
     Attributes
     ----------
     name : str
-        The name in the result.
+        Name of the weight in the result, such as "volume"; "" if all rows have the same weight.
     columns : tuple of str
         One column of weights, or the columns of TO and FROM.
     number : float, optional
@@ -172,19 +172,19 @@ class Samples:
         self.rows += count
 
     def values(self, grade: str) -> Floats:
-        """Return the grades of all rows, NaN where missing; they are no longer kept here."""
+        """Return the grades of all rows, NaN where missing, and release them: call this once."""
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
 
     def weights_of_rows(self) -> Floats | None:
-        """Return the weights of all rows, NaN where missing; None if each row counts alike."""
+        """Return the weights of all rows, NaN where missing; None if all weights are the same."""
         return np.concatenate(self._weights) if self._weights else None
 
     def points(self) -> Floats:
-        """Return the coordinates of all rows, (n, 3); there are none unless rows are placed."""
+        """Return the coordinates of all rows, (n, 3); empty unless declustering needs them."""
         return np.concatenate([np.empty((0, 3)), *self._points])
 
     def domains(self) -> NDArray[np.uint16]:
-        """Return the index of each row's label in `labels`; there are none without a column."""
+        """Return the index of each row's label in `labels`; empty without a label column."""
         return np.concatenate([np.empty(0, np.uint16), *self._domains])
 
     def holes(self) -> NDArray[np.int32] | None:
@@ -194,7 +194,7 @@ class Samples:
     def _weights_of(
         self, sizes: Floats | None, numbers: Callable[[str], Floats], count: int
     ) -> Floats | None:
-        """Return the weights of a batch, NaN where missing or 0; None if each row counts alike."""
+        """Return the weights of a batch, NaN where missing or 0; None if all are the same."""
         weights = self.weights
         if weights.number is not None:
             return np.full(count, weights.number) if weights.number != 1 else None

@@ -49,8 +49,8 @@ class WeightSettings:
     sample_weight: str | float | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_weight"),
-        "Column of weights, such as lengths, or 1 to count each row alike.  [default: the volume "
-        "of blocks, or else TO - FROM, or else 1]",
+        "Column of weights, such as lengths, or 1 for the same weight in every row.  [default: the "
+        "volume of blocks, or else TO - FROM, or else 1]",
         hashed=True,
         metavar="COLUMN|VALUE",
     )
@@ -76,7 +76,7 @@ class WeightSettings:
         False,
         FLAG,
         "With decluster=: auto takes the size with the largest declustered mean, for holes that "
-        "crowd in poor ground.",
+        "cluster in low-grade ground.",
         hashed=True,
     )
     decluster_origins: int = setting(
@@ -93,10 +93,10 @@ class WeightSettings:
             require_values(self)
         except DomainError as error:
             raise ValueError(str(error)) from None
-        # Each is read, to refuse what is invalid.
+        # Reading each of them refuses invalid values.
         cell, _, _ = self.cell, self.ratio, self.weight
         if not isinstance(self.decluster_origins, int) or self.decluster_origins < 1:
-            message = "decluster_origins= must be a whole number from 1"
+            message = "decluster_origins= must be a whole number above 0"
             raise ValueError(message)
         message = ""
         if cell is None and (self.cell_ratio is not None or self.maximise):
@@ -104,7 +104,7 @@ class WeightSettings:
         elif self.maximise and cell != AUTO:
             message = "maximise= chooses the size of cells, so it needs decluster='auto'"
         elif self.cell_ratio is not None and isinstance(cell, tuple):
-            message = "decluster= has three sizes, so it needs no cell_ratio=: leave it out"
+            message = "decluster= has three sizes already: leave out cell_ratio="
         if message:
             raise ValueError(message)
 
@@ -300,7 +300,7 @@ class ContactSettings:
     max: float = setting(
         30.0,
         LENGTH,
-        "Largest distance from the contact; samples farther away are counted apart.",
+        "Largest distance from the contact; samples farther away are only counted.",
         hashed=True,
         metavar="LENGTH",
     )

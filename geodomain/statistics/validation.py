@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.streams import open_target
+from geodomain.formats.blocks import write_columns
 from geodomain.progress import Progress, show_progress
-from geodomain.result_tables import html_table, records_frame, text_table
+from geodomain.result_tables import html_table, records_columns, records_frame, text_table
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.charts import (
     Curve,
@@ -42,7 +43,7 @@ from geodomain.statistics.groups import (
     total_weight,
 )
 from geodomain.statistics.populations import Population
-from geodomain.statistics.results import ALL, figure, named, require_tables, write_rows
+from geodomain.statistics.results import ALL, figure, named, require_tables
 from geodomain.statistics.samples import Samples, gather_samples
 from geodomain.statistics.settings import AXES, NEAREST, ValidateKeywords, ValidateSettings
 from geodomain.tables.frames import turned
@@ -512,7 +513,7 @@ def validate(
             (swath_table, Swath, found.swaths),
         ):
             if path is not None:
-                write_rows(os.fspath(path), record, records, overwrite=overwrite)
+                write_columns(records_columns(record, records), path, overwrite=overwrite)
         if chart is not None and picture is not None:
             with open_target(chart, overwrite=overwrite) as target:
                 target.write(memoryview(picture))

@@ -26,6 +26,7 @@ SUFFIXES = {"dyke": ".ply", "ore_upper": ".ply", "ore_lower": ".ply", "oxide": "
 TOPOGRAPHY, REGULAR, SUBBLOCKED = "topography.ply", "regular.csv", "subblocked.csv"
 COLLAR, SURVEY, ASSAY = "collar.csv", "survey.csv", "assay.csv"
 DOMAINS = "domains.toml"
+RECORD, REPORT = "run.json", "report.html"
 
 # The domains for `geodomain label --domains`: every kind except a stack.
 DOMAIN_LIST = """\
@@ -73,17 +74,22 @@ def labelled_files(folder: Path) -> dict[Path, Path]:
     return {folder / model: folder / f"labelled_{model}" for model in (REGULAR, SUBBLOCKED)}
 
 
+def demo_files(folder: Path) -> list[Path]:
+    """Return all files of the demo: the deposit, the labelled models, a record and a report."""
+    names = (*file_names(), RECORD, REPORT)
+    return [*(folder / name for name in names), *labelled_files(folder).values()]
+
+
 def require_free(folder: Path, *, overwrite: bool = False) -> None:
-    """Raise FileExistsError if a file of the demo exists, labelled models included."""
-    made = [folder / name for name in file_names()]
-    refuse_to_replace([*made, *labelled_files(folder).values()], overwrite=overwrite)
+    """Raise FileExistsError if a file of the demo exists."""
+    refuse_to_replace(demo_files(folder), overwrite=overwrite)
 
 
 @contextmanager
 def all_or_none(folder: Path) -> Iterator[None]:
     """Remove the demo's files that the `with` block has made if the block fails."""
-    made = [*(folder / name for name in file_names()), *labelled_files(folder).values()]
-    new, new_folder = [path for path in made if not path.exists()], not folder.exists()
+    new = [path for path in demo_files(folder) if not path.exists()]
+    new_folder = not folder.exists()
     try:
         yield
     except BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, NoReturn
@@ -507,6 +507,11 @@ def _sizes(
 # The layout.
 
 
+def named_line(line: int, column: str) -> str:
+    """Return the position of a cell in a text file, such as "line 12"."""
+    return f"line {line}"
+
+
 @dataclass(frozen=True)
 class TableLayout:
     """The format of a table of blocks, and the position of its columns and data.
@@ -538,6 +543,8 @@ class TableLayout:
         Columns that describe the frame, and the value that every row must repeat.
     numbers : NumberRule
         How columns other than coordinates are read as numbers.
+    place : callable
+        Takes a line and the name of a column, or "". Returns the position of the cell for messages.
     """
 
     delimiter: bytes
@@ -554,6 +561,7 @@ class TableLayout:
     frame: Frame = field(default_factory=Frame)
     constants: dict[int, float] = field(default_factory=dict)
     numbers: NumberRule = field(default_factory=NumberRule)
+    place: Callable[[int, str], str] = named_line
 
     @property
     def scanned_words(self) -> tuple[bytes, ...]:

@@ -262,6 +262,16 @@ BLANKS = " \t"
 _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
 # Missing-value marks of grids and images reach this size; no grade does.
 NO_GRADE = 1e20
+# Numbers that mean a missing value in many tables.
+MARKS = frozenset(
+    float(sign + text)
+    for sign, texts in (
+        ("-", ("99", "999", "9999", "99999", "999999", "99.9", "99.99", "999.9", "999.99",
+               "999.25", "9999.99", "9999.25", "1e30", "1e32", "1e38")),
+        ("", ("99999", "999999", "9999999", "1e30", "1e32", "1e38")),
+    )
+    for text in texts
+)  # fmt: skip
 
 
 class Kind(IntEnum):
@@ -613,7 +623,10 @@ class NegativeGrades:
                 "missing); "
             )
             if self.below is not None:
-                yield f"{said}: {_COUNTED[self.below]}"
+                usual = self._negative.usual_mark
+                declared = f"missing={{{self.name!r}: {usual!r}}}"
+                often = f"; {usual!r} often stands for a missing value: then use {declared}"
+                yield f"{said}: {_COUNTED[self.below]}{often if usual is not None else ''}"
             else:
                 yield (
                     f"{said}; these values are used as they are: {below if detection else ''}if "
@@ -670,6 +683,12 @@ class _Values:
     def commonest(self) -> float:
         """The most frequent value."""
         return self._common()[0][0]
+
+    @property
+    def usual_mark(self) -> float | None:
+        """The most frequent value that means a missing value in many tables."""
+        counted = [value for value in self.values if value in MARKS]
+        return min(counted, key=lambda value: (-self.values[value], value), default=None)
 
     def places(self, row: str) -> str:
         """Return text for a message: number of rows, the first row, and the frequent values."""

@@ -121,6 +121,7 @@ class Place(NamedTuple):
     last_line: int  # physical line in which the text ends
     text: bytes
     column: str = ""
+    named: str = ""  # the position in words, if it is not a line
 
 
 def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -> str:
@@ -142,7 +143,7 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
     str
         One or two sentences.
     """
-    where = f"{place.table}, line {place.line}"
+    where = f"{place.table}, {place.named or f'line {place.line}'}"
     match fault:
         case Fault.RAGGED:
             fields = counted(found, "field")
@@ -386,7 +387,8 @@ class TextColumn:
         end = np.empty(2, dtype=np.int64)
         self._call("place", self._which, row, end)
         text = self._text[: int(end[1])].tobytes()
-        return f"line {self._line + count_line_ends(text, 0, len(text))}"
+        line = self._line + count_line_ends(text, 0, len(text))
+        return self._layout.place(line, self.rule.name)
 
     def _field(self, row: int) -> bytes:
         """Return the text of one row's field."""
@@ -697,19 +699,23 @@ class Scanner:
         before = self._text[:begin].tobytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         line = self._line + before.count(b"\n")
         column = self._layout.names[self._wanted[wanted]]
-        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column)
+        named = self._layout.place(line, column)
+        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column, named)
         return sentence(fault, place, 0, 0, self._layout.decimal)
 
     def _sentence(self) -> str:
         found, layout = self._found, self._layout
         fault = Fault(found.fault)
         numeric = fault in (Fault.WORD, Fault.RANGE)
+        line = self._line + found.line
+        column = layout.names[self._wanted[found.detail]] if numeric else ""
         place = Place(
             self._table,
-            self._line + found.line,
+            line,
             self._line + found.last_line,
             self._text[found.begin : min(found.end, found.begin + 1000)].tobytes(),
-            layout.names[self._wanted[found.detail]] if numeric else "",
+            column,
+            layout.place(line, column),
         )
         return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
 

@@ -22,14 +22,15 @@ from geodomain.checks.columns import refuse_geometry, refuse_nan
 from geodomain.compute.data import Floats, TableColumn
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
     BlockFile,
     Rows,
     file_of,
     open_model,
+    open_table,
     read_columns,
-    require_text_name,
+    require_table_name,
 )
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
@@ -109,7 +110,7 @@ def tonnes(
         several grades, a mapping of grades to units. The metal is then in t for ``"%"``, in g for
         ``"ppm"``, in mg for ``"ppb"`` and in troy ounces (``oz``) for ``"opt"``, if the tonnes are
         metric. For a mass per tonne, the metal is in this unit of mass: in g for ``"g/t"``.
-    density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
+    density_unit : {"t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"}, optional
         The unit of the densities, which implies the unit of the coordinates. If it is given, tonnes
         are metric (1,000 kg), and impossible densities (outside 0.5 to 8 t/m3) give a warning. By
         default tonnes are volume times density without a factor.
@@ -125,7 +126,7 @@ def tonnes(
     Returns
     -------
     Tonnes
-        ``print`` shows a table, and `Tonnes.to_csv` gives CSV. A block without a density has a
+        ``print`` it for a table; `Tonnes.to_csv` gives CSV. A block without a density has a
         volume but no tonnes. A block without a grade is left out of the mean and the metal of this
         grade. Blocks with such gaps are counted. Products are rounded to float64. Sums are exact
         and rounded once, so the order of the blocks does not matter. If no value is negative, the
@@ -160,7 +161,7 @@ def tonnes(
     total         2       1   1,000   2,500    4    10,000
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
@@ -214,10 +215,11 @@ def tonnes_file(
     model : path
         A block model in any format; "-" is text on stdin. It is read once, chunk by chunk.
     output : path, optional
-        File for the result of `Tonnes.to_csv`; "-" is stdout. After an error no partial file
-        remains.
-    density, grade, column, bench, cutoff, proportion, grade_unit, density_unit, background, \
-    classification
+        CSV or .xlsx file for the rows of `Tonnes.to_csv`; "-" is CSV on stdout. After an error no
+        partial file remains.
+    density, grade, column, bench, cutoff, proportion, grade_unit
+        As for `tonnes`.
+    density_unit, background, classification
         As for `tonnes`.
     overwrite : bool
         Whether an existing output may be replaced.
@@ -246,16 +248,16 @@ def tonnes_file(
     ('ORE', 1000.0, 2500.0, 3750.0)
     """
     options = table_options(**table)
-    wanted = _wanted(
+    wanted = wanted_of(
         column, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background, classification,
     )  # fmt: skip
     path = os.fspath(model)
     if output is not None and os.fspath(output) != STANDARD:
         refuse_inputs([Path(output)], [] if path == STANDARD else [file_of(path)])
-        require_text_name(os.fspath(output))
+        require_table_name(os.fspath(output))
         require_places([Path(output)], overwrite=overwrite)
-    writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
+    writing = nullcontext() if output is None else open_table(output, overwrite=overwrite)
     with (
         collect_warnings() as warned,
         writing as target,
@@ -289,7 +291,7 @@ def require_amounts(
         for name in named:
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
-        _refuse_commas(cut, spelled, opened)
+        refuse_commas(cut, spelled, opened)
 
 
 def _add_up(
@@ -302,7 +304,7 @@ def _add_up(
 ) -> Tonnage:
     """Add up the blocks of a model in one pass over its file."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
-    _refuse_commas(wanted.cut, wanted.spelled, model)
+    refuse_commas(wanted.cut, wanted.spelled, model)
     tonnage = Tonnage(wanted)
 
     def add(
@@ -349,7 +351,7 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
     return sizes
 
 
-def _wanted(
+def wanted_of(
     column: str,
     density: str | float,
     grade: str | Sequence[str],
@@ -383,7 +385,7 @@ def _wanted(
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
     cut, cutoffs, spelled = _cutoffs(cutoff, grades)
-    shares, units = dict(proportion or {}), _units(grade_unit, grades)
+    shares, units = dict(proportion or {}), metal_units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= needs proportion=: it names the domain of the rest of each block"
         raise ValueError(message)
@@ -401,7 +403,7 @@ def _wanted(
     )  # fmt: skip
 
 
-def _units(
+def metal_units(
     grade_unit: str | Mapping[str, str] | None, grades: tuple[str, ...]
 ) -> Mapping[str, MetalUnit]:
     """Return the unit of metal for each grade whose unit is specified."""
@@ -420,7 +422,7 @@ def _units(
     return {name: metal_unit(name, unit) for name, unit in grade_unit.items()}
 
 
-def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
+def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
     if not spelled or model.facts().get("decimal mark") != "comma":
         return
@@ -548,7 +550,7 @@ class TonnesRow:
 
 @dataclass(frozen=True, repr=False)
 class Tonnes:
-    """Tonnes and grade of a model; `str` gives a table, and a notebook shows the table.
+    """Tonnes and grade of a model; ``print`` it for a table.
 
     Attributes
     ----------
@@ -640,7 +642,7 @@ class Tonnes:
         whole = self.totals[0]
         return (
             f"<Tonnes of {counted(self.blocks, 'block')}: {whole.tonnes:,.6g} t "
-            f"in {len({row.domain for row in self.rows})} domains>"
+            f"in {counted(len({row.domain for row in self.rows}), 'domain')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -776,7 +778,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
 
 
 def _none(tonnage: Tonnage) -> NDArray[np.int64]:
-    """Return counts of no blocks, for each cut-off interval."""
+    """Return counts of 0 for each cut-off interval."""
     return np.zeros((tonnage.intervals, tonnage.kinds), np.int64)
 
 
@@ -862,7 +864,7 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
         if math.isinf(value):
             blocks = f"the blocks of {shown(row.domain)}" if row.domain else "all blocks"
             message = (
-                f"the {what} of {blocks} add up to more than float64 can hold: look for values in "
+                f"the total {what} of {blocks} is more than float64 can hold: look for values in "
                 f"{cause} that are far too large, and correct them or declare them as missing"
             )
             raise TableError(message)

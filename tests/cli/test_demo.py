@@ -45,7 +45,8 @@ def run(*arguments: str) -> Result:
 def test_it_makes_all_the_files(made: tuple[Path, Result]) -> None:
     folder, result = made
     assert result.exit_code == 0, result.output
-    expected = {*files.file_names(), *(f"labelled_{model}" for model in MODELS)}
+    labelled = (f"labelled_{model}" for model in MODELS)
+    expected = {*files.file_names(), *labelled, "run.json", "report.html"}
     assert {path.name for path in folder.iterdir()} == expected
 
 
@@ -93,6 +94,22 @@ def test_the_command_it_shows_can_be_copied(made: tuple[Path, Result]) -> None:
         assert target.read_bytes() == before
 
 
+def test_it_ends_with_a_report_of_the_model_and_its_holes(made: tuple[Path, Result]) -> None:
+    folder, result = made
+    (command,) = (
+        line for line in result.stderr.splitlines() if line.startswith("geodomain report")
+    )
+    assert f"wrote {folder / 'report.html'}" in result.stderr
+    page = folder / "report.html"
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    again = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert again.exit_code == 0, again.output
+    text = page.read_text(encoding="utf-8")
+    for part in ("Tonnes and grade", "DH001", "A deposit that was never mined"):
+        assert part in text and part in before
+
+
 def test_it_says_nothing_on_stdout(made: tuple[Path, Result]) -> None:
     assert made[1].stdout == ""
     assert "blocks" in made[1].stderr
@@ -103,7 +120,7 @@ def test_quiet_is_quiet(tmp_path: Path) -> None:
     assert (result.exit_code, result.output) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["oxide.obj", "labelled_regular.csv"])
+@pytest.mark.parametrize("name", ["oxide.obj", "labelled_regular.csv", "report.html"])
 def test_it_replaces_nothing_unasked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     result = run(str(tmp_path))

@@ -95,7 +95,7 @@ def test_the_check(tables: dict[str, Path]) -> None:
 
 def test_a_text_table_is_not_written_as_another_kind(folder: Path) -> None:
     given = ["--collar", "collar.csv", "--survey", "survey.csv", "--solid", "ORE=ore.ply"]
-    for output in ("o.dm", "o.parquet", "o.xlsx"):
+    for output in ("o.dm", "o.parquet", "o.xls"):
         run = CliRunner().invoke(main, ["flag", "assay.csv", *given, "-o", output])
         assert run.exit_code == 3 and output in run.output
         assert not Path(output).exists()

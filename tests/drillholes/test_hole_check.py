@@ -428,7 +428,7 @@ def test_grades_by_name_and_policy() -> None:
     assert counts_of(policy) == {"grade-below": 3, "grade-text": 1}
     with pytest.raises(geodomain.TableError, match=r"assay.csv has no column 'CU'"):
         check_holes_file(*files, grade="CU")
-    with pytest.raises(geodomain.TableError, match="grade='AU' is a column of intervals"):
+    with pytest.raises(geodomain.TableError, match="grade='AU' needs a table of intervals"):
         check_holes_file(*files[:2], grade="AU")
 
 
@@ -453,12 +453,12 @@ def test_the_table_as_csv_and_parquet_and_data_frame() -> None:
     assert Path("findings.csv").read_text() == text
     rows = list(csv.DictReader(text.splitlines()))
     assert [(row["severity"], row["code"], row["row"], row["from"], row["to"]) for row in rows] == [
-        ("note", "interval-gap", "34", "22", "30"),
-        ("warning", "grade-negative", "34", "22", "30"),
+        ("note", "interval-gap", "34", "22.0", "30.0"),
+        ("warning", "grade-negative", "34", "22.0", "30.0"),
         ("warning", "hole-bend", "41", "", ""),
         ("warning", "dip-sign", "5", "", ""),
         ("warning", "dip-flip", "41", "", ""),
-        ("error", "interval-no-collar", "182", "0", "10"),
+        ("error", "interval-no-collar", "182", "0.0", "10.0"),
     ]
     run("-o", "findings.parquet")
     table = pyarrow.parquet.read_table("findings.parquet")
@@ -547,7 +547,7 @@ BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "no column": (("--intervals", "collar.csv"), 3, "has no column for the role 'from'"),
     "an output that is there": (("-o", "assay.csv"), 4, "--overwrite"),
     "an output that is an input": (("-o", "assay.csv", "--overwrite"), 3, "is the input"),
-    "another format": (("-o", "table.xlsx"), 3, ".xlsx"),
+    "another format": (("-o", "table.vtu"), 3, ".vtu"),
     "no finding": (("--accept", "no"), 2, "there is no finding 'no'"),
     "a distance below 0": (("--twin", "-1"), 2, "--twin"),
 }

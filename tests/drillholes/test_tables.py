@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from flagged_holes import warned_of
 from late import pa, pd, polars
 
 from geodomain import Drillholes, TableError
+from geodomain.cli import main
 from geodomain.drillholes.tables import find_roles
 
 # Findings are read from reports; whether they are warned of has tests of its own.
@@ -378,7 +380,7 @@ def test_slips_of_the_caller(tmp_path: Path) -> None:
         holes.positions(["A", "B"], [1, 2, 3])
     with pytest.raises(ValueError, match="method is 'curved'"):
         holes_of(tmp_path, method="curved")
-    with pytest.raises(ValueError, match="columns= names 'depth', which is not a role"):
+    with pytest.raises(TableError, match="columns= names 'depth', which is not a role"):
         holes_of(tmp_path, columns={"depth": "AT"})
     with pytest.raises(TypeError, match="holes must be texts"):
         holes.positions(1.5, [1])
@@ -450,3 +452,11 @@ def test_columns_of_every_role_are_compared(tmp_path: Path, tables, role) -> Non
 def test_columns_that_agree_are_one(tmp_path: Path) -> None:
     both = "BHID,AT,BRG,DIP,AZIMUTH,HOLEID\nA,0,0,90,0.0,A\nA,50,,80,,A\nB,0,90,60,90,B\n"
     holes_of(tmp_path, survey=both)
+
+
+def test_a_role_that_no_table_has_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "collar.csv").write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    asked = ["holes", "check", "--collar", str(tmp_path / "collar.csv")]
+    said = CliRunner().invoke(main, [*asked, "--hole-column", "shaft=A"])
+    assert said.exit_code == 3
+    assert said.stderr.startswith("error: --hole-column names 'shaft', which is not a role")

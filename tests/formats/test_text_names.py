@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", ["t.xlsx", "t.XLS", "t.pdf", "t.parquet", "t.dxf", "t.png"])
+@pytest.mark.parametrize("name", ["t.ods", "t.XLS", "t.pdf", "t.parquet", "t.dxf", "t.png"])
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_name_of_another_format_is_refused(command: list[str], name: str) -> None:
     result = CliRunner().invoke(main, [*command, "-o", name])

@@ -28,6 +28,9 @@ class Page(HTMLParser):
         self.blocks: dict[str, str] = {}
         self.code, self.style, self.policy = "", "", ""
         self.tables: dict[str, list[list[str]]] = {}
+        # The same, with exact numbers in place of rounded ones.
+        self.exact: dict[str, list[list[str]]] = {}
+        self._value = ""
         self.loads: list[tuple[str, str]] = []
         self.styled: list[str] = []
         self.ids: list[str] = []
@@ -46,11 +49,14 @@ class Page(HTMLParser):
             self._in = (tag, said.get("id", ""))
         if tag == "table":
             self._table = said["id"]
-            self.tables[self._table] = []
-        if tag == "tr" and self._table:
-            self.tables[self._table].append([])
-        if tag in ("td", "th") and self._table:
-            self.tables[self._table][-1].append("")
+            self.tables[self._table], self.exact[self._table] = [], []
+        for tables in (self.tables, self.exact):
+            if tag == "tr" and self._table:
+                tables[self._table].append([])
+            if tag in ("td", "th") and self._table:
+                tables[self._table][-1].append("")
+        if tag == "data":
+            self._value = said["value"]
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("script", "style"):
@@ -68,6 +74,8 @@ class Page(HTMLParser):
             self.code += data
         elif self._table and self.tables[self._table] and self.tables[self._table][-1]:
             self.tables[self._table][-1][-1] += data
+            self.exact[self._table][-1][-1] += self._value or data
+            self._value = ""
 
     @property
     def scene(self) -> dict:

@@ -242,6 +242,67 @@ def test_it_prints_on_white_without_controls(opened: Any) -> None:
     assert max(page.evaluate(CORNER)) < 60
 
 
+PAPER = """() => {
+  const source = document.getElementById("overlay");
+  const copy = document.createElement("canvas");
+  Object.assign(copy, { width: source.width, height: source.height });
+  copy.getContext("2d").drawImage(source, 0, 0);
+  const data = copy.getContext("2d").getImageData(0, 0, copy.width, copy.height).data;
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += data[i + 3] === 255;
+  return count / (data.length / 4);
+}"""
+
+
+def test_the_model_is_printed_although_browsers_print_no_webgl(opened: Any) -> None:
+    page = opened()
+    assert page.evaluate(PAPER) < 0.1
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(PAPER) > 0.9
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(PAPER) < 0.1
+
+
+def test_the_summary_fits_a_screen(opened: Any) -> None:
+    page = opened(1280)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for name in (".picture svg", ".summary table"):
+        box = page.locator(name).bounding_box()
+        assert box["y"] + box["height"] <= 800 and box["x"] + box["width"] <= 1280
+    assert page.locator(".picture svg").bounding_box()["width"] > 400
+
+
+def test_tables_scroll_within_themselves_on_a_phone(opened: Any) -> None:
+    page = opened(390)
+    page.locator(".summary .wide").evaluate("each => each.scrollTo(9999, 0)")
+    scrolled = page.locator(".summary .wide").evaluate("each => each.scrollLeft")
+    first = page.locator("#domains tbody th").first.bounding_box()
+    # The names of the domains stay in sight.
+    assert scrolled > 50 and 0 <= first["x"] < 30
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_wireframes_of_air_are_off_when_the_view_opens(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("air")
+    rows = [f"{x},5,{z},10,10,10,{'AIR' if z > 10 else 'ORE'}" for x in (5, 15) for z in (5, 15)]
+    (folder / "l.csv").write_text("\n".join(["X,Y,Z,DX,DY,DZ,domain", *rows, ""]))
+    write_mesh(box((0, 0, 10), (20, 10, 20)), folder / "air.ply")
+    report_file(folder / "l.csv", folder / "r.html", domains={"AIR": folder / "air.ply"})
+    page = browser.new_page()
+    page.goto((folder / "r.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=20_000)
+    drawn(page)
+    before = page.locator("#canvas").screenshot()
+    for name in ("blocks of AIR", "wireframe of AIR"):
+        assert not page.get_by_label(name).is_checked()
+    page.get_by_label("wireframe of AIR").check()
+    drawn(page)
+    assert page.locator("#canvas").screenshot() != before
+    page.close()
+
+
 def test_without_webgl_tables_and_sections_are_there(browser: Any, report: Path) -> None:
     blind = browser.browser_type.launch(
         executable_path=CHROMIUM, args=["--no-sandbox", "--disable-3d-apis"]

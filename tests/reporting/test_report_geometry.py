@@ -13,8 +13,9 @@ from report_page import labelled_model, page_of
 
 from geodomain import Mesh
 from geodomain.reporting.blocks import Geometry, geometry_of, read_blocks
+from geodomain.reporting.planes import Section
 from geodomain.reporting.scene import boundary_faces, coarser
-from geodomain.reporting.sections import Section, is_cut
+from geodomain.reporting.sections import is_cut
 from geodomain.reporting.svg import cut_rows, merge_rectangles, ticks
 from geodomain.synthetic.scenes import geodesic_sphere
 from geodomain.tables.frames import LocalFrame

@@ -15,7 +15,8 @@ from report_page import Page, labelled_model, run
 
 from geodomain import Drillholes, report_file
 from geodomain.reporting.look import Ramp
-from geodomain.reporting.sections import Section, pieces_near
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import pieces_near
 from geodomain.reporting.svg import LEFT, TOP, grade_classes
 
 # In a model of 8 x 6 x 4: V is in the section y = 2.5, W is 2 from it, and S crosses it.
@@ -79,6 +80,7 @@ def test_samples_are_bars_where_they_are_in_the_colour_of_their_step(labelled: P
 def test_holes_are_cut_at_the_distance_and_named(labelled: Path) -> None:
     assert run(labelled, *NEAR, "--within", "0.5").exit_code == 0
     html = Path("r.html").read_text()
+    html = html[html.index('<section id="sections"') :]  # the summary shows one section as well
     ((_, lines),) = paths(html, 26)
     # S goes down to the north at 45 degrees: near from y = 2 to 3, where z is 2.5 to 1.5.
     assert np.abs(np.array(lines) - [[3, 4, 3, 0], [5, 2.5, 5, 1.5]]).max() < 0.01

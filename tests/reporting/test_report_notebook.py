@@ -11,6 +11,7 @@ from report_page import Page, labelled_model
 from wireframes import box
 
 import geodomain
+from geodomain import report_file
 from geodomain.errors import TableError
 from geodomain.reporting.notebook import _widget_type
 
@@ -35,6 +36,16 @@ def test_the_widget_holds_the_page_and_a_picture(labelled: Path) -> None:
     assert picture.count("<svg") == 1 and "labelled.csv by domain" in picture
     data, *_ = shown._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_the_widget_has_the_tonnes_of_a_report(labelled: Path) -> None:
+    pytest.importorskip("anywidget")
+    asked = {"density": 2.5, "density_unit": "t/m3", "grade": "AU", "grade_unit": "g/t"}
+    asked |= {"cutoff": [0.5, 1], "classification": "Z"}
+    page = Page(geodomain.view(labelled, **asked).page)
+    report_file(labelled, labelled.parent / "r.html", **asked)
+    wanted = Page((labelled.parent / "r.html").read_text())
+    assert page.exact["tonnes"] == wanted.exact["tonnes"] and page.scene["unit"] == "m"
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])

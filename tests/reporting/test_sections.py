@@ -22,15 +22,9 @@ from geodomain.formats.blocks import open_model
 from geodomain.formats.wireframes import write_mesh
 from geodomain.reporting import sections as gathering
 from geodomain.reporting.look import colours_of
+from geodomain.reporting.planes import Section, parse_section
 from geodomain.reporting.plot import draw, lay_out
-from geodomain.reporting.sections import (
-    Section,
-    cut_blocks,
-    cut_triangles,
-    gather,
-    is_cut,
-    parse_section,
-)
+from geodomain.reporting.sections import cut_blocks, cut_triangles, gather, is_cut
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.options import TableOptions
 
@@ -209,7 +203,7 @@ def shares(picture: bytes) -> dict[str, float]:
     """Give which part of the drawn area each of the first colours has."""
     pixels = (matplotlib.image.imread(io.BytesIO(picture))[..., :3] * 255).round().astype(int)
     code = pixels @ [65536, 256, 1]
-    counts = {name: (code == int(name, 16)).sum() for name in (ORE, W, "e4e0d6")}
+    counts = {name: (code == int(name, 16)).sum() for name in (ORE, W, "d3dbe0")}
     return {name: count / sum(counts.values()) for name, count in counts.items()}
 
 
@@ -220,7 +214,7 @@ def test_colours_cover_the_areas_of_the_domains(folder: Path) -> None:
     cuts = gather("c.csv", TableOptions(), "domain", [Section("z", 5)])
     found = shares(draw(cuts, background=["W"]))
     assert found[ORE] == pytest.approx(0.25, abs=0.01)
-    assert found["e4e0d6"] == pytest.approx(0.75, abs=0.01)
+    assert found["d3dbe0"] == pytest.approx(0.75, abs=0.01)
     found = shares(draw(cuts, {"W": [cube()]}))
     assert found[W] == pytest.approx(0.75, abs=0.02)
 

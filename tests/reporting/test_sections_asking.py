@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodomain.reporting.sections import Section, as_sections, is_run, parse_sections
+from geodomain.reporting.planes import Section, as_sections, is_run, parse_sections
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from geodomain import (
 from geodomain.errors import DomainError, TableError
 from geodomain.formats.wireframes import write_mesh
 from geodomain.reporting.look import colours_of, ramp_of, round_length, usual_ground, with_ground
-from geodomain.reporting.sections import Section, lines_near
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import lines_near
 
 pytestmark = needs("matplotlib")
 
@@ -203,14 +204,14 @@ def test_holes_are_drawn_where_they_are_near(model: str) -> None:
 def test_colours_of_the_list_are_those_of_the_picture(model: str) -> None:
     write_mesh(box((0, 0, 0), (100, 100, 20)), Path("ore.obj"))
     Path("d.toml").write_text(
-        'background = "WASTE"\n[[domain]]\nname = "ORE"\nmesh = "ore.obj"\ncolour = "#E4E0D6"\n'
+        'background = "WASTE"\n[[domain]]\nname = "ORE"\nmesh = "ore.obj"\ncolour = "#D3DBE0"\n'
     )
-    assert read_domains("d.toml").colours == {"ORE": "#e4e0d6"}
+    assert read_domains("d.toml").colours == {"ORE": "#d3dbe0"}
     picture = svg(model, "--section", "z=5", "--domains", "d.toml")
     legend = picture[picture.index('id="legend_1"') :]
     colours = re.findall(r"fill: (#[0-9a-f]{6}); stroke: #999999", legend)
     # The ground gives way to a domain that was given its colour.
-    assert len(colours) == 2 and colours[1] == "#e4e0d6" and colours[0] != "#e4e0d6"
+    assert len(colours) == 2 and colours[1] == "#d3dbe0" and colours[0] != "#d3dbe0"
 
 
 def test_a_report_and_its_view_have_the_colours_of_the_list(model: str) -> None:

@@ -14,7 +14,8 @@ import geodomain
 from geodomain import Drillholes, plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.reporting.sections import Section, samples_near, samples_of
+from geodomain.reporting.planes import Section
+from geodomain.reporting.sections import samples_near, samples_of
 
 BLOCKS = ["X,Y,Z,DX,DY,DZ,domain,AU"] + [
     f"{5 + 10 * i},5,{5 + 10 * k},10,10,10,ORE,{i}" for k in range(10) for i in range(10)

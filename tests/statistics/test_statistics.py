@@ -123,9 +123,12 @@ def test_counts_add_up_and_json_has_everything() -> None:
     placed = [row["without_place"] for row in found["rows"] if row["cap"] is None]
     assert placed == [0, 1, 0, 0]
     assert {each["weights"] for each in found["cut_curve"]} == {"naive", "declustered"}
-    assert "1 sample with AU without coordinates: in no cell" in result.stderr
-    assert "1 sample without AU: left out of its statistics" in result.stderr
-    assert "1 sample with AU without a weight above 0 (TO - FROM)" in result.stderr
+    assert (
+        "1 sample with AU but without coordinates: left out of the declustered statistics of AU"
+        in result.stderr
+    )
+    assert "1 sample without AU: left out of the statistics of AU" in result.stderr
+    assert "1 sample with AU but without a weight above 0 (TO - FROM)" in result.stderr
 
 
 def test_blocks_are_weighted_by_volume() -> None:
@@ -283,7 +286,7 @@ def test_auto_writes_the_curve() -> None:
 def test_a_curve_without_a_turn_asks_for_a_size() -> None:
     crowded().to_csv("crowd.csv", index=False)
     result = run("crowd.csv", "--grade", "AU", "--decluster", "auto", "--maximise", "--json")
-    assert "AU of all domains is not declustered: with cells of 9.5 to 950, the largest" in (
+    assert "AU of all domains is not declustered: cells of 9.5 to 950 were tried, and" in (
         result.stderr
     )
     assert "give a size of cells with --decluster" in result.stderr
@@ -348,8 +351,8 @@ def test_samples_without_lengths_count_alike_and_a_note_says_so() -> None:
     Path("points.csv").write_text("X,Y,Z,AU\n1,1,1,3\n2,2,2,1\n")
     said = run("points.csv", "--grade", "AU").stdout
     assert said.endswith(
-        "\neach sample counts alike: for weights, such as lengths, name their column with "
-        "--sample-weight\n"
+        "\neach sample has the same weight: to weight by length, for example, name the column of "
+        "lengths with --sample-weight\n"
     )
     assert "alike" not in run("points.csv", "--grade", "AU", "--sample-weight", "1").stdout
 
@@ -382,7 +385,7 @@ MISUSED = {
     ("--decluster", "1,2"): "'1,2' is not a size of cells",
     ("--maximise",): "--cell-ratio and --maximise need --decluster",
     ("--decluster", "5", "--maximise"): "it needs --decluster auto",
-    ("--decluster", "5,5,1", "--cell-ratio", "1,1,2"): "needs no --cell-ratio",
+    ("--decluster", "5,5,1", "--cell-ratio", "1,1,2"): "leave out --cell-ratio",
     ("--cell-ratio", "1,0,1", "--decluster", "5"): "'1,0,1' is not X,Y,Z",
     ("--curve", "c.csv"): "--curve is the curve of --decluster auto",
     ("--sample-weight", "-1"): "it must be a column, or a number above 0",

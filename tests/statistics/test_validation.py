@@ -104,7 +104,7 @@ def test_rows_add_up() -> None:
     assert (ore.samples, *lost) == (3, 1, 1, 1) and found.total.blocks_without_grade == 1
     said = " ".join(found.warnings)
     assert "1 sample without AU: left out of the comparison" in said
-    assert "1 sample with AU without a weight above 0 (TO - FROM)" in said
+    assert "1 sample with AU but without a weight above 0 (TO - FROM)" in said
     assert "1 sample with AU without coordinates" in said
     assert "1 block without AU" in said
     text = str(found)
@@ -283,7 +283,7 @@ def test_declustering_by_cells_and_by_stretched_distances() -> None:
     wanted = {row.domain: row.mean for row in plain.rows if row.weights == "declustered"}
     assert {row.domain: row.sample_mean for row in found.rows} == wanted
     auto = quietly("blocks.csv", "AU", samples="samples.csv", decluster="auto")
-    assert any(said.startswith("AU of 'ORE' is not declustered: with") for said in auto.warnings)
+    assert any(said.startswith("AU of 'ORE' is not declustered: cells") for said in auto.warnings)
     assert row_of(auto, "ORE").weights == "naive"
     # Distances along one line have no other axis to compare with.
     flat = quietly("blocks.csv", "AU", samples="samples.csv", cell_ratio="0.1,1,1")

@@ -190,7 +190,7 @@ def test_a_report_refuses_thousands_in_a_share(tmp_path: Path) -> None:
 def test_a_sum_beyond_float64_is_refused_where_no_block_is(tmp_path: Path) -> None:
     frame = table([1.5, 2.5]).assign(RHO=1.5e305)
     with pytest.raises(
-        TableError, match=r"tonnes of the blocks of 'ORE' add up to more than float64"
+        TableError, match=r"total tonnes of the blocks of 'ORE' is more than float64"
     ):
         geodomain.tonnes(frame, density="RHO")
     frame = table([1.5e304, 2.5e304])

@@ -244,6 +244,19 @@ def test_negative_grades_go_by_the_policy_for_values_below_detection(model: Path
     assert geodomain.tonnes_file(model, density=2, grade="AU").totals == found.totals
 
 
+def test_a_usual_mark_of_missing_values_is_named_if_it_counts_as_below_detection(
+    model: Path,
+) -> None:
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,-99,0.5,1"))
+    policy = ("--density", "2", "--grade", "AU", "--below-detection", "half")
+    told = run("model.csv", *policy).stderr
+    assert "-99.0 often stands for a missing value: then use --missing AU=-99.0" in told
+    assert "negative" not in run("model.csv", *policy, "--missing", "AU=-99.0").stderr
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,-0.02,0.5,1"))
+    told = run("model.csv", *policy).stderr
+    assert "they count as half" in told and "often stands" not in told
+
+
 def test_products_beyond_the_range_of_a_number_name_the_row(model: Path) -> None:
     model.write_text(MODEL.replace("3,4,,0.25", "3,1.797e308,,0.25"))
     result = run("model.csv", "--density", "2", "--grade", "AU", code=3)

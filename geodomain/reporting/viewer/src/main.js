@@ -145,6 +145,7 @@ function connectDomains(view) {
   }
   for (const box of document.querySelectorAll("[data-wireframe]")) {
     box.addEventListener("change", () => view.showWireframe(box.dataset.wireframe, box.checked));
+    if (!box.checked) view.showWireframe(box.dataset.wireframe, false);
   }
 }
 

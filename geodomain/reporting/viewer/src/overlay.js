@@ -5,7 +5,8 @@ import * as THREE from "three";
 const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
 
 export class Overlay {
-  constructor(canvas, extent, origin) {
+  constructor(canvas, extent, origin, unit) {
+    this.unit = unit ? ` ${unit}` : "";
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.extent = extent;
@@ -20,7 +21,7 @@ export class Overlay {
     this.ratio = ratio;
   }
 
-  draw(camera, root, target, ink, paper) {
+  draw(camera, root, target, ink, paper, under) {
     const context = this.context;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, ...this.size);
@@ -34,6 +35,15 @@ export class Overlay {
     this.#directions(camera);
     this.#scale(camera, target, ink, paper);
     if (this.marker) this.#mark(this.marker);
+    if (under) this.#under(under);
+  }
+
+  // On paper the picture of the model is part of this canvas: browsers print WebGL as an empty box.
+  #under(canvas) {
+    const context = this.context;
+    context.globalCompositeOperation = "destination-over";
+    context.drawImage(canvas, 0, 0, ...this.size);
+    context.globalCompositeOperation = "source-over";
   }
 
   // Coordinates along the edge of the box that lies outermost.
@@ -71,7 +81,7 @@ export class Overlay {
       context.stroke();
       this.#word(shown(value), x + 11 * out[0], y + 13 * out[1], out);
     }
-    const name = ["x, east", "y, north", "z, up"][axis];
+    const name = ["x, east", "y, north", "z, up"][axis] + (this.unit && ` (${this.unit.trim()})`);
     const apart = axis === 2 ? 78 : 40;
     const end = this.project(best.end);
     if (axis === 2) this.#word(name, end[0] + 8 * out[0], end[1] - 16, [0, -1]);
@@ -112,7 +122,7 @@ export class Overlay {
     const length = roundLength(Math.min(160, this.size[0] / 4) / pixels);
     const [x, y] = [18, this.size[1] - 20];
     const where = camera.isPerspectiveCamera ? " at the centre" : "";
-    const words = `${shown(length)} units${where}`;
+    const words = `${shown(length)}${this.unit}${where}`;
     // On a ground of its own: coordinates may be where it stands.
     context.fillStyle = paper;
     context.fillRect(x - 6, y - 25, Math.max(length * pixels, context.measureText(words).width) + 12, 30);

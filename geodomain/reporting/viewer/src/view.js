@@ -31,7 +31,7 @@ export class View {
     this.scene = new THREE.Scene();
     this.root = new THREE.Group();
     this.scene.add(this.root);
-    this.overlay = new Overlay(overlay, this.extent, origin);
+    this.overlay = new Overlay(overlay, this.extent, origin, model.scene.unit);
     this.colours = model.scene.labels.map((label) => rgb(label.colour));
     this.shown = model.scene.labels.map((label) => !label.ground && !label.hidden);
     this.cut = { axis: null, at: 0, flip: false, ground: true, blocks: [] };
@@ -293,7 +293,9 @@ export class View {
   draw() {
     this.root.updateMatrixWorld();
     this.renderer.render(this.scene, this.camera);
-    this.overlay.draw(this.camera, this.root, this.controls.target, this.ink || "#222", this.paper || "#fff");
+    const printing = document.documentElement.hasAttribute("data-printing");
+    const colours = [this.ink || "#222", this.paper || "#fff"];
+    this.overlay.draw(this.camera, this.root, this.controls.target, ...colours, printing && this.canvas);
     this.canvas.dataset.pictures = 1 + Number(this.canvas.dataset.pictures || 0);
   }
 }
