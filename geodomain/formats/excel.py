@@ -5,8 +5,7 @@ that reads or labels text tables works on sheets too. A quoted number, date or t
 text is a text cell of the sheet, and an unquoted one is a typed cell. The types of the cells thus
 survive a labelling, which copies the text byte for byte.
 
-The parts of a workbook are read as a stream of XML, with the standard library. They are specified
-in ECMA-376 (Office Open XML), part 1, sections 18.2 to 18.18. Workbooks are written with openpyxl.
+Workbooks are read and written with openpyxl.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from __future__ import annotations
 import io
 import math
 import os
-import posixpath
 import re
+import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar, cast
 
 from geodomain import memory
 from geodomain.errors import TableError, warn
@@ -36,6 +35,7 @@ from geodomain.tables.options import TableOptions
 
 if TYPE_CHECKING:
     import zipfile
+    from xml.etree.ElementTree import Element
 
     from geodomain.files.unchanged import Digest
     from geodomain.formats.block_file import Blocks, Relabelling
@@ -44,6 +44,10 @@ ROWS, COLUMNS, LETTERS = 1_048_576, 16_384, 32_767  # the most that Excel allows
 ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA")
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # a compound file: .xls, or an encrypted workbook
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_STRICT = b"http://purl.oclc.org/ooxml"
+_DAYS = 2_958_466  # from the first day of Excel to the last, in the year 9999
+# Built-in formats of Chinese, Japanese and Korean dates, which openpyxl takes for numbers.
+_EAST_ASIAN_DATES = {*range(27, 37), *range(50, 59)}
 
 
 # --- Cells as text: numbers, dates, truth values and texts.
@@ -56,7 +60,8 @@ _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?")
 # Texts that may be numbers with thousands separators or decimal commas.
 _SEPARATED, _MOST_SEPARATED = re.compile(r"[+-]?[0-9][0-9., ]*"), 1000
 _TRUTHS = {"TRUE": True, "FALSE": False}
-_ESCAPED = re.compile(r"_x(?!0000|[Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
+# Excel escapes control characters, and the _ of such an escape (which openpyxl removes in part).
+_ESCAPED = re.compile(r"_x(?!0000)(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
 _TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -82,45 +87,6 @@ def _number_of(text: str, decimal: str) -> str | None:
     return plain if math.isfinite(float(plain)) else None
 
 
-def _number_text(stored: str) -> str:
-    """Return the digits of a stored number: the fewest that give the same float64.
-
-    Raises
-    ------
-    ValueError
-        If it is not a finite number.
-    """
-    digits = stored.strip()
-    if digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) < 16:
-        return str(int(digits)) if digits.strip("-0") or digits[0] != "-" else "-0.0"
-    value = float(digits)
-    if not math.isfinite(value) or "_" in digits:
-        raise ValueError(stored)
-    return "-0.0" if str(value) == "-0.0" else repr(value).removesuffix(".0")
-
-
-def _date_text(days: float, *, since_1904: bool, elapsed: bool) -> str | None:
-    """Return a stored date, time or duration as text; None if Excel shows no date for it."""
-    if elapsed:
-        seconds = round(abs(days) * 86400)
-        hours, minutes = seconds // 3600, seconds // 60 % 60
-        return f"{'-' * (days < 0)}{hours:02}:{minutes:02}:{seconds % 60:02}"
-    if not 0 <= days < 2958466:
-        return None
-    if days < 1 and not since_1904:
-        return _clock(timedelta(days=days))
-    # Excel counts the day 29 February 1900, which did not exist.
-    start = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 31 - (days >= 60))
-    moment = start + timedelta(microseconds=1000 * round(days * 86_400_000))
-    return moment.isoformat(" ").removesuffix(" 00:00:00")
-
-
-def _clock(span: timedelta) -> str:
-    """Return a time of day as text, such as 07:30:00."""
-    moment = datetime(2000, 1, 1) + timedelta(milliseconds=round(span / timedelta(milliseconds=1)))
-    return moment.time().isoformat("microseconds").removesuffix(".000000")
-
-
 def cell_name(row: int, column: int) -> str:
     """Return the name of a cell; rows count from 1 and columns from 0.
 
@@ -129,155 +95,65 @@ def cell_name(row: int, column: int) -> str:
     >>> cell_name(14, 2), cell_name(1, 26)
     ('C14', 'AA1')
     """
-    letters, place = "", column + 1
-    while place:
-        place, rest = divmod(place - 1, 26)
-        letters = chr(65 + rest) + letters
-    return f"{letters}{row}"
+    from openpyxl.utils import get_column_letter
+
+    return f"{get_column_letter(column + 1)}{row}"
 
 
-def _cell_place(name: str) -> tuple[int, int]:
-    """Return row (from 1) and column (from 0) of a cell's name; raise ValueError if it is none."""
-    match = re.fullmatch(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})", name)
-    if match is None:
-        raise ValueError(name)
-    column = 0
-    for letter in match[1].upper():
-        column = 26 * column + ord(letter) - 64
-    return int(match[2]), column - 1
-
-
-# --- The parts of a workbook, each an XML file in the ZIP.
-
-
-class _Format(NamedTuple):
-    """How a number format shows a number: as a date or time, or as a duration."""
-
-    dated: bool = False
-    elapsed: bool = False
-
-
-def _format_of(code: str) -> _Format:
-    """Return whether a number format, such as d-mmm, shows a date or a duration."""
-    first = re.sub(r'"[^"]*"|\\.|_.|\*.', "", code).partition(";")[0]
-    elapsed = re.search(r"\[(?:h+|m+|s+)\]", first, re.IGNORECASE) is not None
-    letters = re.sub(r"\[[^\]]*\]", "", first).lower()
-    dated = "general" not in letters and any(letter in letters for letter in "dmyhs")
-    return _Format(dated or elapsed, elapsed)
-
-
-_BUILT_IN = {
-    number: _Format(dated=True) for number in (*range(14, 23), *range(27, 37), *range(45, 59))
-}
-_BUILT_IN |= {number: _Format() for number in (48, 49)} | {46: _Format(dated=True, elapsed=True)}
-
-Start = Callable[[str, dict[str, str]], None]
-End = Callable[[str], None]
-
-
-def _parse(file: IO[bytes], start: Start, end: End, text: Callable[[str], None]) -> None:
-    """Read XML, and call functions at each start and end of an element, and for its text.
-
-    Names of elements are passed without prefix.
-    """
-    from xml.parsers import expat
-
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = lambda tag, given: start(tag.rpartition(":")[2], given)
-    parser.EndElementHandler = lambda tag: end(tag.rpartition(":")[2])
-    parser.CharacterDataHandler = text
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.ParseFile(file)
-
-
-def _refuse_doctype(*_: object) -> NoReturn:
-    message = "it has a DOCTYPE, which workbooks do not allow"
-    raise ValueError(message)
-
-
-class _SheetEntry(NamedTuple):
-    """A sheet in the list of a workbook: its name, its part, and whether it is hidden."""
-
-    name: str
-    part: str
-    hidden: bool
-
-
-class _Enough(Exception):
-    """A pass over a sheet has seen what it looked for."""
+# --- Sheets, as openpyxl reads them.
 
 
 class _Workbook:
-    """An open workbook: its sheets, shared texts and number formats.
+    """A workbook that openpyxl has opened for reading.
 
     Parameters
     ----------
-    archive : ZipFile
+    file : file
+        The workbook, as a seekable file.
     name : str
         Name of the file in messages.
+
+    Raises
+    ------
+    TableError
+        If a part would take too much memory; no part is parsed before.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        self.archive, self.name = archive, name
-        self.since_1904 = False
-        book = next(
-            (part for kind, part in self._relations("").values() if kind == "officeDocument"),
-            "xl/workbook.xml",
-        )
-        self.relations = self._relations(book)
-        self.sheets: list[_SheetEntry] = []
-        self._parse(book, self._list_sheet)
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        import zipfile
 
-    def _part(self, ending: str) -> str | None:
-        """Return the part with a kind of relation, such as "styles"; None if there is none."""
-        parts = [part for kind, part in self.relations.values() if kind == ending]
-        return parts[0] if parts and parts[0] in self.archive.NameToInfo else None
+        from openpyxl import load_workbook
 
-    def _relations(self, of: str) -> dict[str, tuple[str, str]]:
-        """Return the parts to which a part refers: by id, the kind of the part and its path."""
-        folder, last = posixpath.split(of)
-        path = posixpath.join(folder, "_rels", f"{last}.rels")
-        found: dict[str, tuple[str, str]] = {}
+        self.name, self._archive = name, zipfile.ZipFile(file)
+        self._shared = 0
+        for info in self._archive.infolist():
+            if info.filename.lower().endswith((".xml", ".rels")):
+                self._require_sound(info)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # openpyxl warns of what it does not keep
+            self._book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        self._sheets = self._book.worksheets
 
-        def start(tag: str, given: dict[str, str]) -> None:
-            if tag == "Relationship" and given.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/", folder, given["Target"]))
-                found[given["Id"]] = given["Type"].rpartition("/")[2], target.lstrip("/")
-
-        if path in self.archive.NameToInfo:
-            self._parse(path, start)
-        return found
-
-    def _list_sheet(self, tag: str, given: dict[str, str]) -> None:
-        if tag == "workbookPr":
-            self.since_1904 = given.get("date1904", "0") in ("1", "true", "on")
-        elif tag == "sheet":
-            of = next(value for key, value in given.items() if key.rpartition(":")[2] == "id")
-            kind, part = self.relations[of]
-            if kind == "worksheet":
-                hidden = given.get("state", "visible") != "visible"
-                self.sheets.append(_SheetEntry(given["name"], part, hidden))
-
-    def _parse(
-        self,
-        part: str,
-        start: Start,
-        end: End = lambda tag: None,
-        text: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        """Read a part, after a check of the size to which it is decompressed."""
-        info = self.archive.getinfo(part)
-        title = f"{self.name} ({part})"
+    def _require_sound(self, info: zipfile.ZipInfo) -> None:
+        """Refuse a part that is too large, and XML that openpyxl does not understand."""
+        title = f"{self.name} ({info.filename})"
         memory.require_unpacked(info.file_size, info.compress_size, title, TableError)
-        with self.archive.open(info) as file:
-            _parse(file, start, end, text)
+        if info.filename.lower().endswith("sharedstrings.xml"):
+            self._shared = info.file_size
+            memory.require(4 * self._shared, title, TableError)
+        with self._archive.open(info) as part:
+            head = part.read(4096)
+        if b"<!DOCTYPE" in head:
+            message = "it has a DOCTYPE, which workbooks do not allow"
+            raise ValueError(message)
+        if info.filename.lower() == "xl/workbook.xml" and _STRICT in head:
+            message = (
+                f"{self.name} is a Strict Open XML workbook, which is not read: save it in Excel "
+                "with the type Excel Workbook (.xlsx)"
+            )
+            raise TableError(message)
 
-    def size_of(self, part: str | None) -> int:
-        """Return the decompressed size of a part in bytes."""
-        return 0 if part is None else self.archive.getinfo(part).file_size
-
-    def choose(self, wanted: str | None) -> _SheetEntry:
+    def choose(self, wanted: str | None) -> Any:
         """Return the sheet with a name; without a name, the only visible sheet that has cells.
 
         Warns
@@ -287,325 +163,247 @@ class _Workbook:
         """
         if wanted is not None:
             for fold in (str, str.casefold):
-                for sheet in self.sheets:
-                    if fold(sheet.name) == fold(wanted):
+                for sheet in self._sheets:
+                    if fold(sheet.title) == fold(wanted):
                         return sheet
             message = f"{self.name} has no sheet {wanted!r}: its sheets are {self._listed()}"
             raise TableError(message)
-        if not self.sheets:
+        if not self._sheets:
             message = f"{self.name} has no worksheet"
             raise TableError(message)
-        filled = [sheet for sheet in self.sheets if self._has_cells(sheet)]
-        shown = [sheet for sheet in filled if not sheet.hidden]
+        filled = [sheet for sheet in self._sheets if self._has_cells(sheet)]
+        shown = [sheet for sheet in filled if sheet.sheet_state == "visible"]
         if not filled:
             message = f"{self.name} has no cells in any sheet: a table needs a header and rows"
             raise TableError(message)
         if len(shown) != 1:
             message = (
                 f"{self.name} has the sheets {self._listed()}: choose one with FILE:SHEET, such as "
-                f"{self.name}:{(shown or filled)[0].name}"
+                f"{self.name}:{(shown or filled)[0].title}"
             )
             raise TableError(message)
         if len(filled) > 1:
-            hidden = ", ".join(repr(sheet.name) for sheet in filled if sheet.hidden)
+            hidden = ", ".join(repr(sheet.title) for sheet in filled if sheet is not shown[0])
             warn(
-                f"{self.name}: only the sheet {shown[0].name!r} is read; hidden sheets, which can "
+                f"{self.name}: only the sheet {shown[0].title!r} is read; hidden sheets, which can "
                 f"be chosen with FILE:SHEET, are {hidden}"
             )
         return shown[0]
 
     def _listed(self) -> str:
-        return ", ".join(f"{one.name!r}{' (hidden)' * one.hidden}" for one in self.sheets) or "none"
+        names = (
+            f"{sheet.title!r}{' (hidden)' * (sheet.sheet_state != 'visible')}"
+            for sheet in self._sheets
+        )
+        return ", ".join(names) or "none"
 
-    def _has_cells(self, sheet: _SheetEntry) -> bool:
+    def _has_cells(self, sheet: Any) -> bool:
         """Return whether a sheet has a cell with a value or a formula."""
-        found = False
+        from xml.etree.ElementTree import iterparse
 
-        def start(tag: str, given: dict[str, str]) -> None:
-            nonlocal found
-            found = tag in ("v", "f", "t")
-            if found:
-                raise _Enough
+        with self._archive.open(sheet._worksheet_path) as part:
+            for _, element in iterparse(part):
+                if element.tag.endswith(("}v", "}f", "}t")):
+                    return True
+                element.clear()
+        return False
 
-        def end(tag: str) -> None:
-            if tag == "sheetData":
-                raise _Enough
+    def read(self, sheet: Any, mark: str) -> Sheet:
+        """Return a sheet as text; `mark` is the decimal mark of its numbers.
 
-        with suppress(_Enough):
-            self._parse(sheet.part, start, end)
-        return found
+        openpyxl's own loop over rows leaves out rows in the wrong order, merged cells and formulas
+        without values, makes #VALUE! of numbers that are no dates, and refuses a sheet for a filter
+        that it does not know. So the loop is here, and openpyxl reads each row.
+        """
+        from xml.etree.ElementTree import iterparse
 
-    def shared_texts(self) -> list[str]:
-        """Return the texts to which cells refer by number."""
-        part = self._part("sharedStrings")
-        found: list[str] = []
-        if part is None:
-            return found
-        pieces: list[str] = []
-        state = {"inside": False, "phonetic": False}
+        from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
-        def start(tag: str, given: dict[str, str]) -> None:
-            if tag == "rPh":
-                state["phonetic"] = True
-            state["inside"] = tag == "t" and not state["phonetic"]
+        title = f"{self.name}:{sheet.title}"
+        size = self._archive.getinfo(sheet._worksheet_path).file_size
+        what = f"{title}, a sheet of {size:,} bytes,"
+        memory.require(4 * self._shared + 3 * size, what, TableError)
+        text = _TextOfSheet(title, self._book, mark)
+        parser = WorkSheetParser(None, sheet._shared_strings, data_only=True)
+        read_cell = parser.parse_cell
 
-        def end(tag: str) -> None:
-            state["inside"] = False
-            if tag == "rPh":
-                state["phonetic"] = False
-            elif tag == "si":
-                found.append("".join(pieces))
-                pieces.clear()
+        def parse_cell(element: Element) -> dict[str, Any]:
+            try:
+                cell: dict[str, Any] = read_cell(element)
+            except (ValueError, LookupError) as wrong:
+                message = f"cell {element.get('r')}: {wrong}"
+                raise ValueError(message) from wrong
+            if cell["value"] is None and cell["data_type"] not in ("str", "s"):
+                formula = element.find(FORMULA_TAG)
+                if formula is not None:
+                    where = f"{title}, cell {cell_name(cell['row'], cell['column'] - 1)}"
+                    message = (
+                        f"{where} has the formula ={(formula.text or '')[:60]} without a value: "
+                        "open the file in Excel, save it, and use it again"
+                    )
+                    raise TableError(message)
+            return cell
 
-        def text(data: str) -> None:
-            if state["inside"]:
-                pieces.append(data)
-
-        self._parse(part, start, end, text)
-        return found
-
-    def formats(self) -> list[_Format]:
-        """Return, for each style of cells, how it shows a number."""
-        part, codes = self._part("styles"), dict(_BUILT_IN)
-        found: list[_Format] = []
-        if part is None:
-            return found
-        state = {"cells": False}
-
-        def start(tag: str, given: dict[str, str]) -> None:
-            if tag == "numFmt":
-                codes[int(given["numFmtId"])] = _format_of(given["formatCode"])
-            elif tag == "cellXfs":
-                state["cells"] = True
-            elif tag == "xf" and state["cells"]:
-                found.append(codes.get(int(given.get("numFmtId", "0")), _Format()))
-
-        def end(tag: str) -> None:
-            state["cells"] = state["cells"] and tag != "cellXfs"
-
-        self._parse(part, start, end)
-        return found
-
-    def read(self, sheet: _SheetEntry, mark: str) -> Sheet:
-        """Return a sheet as text; `mark` is the decimal mark of its numbers."""
-        shared = self._part("sharedStrings")
-        need = 4 * self.size_of(shared) + 3 * self.size_of(sheet.part)
-        title = f"{self.name}:{sheet.name}"
-        memory.require(need, f"{title}, a sheet of {self.size_of(sheet.part):,} bytes,", TableError)
-        reader = _SheetReader(title, self.shared_texts(), self.formats(), self.since_1904, mark)
-        self._parse(sheet.part, reader.start, reader.end, reader.text)
-        return reader.sheet()
+        parser.parse_cell = parse_cell
+        merged = []
+        with self._archive.open(sheet._worksheet_path) as part:
+            for _, element in iterparse(part):
+                tag = element.tag.rpartition("}")[2]
+                if tag == "row":
+                    text.add(*parser.parse_row(element))
+                    parser.row_dimensions.clear()
+                    element.clear()
+                elif tag == "mergeCell":
+                    merged.append(_range_of(element.attrib["ref"]))
+        return text.sheet(merged)
 
 
-class _SheetReader:
-    """Handlers for the XML of a sheet; they build the text of the table row by row.
+def _range_of(cells: str) -> tuple[int, int, int, int]:
+    """Return first row, first column, last row and last column of a range such as A1:B2."""
+    from openpyxl.utils import range_boundaries
+
+    left, first, right, last = range_boundaries(cells)
+    return first, left - 1, last, right - 1
+
+
+class _TextOfSheet:
+    """Builds the text of the table, row by row.
 
     Parameters
     ----------
     name : str
         Name of the file and the sheet in messages.
-    shared : list of str
-        Shared texts of the workbook.
-    formats : list of _Format
-        Number formats by style.
-    since_1904 : bool
-        Whether dates count from 1904.
+    book : openpyxl.Workbook
+        The workbook, for its formats of dates.
     mark : str
         Decimal mark of numbers in the text.
     """
 
-    def __init__(
-        self, name: str, shared: list[str], formats: list[_Format], since_1904: bool, mark: str
-    ) -> None:
-        self._name, self._shared, self._formats = name, shared, formats
-        self._since_1904, self._mark = since_1904, mark
+    def __init__(self, name: str, book: Any, mark: str) -> None:
+        self._name, self._epoch, self._mark = name, book.epoch, mark
+        self._spans = book._timedelta_formats
+        styles = enumerate(book._cell_styles)
+        east_asian = {place for place, style in styles if style.numFmtId in _EAST_ASIAN_DATES}
+        self._dates = book._date_formats | east_asian
         self._delimiter = ";" if mark == "," else ","
         self._special = re.compile(rf'[{self._delimiter}"\r\n]')
-        self._most = memory.allowance()
+        self._most, self._size, self._row = memory.allowance(), 0, 0
         self._lines: list[str] = []
         self._widths = array("H")
-        self._size = 0
-        self._row_number, self._column = 0, -1
-        self._cells: dict[int, str] = {}
-        self._kind, self._style, self._inside, self._phonetic = "n", 0, "", False
-        self._value: list[str] = []
-        self._formula: list[str] | None = None
-        self._has_value = False
         self._odd: dict[int, list[tuple[int, str]]] = {}
         self._separated: dict[str, str] = {}
         self._breaks: list[tuple[int, int]] = []  # rows of several lines, and line ends in each
-        self._merged: list[str] = []
 
-    def start(self, tag: str, given: dict[str, str]) -> None:
-        self._inside = ""
-        if tag == "c":
-            self._start_cell(given)
-        elif tag == "v":
-            self._inside, self._has_value = tag, True
-        elif tag == "t":
-            if not self._phonetic:
-                self._inside, self._has_value = tag, True
-        elif tag == "f":
-            self._inside, self._formula = tag, []
-        elif tag == "rPh":
-            self._phonetic = True
-        elif tag == "row":
-            row = int(given.get("r", self._row_number + 1))
-            if not self._row_number < row <= ROWS:
-                message = f"row {row} follows row {self._row_number}"
+    def add(self, row: int, cells: Sequence[Mapping[str, Any]]) -> None:
+        """Add a row of cells; it is below the rows before."""
+        if not self._row < row <= ROWS:
+            message = f"row {row} follows row {self._row}"
+            raise ValueError(message)
+        self._row = row
+        fields: list[str] = []
+        width = 0
+        for cell in cells:
+            column = cell["column"] - 1
+            if cell["row"] != row or not len(fields) <= column < COLUMNS:
+                message = f"a cell of row {row} is in the wrong place"
                 raise ValueError(message)
-            self._row_number, self._column = row, -1
-        elif tag == "mergeCell":
-            self._merged.append(given["ref"])
-
-    def _start_cell(self, given: dict[str, str]) -> None:
-        self._column += 1
-        if "r" in given:
-            row, column = _cell_place(given["r"])
-            if row != self._row_number or not self._column <= column < COLUMNS:
-                message = f"cell {given['r']} is in the wrong place"
-                raise ValueError(message)
-            self._column = column
-        self._kind, self._style = given.get("t", "n"), _index(given.get("s", "0"))
-        self._value, self._formula, self._has_value = [], None, False
-
-    def text(self, data: str) -> None:
-        if self._inside == "f":
-            cast("list[str]", self._formula).append(data)
-        elif self._inside:
-            self._value.append(data)
-
-    def end(self, tag: str) -> None:
-        self._inside = ""
-        if tag == "c":
-            self._end_cell()
-        elif tag == "row" and self._cells:
-            self._end_row()
-        elif tag == "rPh":
-            self._phonetic = False
-
-    def _end_cell(self) -> None:
-        stored = "".join(self._value)
-        if self._formula is not None and not stored and self._kind not in ("str", "inlineStr"):
-            formula = "".join(self._formula)
-            message = (
-                f"{self._where()} has the formula ={formula[:60]} without a value: open the file "
-                "in Excel, save it, and use it again"
-            )
-            raise TableError(message)
-        if not self._has_value or (not stored and self._kind in ("n", "b", "e", "d")):
+            fields.extend([""] * (column - len(fields)))
+            fields.append(self._field(cell, row, column))
+            if fields[-1]:
+                width = column + 1
+        if not width:
             return
-        cell = self._cell(stored)
-        if cell:
-            self._cells[self._column] = cell
-            self._size += len(cell)
-            if 2 * self._size > self._most:
-                memory.require(2 * self._size, f"{self._name}, read as text,", TableError)
+        line = self._delimiter.join(fields[:width])
+        if ends := line.count("\n") + line.count("\r") - line.count("\r\n"):
+            self._breaks.append((row, ends))
+        self._size += len(line) + 1
+        if 2 * self._size > self._most:
+            memory.require(2 * self._size, f"{self._name}, read as text,", TableError)
+        missing = row - 1 - len(self._lines)
+        self._lines += [*[""] * missing, line]
+        self._widths.extend([*[0] * missing, width])
 
-    def _cell(self, stored: str) -> str:
+    def _field(self, cell: Mapping[str, Any], row: int, column: int) -> str:
         """Return a cell as a field of the text table."""
-        if self._kind == "n":
-            return self._number(stored)
-        if self._kind == "b":
-            return "TRUE" if stored.strip() in ("1", "true") else "FALSE"
-        if self._kind == "e":
-            self._note(stored)
-            return self._quoted(stored)
-        if self._kind == "d":
-            moment = stored.replace("T", " ").removesuffix("Z").removesuffix(" 00:00:00")
-            if _DATE.fullmatch(moment) or _TIME.fullmatch(moment):
-                return self._dated(moment)
-        if self._kind == "s":
-            stored = self._shared[_index(stored)]
-        text = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), stored)
+        value, kind = cell["value"], cell["data_type"]
+        if value is None:
+            return ""
+        if kind == "n":
+            if cell["style_id"] in self._dates:
+                span = cell["style_id"] in self._spans
+                if span or 0 <= value < _DAYS:  # Excel shows no date for other numbers
+                    return self._date(_moment_of(value, self._epoch, span=span), row, column)
+            return self._number(value, row, column)
+        if kind == "b":
+            return "TRUE" if value else "FALSE"
+        if kind == "d":
+            return self._date(value, row, column)
+        if kind == "e":
+            self._odd.setdefault(column, []).append((row, value))
+            return _quoted(value)
+        text = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), value)
         if "," in text and _SEPARATED.fullmatch(text) and len(self._separated) < _MOST_SEPARATED:
-            self._separated.setdefault(text, cell_name(self._row_number, self._column))
+            self._separated.setdefault(text, cell_name(row, column))
         if not self._special.search(text) and not _is_typed(text, self._mark):
             return text
-        return self._quoted(text)
+        return _quoted(text)
 
-    @staticmethod
-    def _quoted(text: str) -> str:
-        return '"' + text.replace('"', '""') + '"'
+    def _number(self, value: float, row: int, column: int) -> str:
+        """Return the fewest digits that give the same float64."""
+        number = float(value)
+        if not math.isfinite(number):
+            message = (
+                f"{self._name}, cell {cell_name(row, column)} holds {number}, which is not a number"
+            )
+            raise TableError(message)
+        text = repr(number)
+        text = text if text == "-0.0" else text.removesuffix(".0")
+        return text if self._mark == "." else text.replace(".", self._mark)
 
-    def _number(self, stored: str) -> str:
-        """Return a number, or a date if the format of the cell shows one."""
-        try:
-            text = _number_text(stored)
-        except ValueError:
-            message = f"{self._where()} holds {stored[:40]!r}, which is not a number"
-            raise TableError(message) from None
-        form = self._formats[self._style] if self._style < len(self._formats) else _Format()
-        if form.dated:
-            days, since = float(text), self._since_1904
-            dated = _date_text(days, since_1904=since, elapsed=form.elapsed)
-            if dated is not None:
-                return self._dated(dated)
-        if self._mark == ".":
-            return text
-        return text.replace(".", self._mark)
-
-    def _dated(self, text: str) -> str:
-        self._note(text)
+    def _date(self, value: date | time | timedelta, row: int, column: int) -> str:
+        """Return a date, a time or a duration as text, and remember its place."""
+        if isinstance(value, timedelta):
+            seconds = round(abs(value).total_seconds())
+            sign = "-" * (value < timedelta(0))
+            text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        elif isinstance(value, time):
+            text = value.isoformat("microseconds").removesuffix(".000000")
+        else:
+            text = str(value).removesuffix(" 00:00:00")
+        self._odd.setdefault(column, []).append((row, text))
         return text
 
-    def _note(self, text: str) -> None:
-        """Remember a cell that is neither a number nor a text: a date or an error."""
-        self._odd.setdefault(self._column, []).append((self._row_number, text))
-
-    def _where(self) -> str:
-        return f"{self._name}, cell {cell_name(self._row_number, self._column)}"
-
-    def _end_row(self) -> None:
-        self._lines.extend([""] * (self._row_number - 1 - len(self._lines)))
-        self._widths.extend([0] * (self._row_number - 1 - len(self._widths)))
-        width = max(self._cells) + 1
-        line = self._delimiter.join([self._cells.get(place, "") for place in range(width)])
-        if ends := line.count("\n") + line.count("\r") - line.count("\r\n"):
-            self._breaks.append((self._row_number, ends))
-        self._size += width
-        self._lines.append(line)
-        self._widths.append(width)
-        self._cells = {}
-
-    def sheet(self) -> Sheet:
+    def sheet(self, merged: Sequence[tuple[int, int, int, int]]) -> Sheet:
         """Return the sheet; short rows are filled with empty cells up to the widest row."""
         width = max(self._widths, default=0)
         filled = sum(1 for each in self._widths if each)
-        total = self._size + filled * width
         title = f"{self._name}, {filled:,} rows of {width:,} columns,"
-        memory.require(2 * total, title, TableError)
+        memory.require(2 * (self._size + filled * width), title, TableError)
         lines = [
             line + self._delimiter * (width - own) if own else line
             for line, own in zip(self._lines, self._widths, strict=True)
         ]
         lines.append("")
-        text = "\n".join(lines).encode()
-        ranges = [_range_of(ref) for ref in self._merged]
         return Sheet(
             name=self._name,
-            text=text,
+            text="\n".join(lines).encode(),
             delimiter=self._delimiter.encode(),
             breaks=tuple(self._breaks),
             odd=self._odd,
-            merged=tuple(ranges),
+            merged=tuple(merged),
             separated=self._separated,
         )
 
 
-def _index(text: str) -> int:
-    """Return the index of a shared text or a style; raise ValueError if it is none."""
-    index = int(text)
-    if index < 0:
-        message = f"{index} is not an index"
-        raise ValueError(message)
-    return index
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
-def _range_of(ref: str) -> tuple[int, int, int, int]:
-    """Return first row, first column, last row and last column of a range such as A1:B2."""
-    first, _, last = ref.partition(":")
-    return (*_cell_place(first), *_cell_place(last or first))
+def _moment_of(days: float, epoch: datetime, *, span: bool) -> datetime | time | timedelta:
+    """Return a stored number as a date, a time or a duration."""
+    from openpyxl.utils.datetime import from_excel
+
+    return cast("datetime | time | timedelta", from_excel(days, epoch, timedelta=span))
 
 
 # --- A sheet as the text of a table.
@@ -778,25 +576,18 @@ def read_sheet(path: str, options: TableOptions | None = None) -> Sheet:
         If the file is not a workbook, is encrypted or damaged, has no such sheet, would take too
         much memory, or has a formula without a value.
     """
-    import zipfile
-    import zlib
-    from xml.parsers import expat
-
     place, wanted = split_name(path)
     require_seekable(place)
+    mark = (options.decimal or b".").decode() if options else "."
     with place.open("rb") as file:
         _require_workbook(file, place)
+        require_library(place.name, "read")
         try:
-            with zipfile.ZipFile(file) as archive:
-                book = _Workbook(archive, place.name)
-                mark = (options.decimal or b".").decode() if options else "."
-                return book.read(book.choose(wanted), mark)
-        except TableError:
+            book = _Workbook(file, place.name)
+            return book.read(book.choose(wanted), mark)
+        except (TableError, MemoryError, Warning):
             raise
-        except (
-            expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError,
-            ValueError, RuntimeError, StopIteration, OverflowError,
-        ) as wrong:  # fmt: skip
+        except Exception as wrong:  # of any type, from openpyxl
             reason = " ".join(str(wrong).split())[:100] or type(wrong).__name__
             message = (
                 f"{place.name} is not a readable Excel workbook ({reason}): save it again as .xlsx"
@@ -897,12 +688,12 @@ class ExcelModel(text_tables.TextModel):
 # --- Tables written as workbooks.
 
 
-def require_library(path: str) -> None:
-    """Raise TableError if openpyxl, which writes workbooks, is not installed."""
+def require_library(path: str, use: str = "written") -> None:
+    """Raise TableError if openpyxl, which reads and writes workbooks, is not installed."""
     try:
         import openpyxl  # noqa: F401
     except ImportError:
-        message = f"{path} can only be written with openpyxl: pip install 'geodomain[excel]'"
+        message = f"{path} can only be {use} with openpyxl: pip install 'geodomain[excel]'"
         raise TableError(message) from None
 
 

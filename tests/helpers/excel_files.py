@@ -10,6 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
+TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+KINDS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 # Styles 1 to 5: a built-in date, a text, and formats of the user.
 CODES = ("d-mmm", "[h]:mm:ss", "h:mm", '0.00" days"')
 
@@ -75,7 +77,14 @@ def write(
         f'<sheet name={quoteattr(name)} sheetId="{n + 1}" {state} r:id="r{n}"/>'
         for n, (name, state) in enumerate(zip(sheets, states, strict=True))
     )
+    kinds = {"/xl/workbook.xml": "sheet.main", "/xl/sharedStrings.xml": "sharedStrings"}
+    types = "".join(
+        f'<Override PartName="{part}" ContentType="{KINDS}.{kind}+xml"/>'
+        for part, kind in kinds.items()
+        if shared is not None or kind != "sharedStrings"
+    )
     parts = {
+        "[Content_Types].xml": f'<Types xmlns="{TYPES}">{types}</Types>',
         "_rels/.rels": relations({"r": ("officeDocument", "xl/workbook.xml")}),
         "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">'
         f'<workbookPr date1904="{int(since_1904)}"/><sheets>{listed}</sheets></workbook>',
