@@ -45,7 +45,6 @@ ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # a compound file: .xls, or an encrypted workbook
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _STRICT = b"http://purl.oclc.org/ooxml"
-_DAYS = 2_958_466  # from the first day of Excel to the last, in the year 9999
 # Built-in formats of Chinese, Japanese and Korean dates, which openpyxl takes for numbers.
 _EAST_ASIAN_DATES = {*range(27, 37), *range(50, 59)}
 
@@ -211,41 +210,16 @@ class _Workbook:
     def read(self, sheet: Any, mark: str) -> Sheet:
         """Return a sheet as text; `mark` is the decimal mark of its numbers.
 
-        openpyxl's own loop over rows leaves out rows in the wrong order, merged cells and formulas
-        without values, makes #VALUE! of numbers that are no dates, and refuses a sheet for a filter
-        that it does not know. So the loop is here, and openpyxl reads each row.
+        openpyxl reads the rows, but the loop over them is here. openpyxl's own loop leaves out rows
+        in the wrong order and merged cells, and refuses a sheet for a filter that it does not know.
         """
         from xml.etree.ElementTree import iterparse
-
-        from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
         title = f"{self.name}:{sheet.title}"
         size = self._archive.getinfo(sheet._worksheet_path).file_size
         what = f"{title}, a sheet of {size:,} bytes,"
         memory.require(4 * self._shared + 3 * size, what, TableError)
-        text = _TextOfSheet(title, self._book, mark)
-        parser = WorkSheetParser(None, sheet._shared_strings, data_only=True)
-        read_cell = parser.parse_cell
-
-        def parse_cell(element: Element) -> dict[str, Any]:
-            try:
-                cell: dict[str, Any] = read_cell(element)
-            except (ValueError, LookupError) as wrong:
-                message = f"cell {element.get('r')}: {wrong}"
-                raise ValueError(message) from wrong
-            if cell["value"] is None and cell["data_type"] not in ("str", "s"):
-                formula = element.find(FORMULA_TAG)
-                if formula is not None:
-                    where = f"{title}, cell {cell_name(cell['row'], cell['column'] - 1)}"
-                    message = (
-                        f"{where} has the formula ={(formula.text or '')[:60]} without a value: "
-                        "open the file in Excel, save it, and use it again"
-                    )
-                    raise TableError(message)
-            return cell
-
-        parser.parse_cell = parse_cell
-        merged = []
+        text, parser, merged = _TextOfSheet(title, self._book, mark), _row_parser(sheet, title), []
         with self._archive.open(sheet._worksheet_path) as part:
             for _, element in iterparse(part):
                 tag = element.tag.rpartition("}")[2]
@@ -256,6 +230,37 @@ class _Workbook:
                 elif tag == "mergeCell":
                     merged.append(_range_of(element.attrib["ref"]))
         return text.sheet(merged)
+
+
+def _row_parser(sheet: Any, title: str) -> Any:
+    """Return openpyxl's parser of rows; it refuses formulas without values, and names wrong cells.
+
+    The parser leaves dates as numbers: openpyxl would make #VALUE! of those that Excel cannot show.
+    """
+    from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
+
+    parser = WorkSheetParser(None, sheet._shared_strings, data_only=True)
+    parse_cell = parser.parse_cell
+
+    def parse_checked(element: Element) -> dict[str, Any]:
+        try:
+            cell: dict[str, Any] = parse_cell(element)
+        except (ValueError, LookupError) as wrong:
+            message = f"cell {element.get('r')}: {wrong}"
+            raise ValueError(message) from wrong
+        if cell["value"] is None and cell["data_type"] not in ("str", "s"):
+            formula = element.find(FORMULA_TAG)
+            if formula is not None:
+                where = cell_name(cell["row"], cell["column"] - 1)
+                message = (
+                    f"{title}, cell {where} has the formula ={(formula.text or '')[:60]} without a "
+                    "value: open the file in Excel, save it, and use it again"
+                )
+                raise TableError(message)
+        return cell
+
+    parser.parse_cell = parse_checked
+    return parser
 
 
 def _range_of(cells: str) -> tuple[int, int, int, int]:
@@ -280,11 +285,15 @@ class _TextOfSheet:
     """
 
     def __init__(self, name: str, book: Any, mark: str) -> None:
-        self._name, self._epoch, self._mark = name, book.epoch, mark
-        self._spans = book._timedelta_formats
-        styles = enumerate(book._cell_styles)
-        east_asian = {place for place, style in styles if style.numFmtId in _EAST_ASIAN_DATES}
-        self._dates = book._date_formats | east_asian
+        from openpyxl.utils.datetime import from_excel
+
+        self._name, self._mark = name, mark
+        self._moment, self._epoch = from_excel, book.epoch
+        self._days = (datetime(9999, 12, 31) - book.epoch).days + 1
+        self._dates, self._spans = set(book._date_formats), book._timedelta_formats
+        for place, style in enumerate(book._cell_styles):
+            if style.numFmtId in _EAST_ASIAN_DATES:
+                self._dates.add(place)
         self._delimiter = ";" if mark == "," else ","
         self._special = re.compile(rf'[{self._delimiter}"\r\n]')
         self._most, self._size, self._row = memory.allowance(), 0, 0
@@ -331,8 +340,9 @@ class _TextOfSheet:
         if kind == "n":
             if cell["style_id"] in self._dates:
                 span = cell["style_id"] in self._spans
-                if span or 0 <= value < _DAYS:  # Excel shows no date for other numbers
-                    return self._date(_moment_of(value, self._epoch, span=span), row, column)
+                # Excel shows no date for other numbers.
+                if -self._days * span <= value < self._days:
+                    return self._date(self._moment(value, self._epoch, span), row, column)
             return self._number(value, row, column)
         if kind == "b":
             return "TRUE" if value else "FALSE"
@@ -397,13 +407,6 @@ class _TextOfSheet:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
-
-
-def _moment_of(days: float, epoch: datetime, *, span: bool) -> datetime | time | timedelta:
-    """Return a stored number as a date, a time or a duration."""
-    from openpyxl.utils.datetime import from_excel
-
-    return cast("datetime | time | timedelta", from_excel(days, epoch, timedelta=span))
 
 
 # --- A sheet as the text of a table.

@@ -12,7 +12,7 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 KINDS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-# Styles 1 to 5: a built-in date, a text, and formats of the user.
+# Styles 3 to 6: formats of the user.
 CODES = ("d-mmm", "[h]:mm:ss", "h:mm", '0.00" days"')
 
 
@@ -26,12 +26,15 @@ def relations(targets: Mapping[str, tuple[str, str]]) -> str:
 
 
 def styles() -> str:
-    """Return the XML of number formats: style 1 is a date, 2 is General, then those of CODES."""
+    """Return the XML of number formats.
+
+    Style 1 is a date, 2 is General, 3 to 6 are CODES, and 7 is a Chinese date.
+    """
     codes = "".join(
         f'<numFmt numFmtId="{164 + n}" formatCode={quoteattr(code)}/>'
         for n, code in enumerate(CODES)
     )
-    numbers = [0, 14, 0, *(164 + n for n in range(len(CODES)))]
+    numbers = [0, 14, 0, *(164 + n for n in range(len(CODES))), 58]
     cells = "".join(f'<xf numFmtId="{number}"/>' for number in numbers)
     return (
         f'<styleSheet xmlns="{MAIN}"><numFmts>{codes}</numFmts><cellStyleXfs><xf numFmtId="14"/>'
