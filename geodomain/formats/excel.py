@@ -219,7 +219,8 @@ class _Workbook:
         size = self._archive.getinfo(sheet._worksheet_path).file_size
         what = f"{title}, a sheet of {size:,} bytes,"
         memory.require(4 * self._shared + 3 * size, what, TableError)
-        text, parser, merged = _TextOfSheet(title, self._book, mark), _row_parser(sheet, title), []
+        text, parser = _TextOfSheet(title, self._book, mark), _row_parser(sheet, title)
+        merged: list[tuple[int, int, int, int]] = []
         with self._archive.open(sheet._worksheet_path) as part:
             for _, element in iterparse(part):
                 tag = element.tag.rpartition("}")[2]
@@ -268,6 +269,8 @@ def _range_of(cells: str) -> tuple[int, int, int, int]:
     from openpyxl.utils import range_boundaries
 
     left, first, right, last = range_boundaries(cells)
+    if first is None or left is None:
+        raise ValueError(cells)
     return first, left - 1, last, right - 1
 
 

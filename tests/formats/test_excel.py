@@ -427,6 +427,11 @@ def test_merged_cells_are_refused(cells: str, said: str) -> None:
     assert f"a.xlsx:S: {said}" in refused(model(placed(2), placed(3), after=after))
 
 
+def test_merged_columns_are_damage() -> None:
+    after = '<mergeCells count="1"><mergeCell ref="A:B"/></mergeCells>'
+    assert "not a readable Excel workbook (A:B)" in refused(model(placed(2), after=after))
+
+
 def test_a_merged_title_is_no_part_of_the_table() -> None:
     after = '<mergeCells count="1"><mergeCell ref="A1:D1"/></mergeCells>'
     names = [xml.text(f"{letter}2", name) for letter, name in zip("ABC", "XYZ", strict=True)]
