@@ -137,6 +137,8 @@ class _Workbook:
         """Refuse a part that is too large, and XML that openpyxl does not understand."""
         title = f"{self.name} ({info.filename})"
         memory.require_unpacked(info.file_size, info.compress_size, title, TableError)
+        if info.file_size > 50 * info.compress_size:  # empty elements: 4 bytes become 72
+            memory.require(20 * info.file_size, title, TableError)
         if info.filename.lower().endswith("sharedstrings.xml"):
             self._shared = info.file_size
             memory.require(4 * self._shared, title, TableError)
@@ -225,6 +227,9 @@ class _Workbook:
             for _, element in iterparse(part):
                 tag = element.tag.rpartition("}")[2]
                 if tag == "row":
+                    if len(element) > COLUMNS:
+                        message = f"a row has {len(element):,} cells"
+                        raise ValueError(message)
                     text.add(*parser.parse_row(element))
                     parser.row_dimensions.clear()
                     element.clear()

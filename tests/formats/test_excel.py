@@ -579,6 +579,14 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch
     assert "20 MB" in refused(path)
 
 
+def test_many_empty_elements_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = refused(model(xml.row(2, "<x/>" * 20_000)))
+    assert "a.xlsx is not a readable Excel workbook (a row has 20,000 cells)" in said
+    monkeypatch.setenv("GEODOMAIN_MEMORY", "10MB")
+    said = refused(model(placed(2), after="<x/>" * 200_000))
+    assert "a.xlsx (xl/worksheets/s0.xml) would take 16 MB of memory" in said
+
+
 def test_a_text_that_many_cells_repeat_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEODOMAIN_MEMORY", "20MB")
     long = f"<si><t>{'x' * 30_000}</t></si>"
