@@ -5,7 +5,7 @@ that reads or labels text tables works on sheets too. A quoted number, date or t
 text is a text cell of the sheet, and an unquoted one is a typed cell. The types of the cells thus
 survive a labelling, which copies the text byte for byte.
 
-Workbooks are read and written with openpyxl.
+openpyxl reads and writes the workbooks.
 """
 
 from __future__ import annotations
@@ -103,20 +103,7 @@ def cell_name(row: int, column: int) -> str:
 
 
 class _Workbook:
-    """A workbook that openpyxl has opened for reading.
-
-    Parameters
-    ----------
-    file : file
-        The workbook, as a seekable file.
-    name : str
-        Name of the file in messages.
-
-    Raises
-    ------
-    TableError
-        If a part would take too much memory; no part is parsed before.
-    """
+    """A workbook that openpyxl has opened, after a check of the size of each part."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         import zipfile
@@ -155,13 +142,7 @@ class _Workbook:
             raise TableError(message)
 
     def choose(self, wanted: str | None) -> Any:
-        """Return the sheet with a name; without a name, the only visible sheet that has cells.
-
-        Warns
-        -----
-        GeodomainWarning
-            If no name is given, and a hidden sheet with cells is not read.
-        """
+        """Return the sheet with a name; without a name, the only visible sheet that has cells."""
         if wanted is not None:
             for fold in (str, str.casefold):
                 for sheet in self._sheets:
@@ -192,10 +173,8 @@ class _Workbook:
         return shown[0]
 
     def _listed(self) -> str:
-        names = (
-            f"{sheet.title!r}{' (hidden)' * (sheet.sheet_state != 'visible')}"
-            for sheet in self._sheets
-        )
+        hidden = [" (hidden)" * (sheet.sheet_state != "visible") for sheet in self._sheets]
+        names = [f"{each.title!r}{end}" for each, end in zip(self._sheets, hidden, strict=True)]
         return ", ".join(names) or "none"
 
     def _has_cells(self, sheet: Any) -> bool:
@@ -280,17 +259,7 @@ def _range_of(cells: str) -> tuple[int, int, int, int]:
 
 
 class _TextOfSheet:
-    """Builds the text of the table, row by row.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file and the sheet in messages.
-    book : openpyxl.Workbook
-        The workbook, for its formats of dates.
-    mark : str
-        Decimal mark of numbers in the text.
-    """
+    """Builds the text of a sheet, row by row; `mark` is the decimal mark of its numbers."""
 
     def __init__(self, name: str, book: Any, mark: str) -> None:
         from openpyxl.utils.datetime import from_excel
