@@ -614,6 +614,11 @@ class HoleReport:
     level: tuple[str, ...]
     findings: tuple[Finding, ...]
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that are used, in all tables."""
+        return [name for table in self.tables.values() for name in table["columns"].values()]
+
     def as_dict(self) -> dict[str, object]:
         """Return the report as plain values, ready for JSON."""
         values = asdict(replace(self, findings=()))

@@ -22,6 +22,7 @@ from geodomain.drillholes.tables import (
     TableLike,
     read_table,
     reading_of,
+    refuse_unmarked,
     require_outputs,
     several_tables,
 )
@@ -233,6 +234,7 @@ def composite_file(
     _, reading = reading_of(holes, threads)
     table = read_table(intervals, "intervals", reading, also=None)
     drillholes = Drillholes(collar, survey, table, threads=threads, **holes)
+    refuse_unmarked(reading, [*table.names, *drillholes.report.columns])
     composites = composite(
         table,
         drillholes,
@@ -327,6 +329,8 @@ def check_holes_file(
         collar, survey, logs, settings, reading, ground_of(settings.topography),
         domains=None if sources is None else sources.domains, grade=grade, twin=twin,
     )  # fmt: skip
+    read = check.matched.tables.values()
+    refuse_unmarked(reading, [name for table in read for name in table.names])
     if output is not None:
         spelled = {text: say(text) for text in map(str, check.columns["mend"])}
         mends = [spelled[str(text)] for text in check.columns["mend"]]

@@ -39,6 +39,7 @@ from geodomain.drillholes.tables import (
     TableLike,
     read_table,
     reading_of,
+    refuse_unmarked,
     require_outputs,
 )
 from geodomain.errors import TableError, collect_warnings, counted, in_lines
@@ -484,6 +485,7 @@ def flag_file(
         _, reading = reading_of(holes, asked.threads)
         table = read_table(intervals, "intervals", reading, also=None)
         made = Drillholes(collar, survey, table, threads=asked.threads, **holes)
+        refuse_unmarked(reading, [*table.names, *made.report.columns])
         rows, source = made.match(table), sample_file(table)
         findings = made.tell(given.domains)
         if not asked.allow_disjoint:

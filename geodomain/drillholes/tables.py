@@ -50,6 +50,7 @@ from geodomain.tables.vendors import (
     closest,
     find_column,
     listed,
+    plain_name,
     vendor_rows,
 )
 
@@ -345,6 +346,23 @@ def reading_of(keywords: HoleKeywords, threads: int | None = None) -> tuple[Hole
     settings = read_keywords(HoleSettings, keywords, HoleKeywords)
     reading = Reading(dict(settings.columns or {}), among(TextKeywords, keywords), threads)
     return settings, reading
+
+
+def refuse_unmarked(reading: Reading, names: Iterable[str]) -> None:
+    """Refuse a missing-value mark or a detection limit of a column that no table has.
+
+    A single table may lack the column; `names` are the columns of all tables of a call.
+    """
+    known = {plain_name(name): name for name in names}
+    options = reading.options
+    for column, _ in (*options.own_missing, *options.detection_limits):
+        if plain_name(column) not in known:
+            keyword = "missing" if column in dict(options.own_missing) else "detection_limit"
+            message = (
+                f"{keyword}= names the column {column!r}, but no table of holes uses such a "
+                f"column; the columns are {', '.join(known.values())}"
+            )
+            raise TableError(message)
 
 
 # --- Input files of tables of holes, and outputs, which must not replace them.

@@ -22,6 +22,7 @@ from geodomain.drillholes.tables import (
     TableLike,
     read_table,
     reading_of,
+    refuse_unmarked,
     require_outputs,
     roles_among,
 )
@@ -490,6 +491,7 @@ def contacts_file(
         _, reading = reading_of(among(HoleKeywords, keywords), threads)
         table = read_table(samples, "intervals", reading, also=[grade])
         holes = Drillholes(collar, survey, table, threads=threads, **among(HoleKeywords, keywords))
+        refuse_unmarked(reading, [*table.names, *holes.report.columns])
     elif survey is not None:
         message = "survey= needs collar=, which says where the holes begin"
         raise ValueError(message)

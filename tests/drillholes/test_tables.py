@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 from flagged_holes import warned_of
 from late import pa, pd, polars
+from wireframes import box
 
-from geodomain import Drillholes, TableError
+from geodomain import Drillholes, TableError, write_mesh
 from geodomain.cli import main
 from geodomain.drillholes.tables import find_roles
 
@@ -460,3 +461,33 @@ def test_a_role_that_no_table_has_is_one_sentence(tmp_path: Path) -> None:
     said = CliRunner().invoke(main, [*asked, "--hole-column", "shaft=A"])
     assert said.exit_code == 3
     assert said.stderr.startswith("error: --hole-column names 'shaft', which is not a role")
+
+
+@pytest.mark.parametrize("option", ["--missing", "--detection-limit"])
+@pytest.mark.parametrize("command", ["composite", "flag", "check"])
+def test_a_mark_of_a_column_that_no_table_has_is_refused(
+    tmp_path: Path, command: str, option: str
+) -> None:
+    collar, assay, ore = (str(tmp_path / name) for name in ("collar.csv", "assay.csv", "ore.ply"))
+    Path(collar).write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    Path(assay).write_text("HOLE,FROM,TO,AU\nA,0,2,1.5\n")
+    write_mesh(box((0, 0, 0), (5, 5, 9)), ore)
+    asked = {
+        "composite": [
+            "composite",
+            assay,
+            "--solid",
+            f"ORE={ore}",
+            "--length",
+            "2",
+            "--grade",
+            "AU",
+        ],
+        "flag": ["flag", assay, "--solid", f"ORE={ore}"],
+        "check": ["holes", "check", "--intervals", assay],
+    }[command]
+    out = ["-o", str(tmp_path / "out.csv"), "--collar", collar]
+    assert CliRunner().invoke(main, [*asked, *out, option, "AU=1"]).exit_code == 0
+    said = CliRunner().invoke(main, [*asked, *out, "--overwrite", option, "GOLD=1"])
+    assert said.exit_code == 3
+    assert f"{option} names the column 'GOLD', but no table of holes uses such" in said.stderr
