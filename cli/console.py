@@ -89,10 +89,11 @@ def keywords() -> dict[str, str]:
         *("start", "end", "vertex_type", "ray_type"),
         *("bench", "output", "overwrite", "take_over", "devices", "blocks"),
         *("count", "fit", "margin", "fill", "size"),
-        *("collar", "survey", "intervals", "min_length", "pierce"),
+        *("collar", "survey", "intervals", "min_length", "pierce", "coordinates"),
         *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
         *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
+        "classification",
         *("resolution", "extensive", "parent", "scheme", "minimum"),
     )
     named = {

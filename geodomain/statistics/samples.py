@@ -292,7 +292,7 @@ def _of_intervals(
     if purpose:
         message = (
             f"{Path(path).name} has no coordinates, which {purpose} needs: add those of the "
-            "middles of the samples with 'geodomain flag --coordinates' or 'geodomain composite'"
+            "middles of the samples, as flag with coordinates=True or composite writes them"
         )
         raise TableError(message)
     options = options_among(among(TextKeywords, table))
