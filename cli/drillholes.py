@@ -205,11 +205,11 @@ def flag(**given: Any) -> None:
     blocks on a contact fall on the same side of the contact.
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
-    Parquet, and the output is then Parquet too, or a sheet of Excel (FILE.xlsx:SHEET), and the
-    output is then .xlsx or text. Without --collar, each row needs the coordinates of
-    the middle of the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns
-    samples from a local grid into world coordinates. Rows without coordinates are counted, and get
-    the label of --unassigned.
+    Parquet; the output is then Parquet too. It may also be a sheet of Excel (FILE.xlsx:SHEET); the
+    output is then .xlsx or text. Without --collar, each row needs the coordinates of the middle of
+    the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns samples from a
+    local grid into world coordinates. Rows without coordinates are counted, and get the label of
+    --unassigned.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -381,15 +381,15 @@ Examples:
 def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Average a grade by distance from the contact of two domains, on both sides.
 
-    The contact is made of the parts of walls with one of the two labels on each side. Labels follow
-    the same rule as for blocks. Samples that are nearer to a wall between their own label and a
-    third label are counted, but not measured. With --collar, SAMPLES is a table of intervals along
-    drillholes: hole, from, to. Otherwise each row needs the coordinates of the middle of the
-    sample.
+    The contact is made of those parts of walls that have one label on one side and the other label
+    on the other side. Labels follow the same rule as for blocks. Samples that are nearer to a wall
+    with a third label than to the contact are counted, but not measured. With --collar, SAMPLES is
+    a table of intervals along drillholes: hole, from, to. Otherwise each row needs the coordinates
+    of the middle of the sample.
 
-    The hole is the unit of the 95 % intervals, because samples of one hole resemble each other. The
-    step is the mean difference between the two sides in the holes that have samples on both.
-    An interval needs at least 5 holes.
+    The 95 % confidence intervals treat each hole, not each sample, as one observation, because
+    samples of one hole resemble each other. The step is the mean difference between the two sides
+    in the holes that have samples on both. An interval needs at least 5 holes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -533,8 +533,8 @@ Example:
     type=click.FloatRange(min=0),
     callback=options.finite,
     metavar="DISTANCE",
-    help="Report holes that run beside another hole, at most DISTANCE away.  [default: the smaller "
-    "of 5 and a quarter of the usual distance between collars]",
+    help="Report holes that run beside another hole, at most DISTANCE away.  [default: a quarter "
+    "of the usual distance between collars, but at most 5]",
 )
 @options.output_option(
     "TABLE", "Write a row for each case of a finding: .csv, .xlsx or .parquet; - is stdout."
@@ -547,12 +547,12 @@ def check(as_json: bool, quiet: bool, **given: Any) -> None:
 
     The command checks ids, collars, stations, intervals and grades. A finding is an error if a row
     or hole cannot be used, a warning if samples may have a wrong position or value, and a note if
-    the rows may be right. The summary gives the rows of each table: read, used, and not used with
-    the reason. TABLE (-o) has a row for each case, hole by hole: severity, code, finding, table,
-    hole, rows of the file, depths, value, and what to do.
+    the rows may be right. For each table, the summary counts the rows that were read, used, and
+    left out, with the reason. TABLE (-o) has a row for each case, hole by hole: severity, code,
+    finding, table, hole, rows of the file, depths, value, and what to do.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, or an error or a warning with --strict, 4 cannot
-    read or write a file, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data (with --strict, also a finding that is an error
+    or a warning), 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.drillholes.files import check_holes_file
 

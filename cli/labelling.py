@@ -504,8 +504,8 @@ def label(**given: Any) -> None:
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
     table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
-    The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET; from a sheet
-    or text, OUT may be .xlsx or text.
+    The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET. If BLOCKS
+    is a sheet or text, OUT may be .xlsx or text.
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, such as
     'blocks/*.parquet'. Then -o is a folder for the labelled files. Both folders may be

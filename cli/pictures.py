@@ -103,7 +103,7 @@ def _unit_option(what: str) -> options.Decorator:
     "repeated.  [default: across x, y and z through the middle of the labelled domains]"
 )
 @line_option(
-    "Ends of an upright section that need not be across an axis; the second end is drawn at the "
+    "An upright section in any direction, given by its two ends; the second end is drawn at the "
     "right. The sections are named A-A', B-B' and so on. May be repeated."
 )
 @options.solid_option(
@@ -152,8 +152,9 @@ def _unit_option(what: str) -> options.Decorator:
     "--paper",
     metavar="SIZE",
     type=_paper,
-    help="Make a section book on this paper: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E, with "
-    "-portrait or -landscape to choose, such as A3-portrait.  [default: A3 with --scale]",
+    help="Make a section book on this paper: A4 to A0, Letter, Tabloid, or Ansi-A to Ansi-E. Add "
+    "-portrait or -landscape to choose the orientation, as in A3-portrait.  [default: A3 with "
+    "--scale]",
 )
 @_prepared_by_option
 @title_option("Title of each page; in a section book, the project.")

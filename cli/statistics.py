@@ -43,15 +43,15 @@ def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     SAMPLES or BLOCKS is a table in any format that `geodomain label` reads; for samples, columns of
-    hole, from and to are enough. Coordinates are used by --decluster alone. A row without a grade
-    or a weight is left out of the statistics of that grade, and counted.
+    hole, from and to are enough. Only --decluster uses coordinates. A row without a grade or a
+    weight is left out of the statistics of that grade, and counted.
 
-    A quantile is the first value whose cumulative weight reaches its share. The variance is divided
-    by the total weight. Declustering is by cells (Journel, 1983), within each domain. Its weights
-    multiply the weights of the rows, such as lengths. With --decluster nearest, a sample has the
-    volume of the blocks of its domain that are nearest to it. With a cap, the table of top cuts
-    shows the percentile of the cap, how many samples and holes it cuts, and the metal that it
-    removes.
+    A quantile such as P90 is the first value, in ascending order, whose cumulative weight reaches
+    90 % of the total weight. The variance is divided by the total weight. Declustering is by cells
+    (Journel, 1983), within each domain. Its weights multiply the weights of the rows, such as
+    lengths. With --decluster nearest, the weight of a sample is the volume of the blocks of its
+    domain that are nearest to it. With a cap, the table of top cuts shows the percentile of the
+    cap, how many samples and holes it cuts, and the metal that it removes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -111,7 +111,8 @@ Examples:
 @options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
 @options.settings_options(ValidateSettings)
 @options.chart_option(
-    "FILE", "Draw probability plots, quantiles and swaths: .pdf with a page a domain, .svg or .png."
+    "FILE",
+    "Draw probability plots, quantiles and swaths: .pdf with a page for each domain, .svg or .png.",
 )
 @options.output_option("OUT", "CSV, Parquet or .xlsx file of the means by domain; - is stdout.")
 @click.option(
@@ -133,8 +134,9 @@ def validate(blocks: str, as_json: bool, quiet: bool, **given: Any) -> None:
 
     The table has means, their difference in percent, and the CV. Blocks are smoother than samples,
     because each averages over its volume: means should agree, but blocks have a smaller CV. The
-    charts are probability plots, quantile-quantile plots, and swaths: means in slices along x, y
-    and z, or the axes of a rotated model, over the number of samples and the volume of blocks.
+    charts are probability plots, quantile-quantile plots and swath plots. A swath plot has the
+    means in slices along an axis: x, y or z, or an axis of a rotated model. Bars below it show the
+    number of samples and the volume of blocks in each slice.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """

@@ -64,7 +64,7 @@ _ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
 
 
 def density_unit(name: str | None) -> DensityUnit | None:
-    """Return the unit with a name, or None if there is no name.
+    """Return the unit of densities called `name`, or None if no name is given.
 
     An unknown name raises ValueError.
     """

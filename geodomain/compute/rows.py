@@ -24,9 +24,9 @@ def expand_lattice(
 ) -> None:
     """Write bits along z as bools to ``out``, of shape (x, y, z) and any strides.
 
-    ``ranks`` has an element for each axis of ``out``: the index of each coordinate in the sorted
-    list of different coordinates, or None if the axis itself is such a list. ``depth`` is the
-    number of different z.
+    ``ranks`` has one array for each axis of ``out``. It holds the index of each coordinate in the
+    sorted list of different coordinates; it is None if the axis itself is such a list. ``depth`` is
+    the number of different z.
     """
     core().lattice_expand(
         bits,

@@ -298,9 +298,10 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
     """Return two masks (h,) of elevations: missing-value marks or zeros, and odd elevations.
 
     An odd elevation does not fit the neighbours. The steepness of a collar is the slope of the
-    gentlest line to any of its neighbours. The neighbours are the nearest of all collars, and the
-    nearest collars of a selection. The selection has two collars from each cell of a coarse grid.
-    Without it, a hundred holes in one drive would hide the ground above the drive.
+    gentlest line to any of its neighbours. A collar has two groups of neighbours: the nearest of
+    all collars, and the nearest of a selection of collars. The selection has two collars from each
+    cell of a coarse grid. Without it, a hundred holes in one drive would hide the ground above the
+    drive.
     """
     wrong, far = np.zeros((2, len(points)), np.bool_)
     sound = ~suspect & ~lost

@@ -391,8 +391,8 @@ class Drillholes:
             Columns of grades in the intervals. [default: every column with numbers in at least half
             of its cells, few of them below 0, except depths, coordinates, sizes and angles]
         twin : float, optional
-            Largest distance between twinned holes, in the unit of the file. [default: the smaller
-            of 5 and a quarter of the usual distance between neighbouring collars]
+            Largest distance between twinned holes, in the unit of the file. [default: a quarter of
+            the usual distance between neighbouring collars, but at most 5]
 
         Returns
         -------

@@ -323,7 +323,7 @@ class Reading:
             if role not in known and role not in _ROLES:
                 message = (
                     f"columns= names {role!r}, which is not a role; the roles are "
-                    f"{', '.join(_ROLES)}; survey.hole is the role hole of the survey only"
+                    f"{', '.join(_ROLES)}. To name a column of one table only, write survey.hole"
                 )
                 raise TableError(message)
 

@@ -400,7 +400,7 @@ _BUFFER = 1 << 20
 
 
 class Input(Protocol):
-    """The part of an open input file that `open_target` and the writers of outputs use."""
+    """The attributes of an open input file that `open_target` and the writers of outputs use."""
 
     compressed: bool
 

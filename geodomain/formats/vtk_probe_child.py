@@ -89,7 +89,7 @@ def _lower(resource: Any, kind: int, most: int) -> None:
 def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
     """Read a file, and return a tuple: the answer, and the bytes of the arrays that it describes.
 
-    The answer has one key: `fault`, VTK's `error`, or `data`.
+    The answer has one of three keys: `fault`, `error` (a message of VTK), or `data`.
     """
     module, name = READERS[extension]
     core = importlib.import_module("vtkmodules.vtkCommonCore")

@@ -135,8 +135,9 @@ def _fans(size: int, count: int) -> Ints:
 def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
     """Return the mask of rings that would fold over themselves if cut from the first corner.
 
-    In such a ring a triangle would face backwards. If `flat` is False, a triangle without area
-    counts as well.
+    The cut makes triangles that share the first corner. In a ring that folds, a triangle faces
+    backwards. `flat` is whether triangles without area are allowed; otherwise a ring with such a
+    triangle is in the mask as well.
     """
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)

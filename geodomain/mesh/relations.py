@@ -165,7 +165,8 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
 def _near(components: Components, most: int | None) -> tuple[Pairs, bool]:
     """Return pairs whose surfaces may meet, and whether these include all pairs whose boxes meet.
 
-    If ``most`` is given and more pairs exist, more than ``most`` pairs are returned, but not all.
+    If there are more than ``most`` pairs, the search stops early: the result then has more than
+    ``most`` pairs, but not all of them.
 
     If the boxes of many components meet, the boxes of their triangles are compared instead. In a
     mesh of nested shells, the boxes of all components meet. Then the boxes of triangles give far

@@ -428,7 +428,8 @@ def generalised_winding(
     This number is the solid angle of the mesh divided by 4 pi: about 1 inside a solid with a small
     hole, 1/2 in the middle of a large hole, 0 far away. It is computed as the exact number of
     crossings of a vertical ray, plus a rounded sum over the open edges. So the time grows with the
-    number of points times the number of open edges. The bits are the same on every machine.
+    number of points times the number of open edges. The results are the same, bit for bit, on every
+    machine.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class WeightSettings:
         None,
         read_by("geodomain.statistics.settings.read_cell"),
         "Also compute declustered statistics, with cells of this size: one number, or DX,DY,DZ; "
-        "auto takes the size with the least declustered mean; nearest takes the volume of the "
-        "blocks= that are nearest to each sample.",
+        "auto takes the size with the least declustered mean; nearest weights each sample by the "
+        "volume of the blocks= that are nearest to it.",
         hashed=True,
         metavar="CELL|auto|nearest",
         note="See `decluster_origins`, `cell_ratio` and `maximise`.",
@@ -67,8 +67,8 @@ class WeightSettings:
     cell_ratio: str | Sequence[float] | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_ratio"),
-        "With decluster=: sizes of a cell along x, y and z, relative to each other; nearest "
-        "divides distances along x, y and z by them.  [default: 1,1,1]",
+        "With decluster=: sizes of a cell along x, y and z, relative to each other. With nearest, "
+        "distances along x, y and z are divided by these numbers.  [default: 1,1,1]",
         hashed=True,
         metavar="X,Y,Z",
     )
@@ -82,7 +82,8 @@ class WeightSettings:
     decluster_origins: int = setting(
         8,
         whole(1, 1000, toml_only=True),
-        "With decluster=: number of origins of the grid of cells over which weights are averaged.",
+        "With decluster=: number of grids of cells, each with another origin. Weights are averages "
+        "over the grids.",
         hashed=True,
         metavar="N",
     )

@@ -422,7 +422,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
         one, other = local.to_world(points[[*turn.pair]])
         message = (
             f"{name}: blocks at ({_place(one)}) and ({_place(other)}) are one block size apart and "
-            f"would overlap with {said}: {mend}"
+            f"would overlap each other with {said}: {mend}"
         )
     raise TableError(message)
 

@@ -919,7 +919,7 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
 
 
 def _all_counts(tonnage: Tonnage) -> list[int]:
-    """Return counts of all blocks, and of blocks without volume, density, and each grade."""
+    """Return counts of blocks: all, without volume, without density, and without each grade."""
     counts = sum(tonnage.all_blocks.values(), _none(tonnage)).sum(axis=0)
     return [int(count) for count in counts]
 

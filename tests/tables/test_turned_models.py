@@ -286,7 +286,9 @@ def test_parts_that_are_turned_differently_are_told(folder: Path) -> None:
         "label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run"
     )
     said = run("label", "blocks", "--solid", "ORE=ore.obj", "--dry-run", "--frame", "z=30", code=3)
-    assert "1.csv" in said and "would overlap with --frame z=30: give --frame z=10" in said
+    assert (
+        "1.csv" in said and "would overlap each other with --frame z=30: give --frame z=10" in said
+    )
 
 
 # ---- boxes
@@ -398,7 +400,7 @@ def test_turned_sub_blocks_are_not_joined_along_the_wrong_axes(folder: Path) -> 
         and "--frame z=30" in said
     )
     said = run("merge", "b.csv", "-o", "m.csv", "--frame=z=-30", code=3)
-    assert "would overlap with --frame z=-30: give --frame z=30" in said
+    assert "would overlap each other with --frame z=-30: give --frame z=30" in said
     assert not Path("m.csv").exists()
     said = run("merge", "b.csv", "-o", "m.csv", "--frame", "z=30")
     before, after = pd.read_csv("b.csv"), pd.read_csv("m.csv")
@@ -440,7 +442,7 @@ def test_a_rotation_of_what_is_turned_already_is_refused(folder: Path) -> None:
             assert "give --frame z=30 instead" in said
     frame = ("--frame=z=-30",)
     said = run("label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run", *frame, code=3)
-    assert "would overlap with --frame z=-30: give --frame z=30" in said
+    assert "would overlap each other with --frame z=-30: give --frame z=30" in said
 
 
 def test_two_frames_are_misuse(folder: Path) -> None:
