@@ -80,7 +80,7 @@ def view(
     progress: Progress | bool = False,
     **table: Unpack[TableKeywords],
 ) -> ModelWidget:
-    r"""Show a labelled block model in a notebook.
+    """Show a labelled block model in a notebook.
 
     The widget shows the page of `report_file` in a frame: the 3D view with a cutting plane,
     sections and tables. The extra `notebook` must be installed. Where widgets do not work, such
@@ -91,8 +91,9 @@ def view(
     model : path, DataFrame or pyarrow.Table
         A block model with a label column: a file as for `report_file`, or a table as for
         `label_blocks`.
-    domains, record, sections, column, background, holes, density, density_unit, grade, cutoff, \
-    grade_unit, classification, unit
+    domains, record, sections, column, background, holes
+        As for `report_file`.
+    density, density_unit, grade, cutoff, grade_unit, classification, unit
         As for `report_file`.
     height : int
         Height of the widget, in pixels.
