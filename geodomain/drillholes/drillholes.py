@@ -79,7 +79,7 @@ class Drillholes:
     collar : path, or pandas or polars DataFrame, or pyarrow.Table
         One hole per row: its id, the coordinates of its collar, and optionally its depth, azimuth
         and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm), or
-        FILE:SHEET of an Excel workbook.
+        ``FILE:SHEET`` of an Excel workbook.
     survey : path or table, optional
         One station per row: hole, depth, azimuth and dip. Without a survey, the azimuth and dip of
         the collar table are used.
