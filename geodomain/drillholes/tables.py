@@ -497,8 +497,8 @@ def read_table(
     ----------
     given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
         A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
-        recognised by its content. A sheet of an Excel workbook is ``FILE:SHEET``, or FILE if only one
-        sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
+        recognised by its content. A sheet of an Excel workbook is ``FILE:SHEET``, or FILE if only
+        one sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
         unchanged.
     table : {"collar", "survey", "intervals"}
         Kind of table.
