@@ -28,7 +28,7 @@ from geodomain.drillholes.tables import (
 )
 from geodomain.errors import counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.formats.blocks import open_table, require_table_name, write_columns
+from geodomain.formats.blocks import open_table, write_columns
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.query.locator import Rule
 from geodomain.settings import BackendName, with_keywords
@@ -318,10 +318,11 @@ def check_holes_file(
     """
     logs = several_tables(intervals)
     places = require_outputs(
-        [output], [collar, survey, holes.get("topography"), *logs], overwrite=overwrite, text=False
+        [output],
+        [collar, survey, holes.get("topography"), *logs],
+        overwrite=overwrite,
+        formats="columns",
     )
-    for place in places:
-        require_table_name(str(place), parquet=True)
     sources = None if domains is None else domains_to_label(domains)
     refuse_inputs(places, () if sources is None else sources.files)
     settings, reading = reading_of(holes, threads)

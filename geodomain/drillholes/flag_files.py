@@ -474,7 +474,7 @@ def flag_file(
     asked = read_keywords(LabelSettings, keywords, FlagKeywords)
     holes = among(HoleKeywords, keywords)
     tables = [intervals, collar, survey, holes.get("topography")]
-    places = require_outputs([output], tables, overwrite=overwrite, text=False)
+    places = require_outputs([output], tables, overwrite=overwrite, formats="any")
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:

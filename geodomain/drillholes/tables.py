@@ -379,12 +379,14 @@ def require_outputs(
     tables: Iterable[object],
     *,
     overwrite: bool,
-    text: bool = True,
+    formats: Literal["text", "columns", "any"] = "text",
+    chart: PathGiven | None = None,
 ) -> list[Path]:
     """Return the files to write; refuse a path that is not writable, or that is an input.
 
-    If `text` is true, outputs are text tables or workbooks (.xlsx), and an extension of another
-    format is refused.
+    The extension of an output must be that of a text table or a workbook (.xlsx); if `formats` is
+    "columns", it may be that of Parquet; if it is "any", the caller checks it. A `chart` is also an
+    output, whose extension the caller checks.
 
     Raises
     ------
@@ -393,15 +395,17 @@ def require_outputs(
     TableError, FileExistsError, FileNotFoundError
         As `refuse_inputs` and `require_places`.
     """
-    given = [os.fspath(one) for one in outputs if one is not None]
-    if given.count(STANDARD) > 1:
+    written = [os.fspath(output) for output in outputs if output is not None]
+    pictures = [] if chart is None else [os.fspath(chart)]
+    if [*written, *pictures].count(STANDARD) > 1:
         message = "two outputs would both go to stdout (-): name a file for at least one of them"
         raise TableError(message)
-    places = [Path(one) for one in given if one != STANDARD]
+    places = [Path(path) for path in (*written, *pictures) if path != STANDARD]
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))
-    for place in places if text else ():
-        require_table_name(str(place))
+    for path in written:
+        if path != STANDARD and formats != "any":
+            require_table_name(path, parquet=formats == "columns")
     return places
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
+from geodomain.drillholes.tables import require_outputs
 from geodomain.errors import collect_warnings, counted, warn
 from geodomain.formats.blocks import write_columns
 from geodomain.progress import Progress, show_progress
@@ -36,7 +37,6 @@ from geodomain.statistics.results import (
     cut_point,
     cut_row,
     described,
-    require_tables,
 )
 from geodomain.statistics.samples import gather_samples
 from geodomain.statistics.settings import (
@@ -139,7 +139,7 @@ def stats(
     if (blocks is not None) != (settings.cell == NEAREST):
         message = "blocks= is the model of decluster='nearest': give both or neither"
         raise ValueError(message)
-    require_tables([output, curve], [what, blocks], overwrite=overwrite)
+    require_outputs([output, curve], [what, blocks], overwrite=overwrite, formats="columns")
     table = among(TableKeywords, keywords)
     with collect_warnings() as warned, show_progress(progress, "reading") as report_progress:
         purpose = "" if settings.cell is None else "declustering"

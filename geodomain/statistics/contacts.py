@@ -29,7 +29,7 @@ from geodomain.drillholes.tables import (
 from geodomain.errors import DomainError, shown, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.files.streams import open_target
-from geodomain.formats.blocks import Relabelling, open_model, require_table_name, write_columns
+from geodomain.formats.blocks import Relabelling, open_model, write_columns
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import Labeller
@@ -479,9 +479,7 @@ def contacts_file(
     W,0.0,2.0,1,0,1.0,0.3,,
     """
     tables = [samples, collar, survey, keywords.get("topography")]
-    places = require_outputs([output, chart], tables, overwrite=overwrite, text=False)
-    if output is not None:
-        require_table_name(os.fspath(output), parquet=True)
+    places = require_outputs([output], tables, overwrite=overwrite, formats="columns", chart=chart)
     kind = None if chart is None else require_picture(Path(chart))
     sources = domains_to_label(domains, weld=weld)
     refuse_inputs(places, sources.files)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from geodomain.errors import TableError, counted, in_lines
-from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD
-from geodomain.formats.blocks import file_of, require_table_name
+from geodomain.errors import counted, in_lines
 from geodomain.result_tables import (
     csv_text,
     html_table,
@@ -394,24 +389,3 @@ def cut_point(row: StatsRow, cut: Cut) -> CutPoint:
 def cluster_point(row: StatsRow, trial: Trial, *, chosen: bool) -> ClusterPoint:
     """Return a point of the curve of declustering of a row."""
     return ClusterPoint(row.grade, row.domain, *trial.cell, trial.mean, trial.cells, chosen)
-
-
-def require_tables(
-    targets: Sequence[str | os.PathLike[str] | None],
-    inputs: Sequence[object],
-    *,
-    overwrite: bool,
-    chart: str | os.PathLike[str] | None = None,
-) -> None:
-    """Refuse outputs that cannot be written, before any work; a chart has a format of its own."""
-    named = [os.fspath(target) for target in targets if target is not None]
-    if named.count(STANDARD) > 1:
-        message = "two outputs would both go to stdout (-): name a file for at least one of them"
-        raise TableError(message)
-    tables = [Path(target) for target in named if target != STANDARD]
-    for place in tables:
-        require_table_name(str(place), parquet=True)
-    places = tables if chart is None else [*tables, Path(chart)]
-    paths = [os.fspath(each) for each in inputs if isinstance(each, str | os.PathLike)]
-    refuse_inputs(places, [file_of(path) for path in paths if path != STANDARD])
-    require_places(places, overwrite=overwrite)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
+from geodomain.drillholes.tables import require_outputs
 from geodomain.errors import TableError, collect_warnings, counted, in_lines, shown, warn
 from geodomain.files.streams import open_target
 from geodomain.formats.blocks import write_columns
@@ -43,7 +44,7 @@ from geodomain.statistics.groups import (
     total_weight,
 )
 from geodomain.statistics.populations import Population
-from geodomain.statistics.results import ALL, figure, named, require_tables
+from geodomain.statistics.results import ALL, figure, named
 from geodomain.statistics.samples import Samples, gather_samples
 from geodomain.statistics.settings import AXES, NEAREST, ValidateKeywords, ValidateSettings
 from geodomain.tables.frames import turned
@@ -487,7 +488,7 @@ def validate(
     own = sample_grade or grade
     kind = None if chart is None else require_picture(Path(chart))
     targets = [output, quantile_table, swath_table]
-    require_tables(targets, [blocks, samples], overwrite=overwrite, chart=chart)
+    require_outputs(targets, [blocks, samples], overwrite=overwrite, formats="columns", chart=chart)
     with collect_warnings() as warned, show_progress(progress, "reading") as report_progress:
         weights = (settings.block_weight, settings.sample_weight)
         options = _options_of(among(TableKeywords, keywords), (grade, own), weights)
