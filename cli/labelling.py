@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from geodomain.cli.options import Decorator
     from geodomain.labelling.files import RunRecord
     from geodomain.labelling.summary import Summary
-    from geodomain.volumes.tonnes import Tonnes
+    from geodomain.volumes.tonnes_report import Tonnes
 
 
 # --- Options of densities and grades, shared by `geodomain tonnes`, `label` and `report`.
