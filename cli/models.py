@@ -198,7 +198,7 @@ def _refuse_both(blocks: str | None) -> None:
 
 def _report_holes(values: dict[str, Any]) -> Any:
     """Return the description of drillholes that `geodomain inspect` prints."""
-    from geodomain.drillholes.drillholes import report_on_holes
+    from geodomain.drillholes.holes_from_tables import report_on_holes
 
     return report_on_holes(**drillholes.as_keywords(values))
 
