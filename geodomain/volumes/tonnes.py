@@ -417,8 +417,8 @@ def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     mend = "write decimal points, and give each cut-off separately"
     if len(numbers) == 2:
         each = f"cutoff={{{cut!r}: {numbers!r}}}"
-        one = f"cutoff={{{cut!r}: {'.'.join(numbers)!r}}}"
-        mend = f"write {one} for one cut-off, or {each} for two"
+        single = f"cutoff={{{cut!r}: {'.'.join(numbers)!r}}}"
+        mend = f"write {single} for one cut-off, or {each} for two"
     message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"
     raise TableError(message)
 
