@@ -172,7 +172,7 @@ class Drillholes:
             for row, name in enumerate(self.names[:SHOWN])
         ]
         notes = [f"the first {SHOWN} holes"] if len(self) > SHOWN else []
-        notes += [str(one) for one in self.report.findings]
+        notes += [str(finding) for finding in self.report.findings]
         headings = ("hole", "x", "y", "z", "end")
         return html_table(repr(self)[1:-1], rows, headings=headings, notes=notes)
 
@@ -198,20 +198,20 @@ class Drillholes:
         -------
         numpy.ndarray of intp, shape (n,)
         """
-        given = np.atleast_1d(np.asarray(holes))
+        ids = np.atleast_1d(np.asarray(holes))
         index = self._index
-        if given.dtype.kind in "iu":
-            given, codes = np.unique(given, return_inverse=True)
-            return np.array([index.get(str(one), -1) for one in given.tolist()], np.intp)[codes]
-        if given.dtype.kind not in "UTO":
-            message = f"ids of holes must be texts or whole numbers, not {given.dtype}"
+        if ids.dtype.kind in "iu":
+            ids, codes = np.unique(ids, return_inverse=True)
+            return np.array([index.get(str(name), -1) for name in ids.tolist()], np.intp)[codes]
+        if ids.dtype.kind not in "UTO":
+            message = f"ids of holes must be texts or whole numbers, not {ids.dtype}"
             raise TypeError(message)
-        flat = given.ravel()
+        flat = ids.ravel()
         if not flat.size:
             return np.empty(0, np.intp)
         first = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]])[: flat.size])
-        found = [index.get(str(one), -1) for one in flat[first].tolist()]
-        return np.repeat(np.array(found, np.intp), np.diff(np.append(first, flat.size)))
+        rows = [index.get(str(name), -1) for name in flat[first].tolist()]
+        return np.repeat(np.array(rows, np.intp), np.diff(np.append(first, flat.size)))
 
     def positions(self, hole: ArrayLike, depth: ArrayLike) -> Floats:
         """Return the points at depths along holes.
@@ -251,10 +251,10 @@ class Drillholes:
             message = f"hole {str(name)!r} is not among the {usable}: {why}"
             raise TableError(message)
         rows = np.broadcast_to(rows, depths.shape)
-        found = self.points_at(rows, depths)
+        points = self.points_at(rows, depths)
         with np.errstate(invalid="ignore"):
-            found[~((depths >= 0) & (depths <= self.ends[rows]))] = np.nan
-        return found
+            points[~((depths >= 0) & (depths <= self.ends[rows]))] = np.nan
+        return points
 
     def points_at(self, rows: NDArray[np.intp], depths: Floats) -> Floats:
         """Return points (n, 3) at depths of holes; below the last station a hole is straight."""
@@ -353,8 +353,8 @@ class Drillholes:
         GeodomainWarning
             For each warning among the findings that has not been issued for these holes before.
         """
-        found = self.report.findings
-        return settle(self, (*found, *compare_with(domains, self.paths, self._ground, found)))
+        findings = self.report.findings
+        return settle(self, (*findings, *compare_with(domains, self.paths, self._ground, findings)))
 
     def check(
         self,
@@ -404,7 +404,10 @@ class Drillholes:
         warning grade-negative A 2.0 AU -0.01
         """
         collar, survey, intervals = self._sources
-        if any(isinstance(one, str) and one == STANDARD for one in (collar, survey, *intervals)):
+        if any(
+            isinstance(source, str) and source == STANDARD
+            for source in (collar, survey, *intervals)
+        ):
             message = "a table from stdin cannot be read again to check it: give a file"
             raise TableError(message)
         ordered = None if domains is None else domains_to_label(domains).domains
@@ -422,9 +425,9 @@ def compare_with(
     `ground` is a topography with which the holes have been compared, and `before` are the findings
     about the holes so far.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if domains is None:
-        return found
+        return findings
     if ground is None:
         surfaces = [
             Ground(each.name, each.meshes)
@@ -433,23 +436,23 @@ def compare_with(
         ]
         ground = topography_among(surfaces, paths)
         if ground is not None:
-            check_topography(found, ground, paths)
-    if all(each.code != "dip-from-vertical" for each in (*before, *found)):
+            check_topography(findings, ground, paths)
+    if all(each.code != "dip-from-vertical" for each in (*before, *findings)):
         solids = [each for each in domains if not each.is_surface]
-        check_dips(found, [mesh for each in solids for mesh in each.meshes], paths)
-    return found
+        check_dips(findings, [mesh for each in solids for mesh in each.meshes], paths)
+    return findings
 
 
-def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
+def settle(holes: Drillholes, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Accept findings, refuse them or warn about them, as the settings of the holes say.
 
     Return the findings; equal findings are returned once.
     """
     settings = holes._settings
-    distinct = {str(each): each for each in accepted(found, require_codes(settings.accept))}
+    distinct = {str(each): each for each in accepted(findings, require_codes(settings.accept))}
     if settings.strict:
         refuse_bad(distinct.values(), "the tables of holes")
-    for sentence in sentences(each for said, each in distinct.items() if said not in holes._told):
+    for sentence in sentences(each for text, each in distinct.items() if text not in holes._told):
         warn(sentence)
     holes._told.update(distinct)
     return tuple(distinct.values())
@@ -458,12 +461,12 @@ def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
 def for_samples(holes: Drillholes, keywords: SampleKeywords) -> Drillholes:
     """Return a copy of the holes, with keywords about their samples added to their settings."""
     own = read_keywords(HoleSettings, keywords, SampleKeywords)
-    said, more = (
+    before, more = (
         [each] if isinstance(each, str) else [*each]
         for each in (holes._settings.accept, own.accept)
     )
     settings = replace(
-        holes._settings, strict=holes._settings.strict or own.strict, accept=[*said, *more]
+        holes._settings, strict=holes._settings.strict or own.strict, accept=[*before, *more]
     )
     text = {**holes._reading.text, **among(NumberKeywords, keywords)}
     made = copy(holes)
@@ -497,6 +500,6 @@ def checked_holes(
     names = [grade] if isinstance(grade, str) else list(grade)
     parts, tables = make_holes(collar, survey, intervals, settings, reading, topography, also=None)
     report = parts["report"]
-    found = [*report.findings, *compare_with(domains, tables.paths, topography, report.findings)]
+    findings = [*report.findings, *compare_with(domains, tables.paths, topography, report.findings)]
     accept = require_codes(settings.accept)
-    return check_tables(tables, found, grades=names, twin=twin, accept=accept)
+    return check_tables(tables, findings, grades=names, twin=twin, accept=accept)

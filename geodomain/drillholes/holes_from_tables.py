@@ -161,8 +161,8 @@ class HoleReport:
             if names:
                 more = ", .." if len(names) > 5 else ""
                 rows.append((what, f"{counted(len(names), 'hole')} ({', '.join(names[:5])}{more})"))
-        said = ", ".join(f"{count:,} from the {what}" for what, count in self.ends.items() if count)
-        rows.append(("ends of holes", said or "none"))
+        ends = ", ".join(f"{count:,} from the {what}" for what, count in self.ends.items() if count)
+        rows.append(("ends of holes", ends or "none"))
         if self.bounds is not None:
             low, high = self.bounds
             sides = (f"{a:,.10g} to {b:,.10g}" for a, b in zip(low, high, strict=True))
@@ -242,45 +242,45 @@ def make_holes(
     tables: dict[str, HoleTable] = {"collar": read_table(collar, "collar", reading)}
     if survey is not None:
         tables["survey"] = read_table(survey, "survey", reading)
-    for number, one in enumerate(intervals):
+    for number, each in enumerate(intervals):
         key = f"intervals {number + 1}" if len(intervals) > 1 else "intervals"
-        tables[key] = read_table(one, "intervals", reading, also=also)
+        tables[key] = read_table(each, "intervals", reading, also=also)
     collars = read_collars(tables["collar"])
-    rows, down, reason, found = _survey_rows(tables, collars, settings.down)
+    rows, down, reason, findings = _survey_rows(tables, collars, settings.down)
     stations = make_stations(
         rows, collars.names, vertical=settings.vertical, bend=settings.largest_bend
     )
-    found = [*collars.findings, *found, *stations.findings]
+    findings = [*collars.findings, *findings, *stations.findings]
     codes = collars.left_out | {
         collars.names[hole]: code for hole, code in stations.left_out.items()
     }
     left_out = {hole: REASONS[code] for hole, code in codes.items()}
     if not len(stations.holes):
         why = f" ({': '.join(next(iter(left_out.items())))})" if left_out else ""
-        said = "".join(f"; {each}" for each in found if each.bad)
+        details = "".join(f"; {each}" for each in findings if each.bad)
         message = f"{tables['collar'].name} and its survey contain no usable hole{why}"
-        raise TableError(message + said)
+        raise TableError(message + details)
     names = tuple(collars.names[hole] for hole in stations.holes)
     points = collars.points[stations.holes]
     curves = make_curves(
         stations.offsets, stations.depths, stations.tangents, points, settings.method
     )
     index = {name: row for row, name in enumerate(names)}
-    logs = {key: one for key, one in tables.items() if key.startswith("intervals")}
+    logs = {key: each for key, each in tables.items() if key.startswith("intervals")}
     ends, sources = _ends(collars.ends[stations.holes], logs.values(), index, stations)
-    found += _beyond(stations, ends, names)
+    findings += _beyond(stations, ends, names)
     upward, level = _rising(stations, names)
-    check_collars(found, collars.names, collars.points, ends)
-    check_signs(found, names, upward)
+    check_collars(findings, collars.names, collars.points, ends)
+    check_signs(findings, names, upward)
     paths = HolePaths(names, points, ends, curves)
     if topography is not None:
-        check_topography(found, topography, paths)
+        check_topography(findings, topography, paths)
     matched = {
         key: match_intervals(table, index, ends, left_out, key) for key, table in logs.items()
     }
-    found += [each for rows in matched.values() for each in rows.findings]
+    findings += [each for rows in matched.values() for each in rows.findings]
     report = HoleReport(
-        tables={key: _described(one) for key, one in tables.items()},
+        tables={key: _described(each) for key, each in tables.items()},
         holes=len(names),
         left_out=left_out,
         stations=len(stations.depths),
@@ -293,7 +293,7 @@ def make_holes(
         largest_bend=_largest_bend(stations),
         upward=upward,
         level=level,
-        findings=tuple(accepted(found, require_codes(settings.accept), names)),
+        findings=tuple(accepted(findings, require_codes(settings.accept), names)),
     )
     parts: HoleParts = {
         "names": names, "collars": points, "ends": ends, "curves": curves, "report": report
@@ -309,44 +309,44 @@ def _survey_rows(
     Return a tuple: the stations with dips positive down, the sign of dips that point down, how this
     sign was decided, and findings.
     """
-    found: list[Finding] = []
-    known = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
-    own = sign_of_down(collars.dips[known], wanted)
+    findings: list[Finding] = []
+    aimed = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
+    own = sign_of_down(collars.dips[aimed], wanted)
     survey = tables.get("survey")
     if survey is None:
-        rows = np.flatnonzero(known)
-        given = SurveyRows(
+        rows = np.flatnonzero(aimed)
+        stations = SurveyRows(
             rows,
             np.zeros(len(rows)),
             collars.azimuths[rows],
             own * collars.dips[rows],
             np.full(len(rows), -1),
         )
-        return given, own, _reason("the collar table", collars.dips[known], wanted), found
+        return stations, own, _reason("the collar table", collars.dips[aimed], wanted), findings
     codes, ids = survey.ids
     index = {name: row for row, name in enumerate(collars.names)}
     holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
     lost = [at for at, text in enumerate(ids) if text not in index and text not in collars.left_out]
     strange = [ids[at] for at in lost]
     first = np.unique(codes, return_index=True)[1]
-    note(found, "survey-no-collar", strange, value=id_proposals(strange, index), table="survey",
+    note(findings, "survey-no-collar", strange, value=id_proposals(strange, index), table="survey",
          rows=first[lost])  # fmt: skip
     depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
     if check_exchanged(azimuths, dips):
         _refuse_exchanged(survey, dips)
     sign = sign_of_down(dips, wanted, codes)
     at_top = np.zeros(len(collars.names), np.bool_)
-    given = SurveyRows(holes, depths, azimuths, sign * dips, np.arange(len(holes)))
-    at_top[holes[(holes >= 0) & (depths == 0) & given.complete]] = True
-    rows = np.flatnonzero(known & ~at_top)
+    stations = SurveyRows(holes, depths, azimuths, sign * dips, np.arange(len(holes)))
+    at_top[holes[(holes >= 0) & (depths == 0) & stations.complete]] = True
+    rows = np.flatnonzero(aimed & ~at_top)
     joined = SurveyRows(
         np.concatenate([rows, holes]),
         np.concatenate([np.zeros(len(rows)), depths]),
         np.concatenate([collars.azimuths[rows], azimuths]),
-        np.concatenate([own * collars.dips[rows], given.dips]),
-        np.concatenate([np.full(len(rows), -1), given.places]),
+        np.concatenate([own * collars.dips[rows], stations.dips]),
+        np.concatenate([np.full(len(rows), -1), stations.places]),
     )
-    return joined, sign, _reason(survey.name, dips, wanted), found
+    return joined, sign, _reason(survey.name, dips, wanted), findings
 
 
 def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
@@ -360,22 +360,22 @@ def _reason(table: str, dips: Floats, wanted: DipDown) -> str:
 
 
 def _ends(
-    given: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
+    stated: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
 ) -> tuple[Floats, dict[str, int]]:
     """Return a tuple: the depth of the end of each hole, and the number of holes by its source."""
-    deepest = np.full(len(given), -np.inf)
+    deepest = np.full(len(stated), -np.inf)
     for table in logs:
         codes, ids = table.ids
         holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
         stops = table.numbers("to")
         rows = np.flatnonzero((holes >= 0) & np.isfinite(stops))
         np.maximum.at(deepest, holes[rows], stops[rows])
-    said, logged = given > 0, deepest > 0
-    ends = np.where(said, given, np.where(logged, deepest, stations.last))
+    in_collar, logged = stated > 0, deepest > 0
+    ends = np.where(in_collar, stated, np.where(logged, deepest, stations.last))
     return ends, {
-        "collar table": int(said.sum()),
-        "largest TO": int((~said & logged).sum()),
-        "last station": int((~said & ~logged).sum()),
+        "collar table": int(in_collar.sum()),
+        "largest TO": int((~in_collar & logged).sum()),
+        "last station": int((~in_collar & ~logged).sum()),
     }
 
 
@@ -385,7 +385,7 @@ def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Find
     A station below the end is a finding. The part of the hole below its last station is a finding
     if it is longer than the longest distance between two consecutive stations.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
     longest = np.zeros(len(ends))
     owners = np.repeat(np.arange(len(ends)), np.diff(stations.offsets))
@@ -394,13 +394,13 @@ def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Find
     rest = ends - stations.last
     short = np.flatnonzero((rest > longest) & (longest > 0)).tolist()
     places = stations.places[stations.offsets[1:] - 1]
-    note(found, "station-deep", [names[hole] for hole in beyond], table="survey",
+    note(findings, "station-deep", [names[hole] for hole in beyond], table="survey",
          rows=places[beyond],
          detail=lambda number: f"the hole ends at {ends[beyond[number]]:.10g}")  # fmt: skip
-    note(found, "survey-short", [names[hole] for hole in short],
+    note(findings, "survey-short", [names[hole] for hole in short],
          value=[f"the last {rest[hole]:g} of {ends[hole]:g}" for hole in short],
          table="survey", rows=places[short])  # fmt: skip
-    return found
+    return findings
 
 
 def _refuse_exchanged(survey: HoleTable, dips: Floats) -> None:
