@@ -667,7 +667,7 @@ class DatamineModel(TableModel[Words]):
                 if target is not None:
                     target.write(memoryview(new.pages(words, codes)))
                 done += len(words)
-                task.told(done, self._definition.count)
+                task.report(done, self._definition.count)
             task.before_commit()
 
     def _pages(self, begin: int, end: int) -> bytes:
