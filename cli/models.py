@@ -198,7 +198,7 @@ def _refuse_both(blocks: str | None) -> None:
 
 def _report_holes(values: dict[str, Any]) -> Any:
     """Return the description of drillholes that `geodomain inspect` prints."""
-    from geodomain.drillholes.drillholes import report_on_holes
+    from geodomain.drillholes.holes_from_tables import report_on_holes
 
     return report_on_holes(**drillholes.as_keywords(values))
 
@@ -243,7 +243,7 @@ Example:
 @options.table_options
 @options.frame_options
 @options.report_options
-def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def compare(old: str, new: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Compare the labels of OLD and NEW: count the blocks that moved from domain to domain.
 
     OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
@@ -253,18 +253,18 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
     """
     from geodomain.reporting.compare import compare_files
 
-    options.require_table(given)
+    options.require_table(arguments)
     if "-" in (old, new):
         message = "compare reads two models: give files, not -"
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        comparison = compare_files(old, new, progress=console.on_terminal, **given)
+        comparison = compare_files(old, new, progress=console.on_terminal, **arguments)
     if as_json:
         print_json(comparison.as_dict(), err=to_stdout)
-    elif not (quiet and given["output"]):
-        print_text(comparison, err=bool(given["output"]))
+    elif not (quiet and arguments["output"]):
+        print_text(comparison, err=bool(arguments["output"]))
 
 
 # --- Options of the commands for sub-blocks.
@@ -342,7 +342,7 @@ Example:
 @options.settings_options(LabelSettings, "allow_disjoint")
 @options.machine_options
 @options.report_options
-def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
+def subblock(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
@@ -356,36 +356,36 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.splitting import subblock_file
 
-    options.require_table(given)
-    _require_sense(given)
-    given |= {
-        "domains": domains_of(given | {"codes": False}),
-        "extensive": columns_of(given["extensive"]),
+    options.require_table(arguments)
+    _require_sense(arguments)
+    arguments |= {
+        "domains": domains_of(arguments | {"codes": False}),
+        "extensive": columns_of(arguments["extensive"]),
     }
-    del given["solids"]
-    to_stdout = given["output"] == "-"
+    del arguments["solids"]
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = subblock_file(**given, progress=console.on_terminal)
+        summary = subblock_file(**arguments, progress=console.on_terminal)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(summary, err=True)
 
 
-def _require_sense(given: dict[str, Any]) -> None:
+def _require_sense(arguments: dict[str, Any]) -> None:
     """Raise a usage error if sizes or names are invalid, or if options contradict each other."""
     from geodomain.blocks.settings import resolution_of
     from geodomain.cli.console import as_options
 
     try:
-        resolution_of(given["resolution"], given["minimum"])
+        resolution_of(arguments["resolution"], arguments["minimum"])
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
-    if not given["parent"]:
+    if not arguments["parent"]:
         message = "--parent needs the name of a column"
         raise click.UsageError(message)
-    options.require_settings(LabelSettings, given)
+    options.require_settings(LabelSettings, arguments)
 
 
 # --- The command `geodomain merge`: join sub-blocks into fewer blocks.
@@ -406,7 +406,7 @@ Example:
 @options.box_options
 @options.threads_option
 @options.report_options
-def merge(as_json: bool, quiet: bool, **given: Any) -> None:
+def merge(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Join neighbours in SUB that have the same parent and agree in their attributes.
 
     Attributes are all columns except coordinates, sizes and the columns of --extensive.
@@ -419,12 +419,12 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.merging import merge_file
 
-    options.require_table(given)
-    given["extensive"] = columns_of(given["extensive"])
-    to_stdout = given["output"] == "-"
+    options.require_table(arguments)
+    arguments["extensive"] = columns_of(arguments["extensive"])
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = merge_file(**given, progress=console.on_terminal)
+        summary = merge_file(**arguments, progress=console.on_terminal)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:

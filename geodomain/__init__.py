@@ -75,7 +75,8 @@ _NAMES = {
     "statistics.validation": "Validation validate",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
-    "volumes.tonnes": "Tonnes tonnes tonnes_file",
+    "volumes.tonnes": "tonnes tonnes_file",
+    "volumes.tonnes_report": "Tonnes",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

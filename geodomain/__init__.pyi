@@ -89,9 +89,9 @@ from geodomain.volumes.distance import distances as distances
 from geodomain.volumes.distance import nearest as nearest
 from geodomain.volumes.shares import proportions as proportions
 from geodomain.volumes.shares import proportions_lattice as proportions_lattice
-from geodomain.volumes.tonnes import Tonnes as Tonnes
 from geodomain.volumes.tonnes import tonnes as tonnes
 from geodomain.volumes.tonnes import tonnes_file as tonnes_file
+from geodomain.volumes.tonnes_report import Tonnes as Tonnes
 from geodomain.wireframes import MeshCheck as MeshCheck
 from geodomain.wireframes import check as check
 from geodomain.wireframes import check_file as check_file

@@ -407,11 +407,11 @@ def axes_of(
     model = cast("xarray.DataArray | xarray.Dataset", grid)
     names = [name for name, values in model.coords.items() if values.ndim == 1]
     texts = tuple(map(str, names))
-    found = matches(texts, CENTROIDS, (None, None, None))
-    if not found:
+    sets = matches(texts, CENTROIDS, (None, None, None))
+    if not sets:
         refuse_no_centroid(texts, "the grid")
-    refuse_ambiguity(texts, found, "the grid")
-    axes = [model.coords[names[place]] for place in next(iter(found))]
+    refuse_ambiguity(texts, sets, "the grid")
+    axes = [model.coords[names[place]] for place in next(iter(sets))]
     dims = {dim for axis in axes for dim in axis.dims}
     variables = model.data_vars if hasattr(model, "data_vars") else {model.name: model}
     columns = {str(name): v for name, v in variables.items() if set(v.dims) == dims}
@@ -423,11 +423,11 @@ def _are_coordinates(
 ) -> TypeGuard[Sequence[xarray.DataArray]]:
     """Return whether all axes are coordinates of xarray; raise TypeError if only some are."""
     module = sys.modules.get("xarray")
-    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
-    if any(known) and not all(known):
+    of_xarray = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
+    if any(of_xarray) and not all(of_xarray):
         message = "x, y and z must all be coordinates of xarray, or all be arrays"
         raise TypeError(message)
-    return all(known)
+    return all(of_xarray)
 
 
 def dimensions(
@@ -465,10 +465,10 @@ def as_data_array(
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
-    found = xarray.DataArray(values, dims=dims, coords=coords, name=name)
+    array = xarray.DataArray(values, dims=dims, coords=coords, name=name)
     if like is not None:
-        found = found.transpose(*(dim for dim in like.dims if dim in dims))
-    return cast("Dimensioned", found)
+        array = array.transpose(*(dim for dim in like.dims if dim in dims))
+    return cast("Dimensioned", array)
 
 
 def answer_on_lattice(

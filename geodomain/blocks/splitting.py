@@ -199,7 +199,7 @@ class Splitting:
         points[alone] = rows.points[row[alone]]
         met = None if allowed is None else [None if a is None else a[row] for a in allowed]
         try:
-            verdict = self._labeller.judge(np.asfortranarray(points), met)
+            verdict = self._labeller.label(np.asfortranarray(points), met)
         except PointError as error:
             message = (
                 f"{self._splitter.name}, in a chunk that begins with block "
@@ -327,12 +327,12 @@ def subblock_file(
     began = time.perf_counter()
     smallest, step = smallest_sizes(minimum), resolution_of(resolution, minimum)
     require_scheme(scheme)
-    asked = read_keywords(LabelSettings, keywords, SubblockKeywords)
+    call_settings = read_keywords(LabelSettings, keywords, SubblockKeywords)
     options, source = options_among(keywords), model_path(model, IN_MEMORY)
     target = os.fspath(output)
     outputs = require_output(source, target, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "splitting") as report:
-        sources = domains_to_label(domains, weld=asked.weld)
+        sources = domains_to_label(domains, weld=call_settings.weld)
         refuse_inputs(outputs, sources.files)
         for domain in sources.domains:
             if domain.within is not None or domain.beyond is not None:
@@ -340,16 +340,16 @@ def subblock_file(
                     f"{domain.name} uses 'within' or 'beyond', but blocks are split only at the "
                     "wireframe, not at this distance from it"
                 )
-        labeller = Labeller(sources.domains, asked)
-        settings = with_labels(asked, sources.domains)
+        labeller = Labeller(sources.domains, call_settings)
+        settings = with_labels(call_settings, sources.domains)
         (labelled,) = new_columns(settings, labeller.targets)
         with open_model(source, options) as opened:
             file = rewritable(opened)
-            refuse_new(opened, (parent, "parent="), (asked.column, "column="))
+            refuse_new(opened, (parent, "parent="), (call_settings.column, "column="))
             conditions = condition_columns(sources.domains, opened.columns, opened.name)
             shares = amount_columns(opened, extensive)
             negative = NegativeAmounts([opened.columns[field] for field in shares])
-            boundaries = Boundaries(sources.domains.meshes, file.space, asked.threads)
+            boundaries = Boundaries(sources.domains.meshes, file.space, call_settings.threads)
             work = Splitting(
                 Splitter(scheme, smallest, boundaries, opened.name),
                 labeller,
@@ -359,11 +359,11 @@ def subblock_file(
                 opened.constants,
                 opened.columns,
                 join=merge,
-                threads=asked.threads,
+                threads=call_settings.threads,
             )
 
             def before_commit() -> None:
-                if not asked.allow_disjoint:
+                if not call_settings.allow_disjoint:
                     refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
                 # Report blocks without a size as blocks of the model, not as sub-blocks.
                 work.tally.unsized, work.tally.first_unsized = 0, None
@@ -386,10 +386,10 @@ def subblock_file(
                 Rewriting(
                     negative.counted(work.rewrite),
                     Destination(target, overwrite),
-                    (Added(parent), Added(asked.column, labelled.cells, labelled.default)),
+                    (Added(parent), Added(call_settings.column, labelled.cells, labelled.default)),
                     amounts=shares,
                     also=[*conditions.values(), *opened.constants],
-                    threads=asked.threads,
+                    threads=call_settings.threads,
                     progress=report,
                     before_commit=before_commit,
                 )
@@ -407,7 +407,7 @@ def subblock_file(
             work.tally,
             settings,
             seconds=time.perf_counter() - began,
-            columns=[parent, asked.column],
+            columns=[parent, call_settings.column],
             output=target,
             welds=sources.welds,
             warnings=warned,

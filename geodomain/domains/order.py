@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.checks.columns import refuse_nan
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.domains.domain import (
-    CODES,
-    HEADINGS,
-    Domain,
-    is_list,
-)
+from geodomain.domains.domain import CODES, HEADINGS, Domain, is_list
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.inputs import MeshesLike
@@ -228,7 +223,7 @@ class ConditionCounts:
                 name: NegativeGrades.restored(name, np.asarray(arrays[f"grade_{place}"]))
                 for place, name in enumerate(names)
             },
-            {(title, said, text): n for (title, said, text), n in zip(texts, counts, strict=True)},
+            {(title, test, text): n for (title, test, text), n in zip(texts, counts, strict=True)},
         )
 
     def warnings(self, row: str) -> Iterator[str]:
@@ -239,12 +234,12 @@ class ConditionCounts:
         for grade in self.grades.values():
             yield from grade.warnings(row)
         by_condition: dict[tuple[str, str], list[str]] = {}
-        for (title, said, text), count in self.alike.items():
-            by_condition.setdefault((title, said), []).append(f"{text!r} in {count:,}")
-        for (title, said), texts in by_condition.items():
+        for (title, test, text), count in self.alike.items():
+            by_condition.setdefault((title, test), []).append(f"{text!r} in {count:,}")
+        for (title, test), texts in by_condition.items():
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
-                f"only_if of {title}: the condition {said} is case-sensitive, and some {row}s have "
+                f"only_if of {title}: the condition {test} is case-sensitive, and some {row}s have "
                 f"a text that differs only by case or blanks ({', '.join(texts[:_SHOWN])}{more}): "
                 f"to include these {row}s, list each spelling"
             )

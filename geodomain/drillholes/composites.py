@@ -438,14 +438,14 @@ def composite(
     )
     rest, _ = rest_labels(listed, names, settings)
     labeller = Labeller(listed, settings)
-    conditions = [one.column for _, group in listed.conditions for one in group]
+    conditions = [condition.column for _, group in listed.conditions for condition in group]
     holes = for_samples(holes, keywords)
     rows = holes.match(intervals, also=[*grades, *conditions])
     findings = [*holes.tell(listed), *rows.findings]
     refuse_overlaps(rows)
     parts = flag_parts(holes.paths, rows, labeller)
     findings += without_domain(rows, parts.rows, parts.codes, labeller)
-    found = settle(holes, findings)
+    settled = settle(holes, findings)
     gaps = label_gaps(holes.paths, rows, labeller)
     runs = runs_of(rows, parts, gaps)
     lost = len(labeller.targets) + LOST
@@ -476,7 +476,7 @@ def composite(
         length,
         dropped,
         negative,
-        found,
+        settled,
         holes.report.dips,
     )
 
@@ -485,9 +485,9 @@ def refuse_overlaps(rows: Intervals) -> None:
     """Raise TableError if samples overlap, because it is unclear which sample to use."""
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
-        found = counted(rows.overlapping.size, "sample overlaps", "samples overlap")
+        overlaps = counted(rows.overlapping.size, "sample overlaps", "samples overlap")
         message = (
-            f"{rows.table.name}: {found} the sample above, the first in {rows.table.where(row)} "
+            f"{rows.table.name}: {overlaps} the sample above, the first in {rows.table.where(row)} "
             f"(FROM {rows.starts[row]:g}); correct the depths, or remove duplicate samples, before "
             "compositing"
         )

@@ -148,8 +148,8 @@ class FlagSummary:
 
     def __repr__(self) -> str:
         """Return the number of samples of each domain."""
-        found = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
-        return f"<FlagSummary of {counted(self.rows, 'interval')}: {found}>"
+        counts = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
+        return f"<FlagSummary of {counted(self.rows, 'interval')}: {counts}>"
 
     def __str__(self) -> str:
         """Return the summary as a text table."""
@@ -210,11 +210,11 @@ def parts_of(
     """
     others = ("background", "unassigned", "leaking", "beyond")
     pairs = [*zip(names, names, strict=True), *zip(others, rest, strict=True)]
-    known = np.nan_to_num(lengths, posinf=0.0, neginf=0.0)
+    finite = np.nan_to_num(lengths, posinf=0.0, neginf=0.0)
     parts = []
     for code, (name, label) in enumerate(pairs):
         mine = codes == code
-        length = math.fsum(known[mine].tolist())
+        length = math.fsum(finite[mine].tolist())
         parts.append(FlaggedPart(name, label, int(mine.sum()), length))
     return tuple(parts)
 
@@ -254,7 +254,7 @@ class SampleFile(Protocol):
         """Return FROM and TO as exact decimals; only the rows in `several` are set."""
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes | memoryview:
         """Return the content of the output file: the input with new columns.
 
@@ -307,29 +307,29 @@ class TextSamples:
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
         """Return FROM and TO with the decimals of the text; rows outside `several` are None."""
         mark = self.text.layout.decimal.decode()
-        found = []
+        decimals = []
         for role in ("from", "to"):
             texts = self.text.spelled(rows.table.roles[role])
             values = np.empty(len(texts), object)
             for row in several.tolist():
                 values[row] = Decimal(texts[row].replace(mark, ".").lower().replace("d", "e"))
-            found.append(values)
-        return found
+            decimals.append(values)
+        return decimals
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes:
         """Return the text with cells added to each row; all other bytes are kept."""
         source, layout = self.text, self.text.layout
-        text = source if found.cuts is None else cut_rows(source, rows, found.cuts)
-        columns, cells = [label], [found.codes.astype(np.int32)]
+        text = source if flagged.cuts is None else cut_rows(source, rows, flagged.cuts)
+        columns, cells = [label], [flagged.codes.astype(np.int32)]
         if coordinates:
             mark = layout.decimal.decode()
             for axis, name in enumerate(AXES):
                 columns.append(
-                    NewColumn(name, _spelled(found.middles[:, axis], mark), numeric=True)
+                    NewColumn(name, _spelled(flagged.middles[:, axis], mark), numeric=True)
                 )
-                cells.append(np.arange(len(found.codes), dtype=np.int32))
+                cells.append(np.arange(len(flagged.codes), dtype=np.int32))
         splice = plan_splice(layout, columns, encoding=layout.encoding, name=source.name)
         return text.with_cells(splice.head, splice.vocabulary, cells)
 
@@ -345,27 +345,27 @@ class ParquetSamples:
 
         A decimal has the fewest digits that convert back to the number in the file.
         """
-        found = []
+        decimals = []
         for depths in (rows.starts, rows.ends):
             values = np.empty(len(depths), object)
             values[several] = [Decimal(repr(depth)) for depth in depths[several].tolist()]
-            found.append(values)
-        return found
+            decimals.append(values)
+        return decimals
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
         """Return the file with added columns; other types, compression and metadata are kept."""
-        roles, cuts = rows.table.roles, found.cuts
+        roles, cuts = rows.table.roles, flagged.cuts
         depths: dict[int, Mapping[int, float]] = {}
         if cuts is not None:
             for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
                 depths[roles[role]] = {piece: float(depth) for piece, depth in pieces.items()}
-        middles = {name: found.middles[:, axis] for axis, name in enumerate(AXES)}
+        middles = {name: flagged.middles[:, axis] for axis, name in enumerate(AXES)}
         return self.file.written(
             None if cuts is None else cuts.rows,
             depths,
-            [(label, found.codes.astype(np.int32))],
+            [(label, flagged.codes.astype(np.int32))],
             middles if coordinates else {},
         )
 
@@ -471,24 +471,24 @@ def flag_file(
         message = f"by is {by!r}; use {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
-    asked = read_keywords(LabelSettings, keywords, FlagKeywords)
+    call_settings = read_keywords(LabelSettings, keywords, FlagKeywords)
     holes = among(HoleKeywords, keywords)
     tables = [intervals, collar, survey, holes.get("topography")]
     places = require_outputs([output], tables, overwrite=overwrite, formats="any")
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
-        given = domains_to_label(domains, weld=asked.weld)
-        refuse_inputs(places, given.files)
-        labeller = Labeller(given.domains, asked)
-        settings = with_labels(asked, given.domains)
-        _, reading = reading_of(holes, asked.threads)
+        sources = domains_to_label(domains, weld=call_settings.weld)
+        refuse_inputs(places, sources.files)
+        labeller = Labeller(sources.domains, call_settings)
+        settings = with_labels(call_settings, sources.domains)
+        _, reading = reading_of(holes, call_settings.threads)
         table = read_table(intervals, "intervals", reading, also=None)
-        made = Drillholes(collar, survey, table, threads=asked.threads, **holes)
+        made = Drillholes(collar, survey, table, threads=call_settings.threads, **holes)
         refuse_unmarked(reading, [*table.names, *made.report.columns])
         rows, source = made.match(table), sample_file(table)
-        findings = made.tell(given.domains)
-        if not asked.allow_disjoint:
+        findings = made.tell(sources.domains)
+        if not call_settings.allow_disjoint:
             refuse_apart(labeller, made, rows)
         flags = flag_middles(made.paths, rows, labeller)
         cuts = None
@@ -500,11 +500,11 @@ def flag_file(
                 lost = np.full(len(rows.starts), len(labeller.targets) + LOST, np.intp)
                 several = np.flatnonzero(np.bincount(parts.rows, minlength=len(lost)) > 1)
                 cuts = make_cuts(len(lost), parts, lost, source.spelled(rows, several), least)
-        found = flagged_rows(made, rows, flags, cuts)
-        pieces = np.arange(len(found.codes)) if cuts is None else cuts.rows
-        findings += settle(made, without_domain(rows, pieces, found.codes, labeller))
+        flagged = flagged_rows(made, rows, flags, cuts)
+        pieces = np.arange(len(flagged.codes)) if cuts is None else cuts.rows
+        findings += settle(made, without_domain(rows, pieces, flagged.codes, labeller))
         (new,) = new_columns(settings, labeller.targets)
-        written = source.written(rows, found, new, coordinates=coordinates)
+        written = source.written(rows, flagged, new, coordinates=coordinates)
         if output is not None:
             layout = None if table.rows is None else table.rows.layout
             with open_table(output, overwrite=overwrite, layout=layout) as target:
@@ -514,14 +514,17 @@ def flag_file(
         rows=len(rows.starts),
         by=by,
         parts=parts_of(
-            [one.name for one in labeller.targets], settings.rest, found.codes, found.lengths
+            [target.name for target in labeller.targets],
+            settings.rest,
+            flagged.codes,
+            flagged.lengths,
         ),
         cut=cuts.cut if cuts else 0,
         slivers=cuts.slivers if cuts else 0,
         unusable=int((~rows.usable).sum()),
         findings=findings,
         dips=made.report.dips,
-        columns=(asked.column, *(AXES if coordinates else ())),
+        columns=(call_settings.column, *(AXES if coordinates else ())),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - began,
         backend=machine,
@@ -538,7 +541,7 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
     targets = labeller.targets
     if len(apart(targets, box)) < max(len(targets), 1):
         return
-    reason = next(filter(None, (explain_apart(one.bounds, box) for one in targets)), "")
+    reason = next(filter(None, (explain_apart(target.bounds, box) for target in targets)), "")
     message = (
         f"no domain meets the drillholes. The holes extend over {say_box(box)}, and "
         f"{targets[0].name} over {say_box(targets[0].bounds)}: "
@@ -646,16 +649,16 @@ def flag(
         raise ValueError(message)
     least = check_length(min_length)
     ordered = as_domains(domains)
-    asked = read_keywords(LabelSettings, settings, FrameKeywords)
-    labeller = Labeller(ordered, asked)
-    taken = cast("IntoDataFrame", frame)
+    call_settings = read_keywords(LabelSettings, settings, FrameKeywords)
+    labeller = Labeller(ordered, call_settings)
+    samples = cast("IntoDataFrame", frame)
     holes = for_samples(holes, among(SampleKeywords, settings))
-    rows = holes.match(taken)
+    rows = holes.match(samples)
     holes.tell(ordered)
     settle(holes, rows.findings)
-    native = BlockFrame(taken, rows.table.name)
+    native = BlockFrame(samples, rows.table.name)
     names = [target.name for target in ordered.targets]
-    rest, lost = rest_labels(ordered, names, asked)
+    rest, lost = rest_labels(ordered, names, call_settings)
     categories, table = categories_of(ordered, rest, lost)
     every = np.arange(len(native))
     if by == "middle":

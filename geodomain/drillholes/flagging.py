@@ -73,7 +73,7 @@ def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
     middles[usable] = holes.points_at(rows.holes[usable], depths)
-    codes = _judged(labeller, middles, allowed_in(labeller, rows))
+    codes = _codes_of(labeller, middles, allowed_in(labeller, rows))
     return Flags(codes, middles)
 
 
@@ -92,7 +92,7 @@ def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
         some = slice(begin, begin + _PART)
         middles = holes.points_at(rows.holes[parts[some]], 0.5 * (begins[some] + ends[some]))
         part_allowed = allowed and [None if mask is None else mask[parts[some]] for mask in allowed]
-        codes[some] = labeller.judge(middles, part_allowed).codes
+        codes[some] = labeller.label(middles, part_allowed).codes
     return Parts(parts, begins, ends, codes)
 
 
@@ -124,7 +124,9 @@ def label_gaps(
     middles = holes.points_at(gap_holes[pieces], 0.5 * (begins + stops))
     never = np.zeros(len(pieces), np.bool_)
     allowed = [never if some else None for _, some in labeller.domains.conditions]
-    codes = _judged(labeller, middles, allowed if any(mask is never for mask in allowed) else None)
+    codes = _codes_of(
+        labeller, middles, allowed if any(mask is never for mask in allowed) else None
+    )
     return gap_holes, Parts(pieces, begins, stops, codes)
 
 
@@ -142,13 +144,13 @@ def without_domain(
     labeller : Labeller
         The domains.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     lost = (codes >= len(labeller.targets) + LOST) & rows.usable[pieces]
     samples = np.unique(pieces[lost]).tolist()
     order, ids = rows.table.ids
-    note(found, "sample-unassigned", [ids[order[row]] for row in samples],
+    note(findings, "sample-unassigned", [ids[order[row]] for row in samples],
          lambda number: f"at {rows.starts[samples[number]]:g}")  # fmt: skip
-    return found
+    return findings
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
@@ -298,7 +300,7 @@ def condition_names(labeller: Labeller) -> list[str]:
     return [each.column for _, group in labeller.domains.conditions for each in group]
 
 
-def _judged(
+def _codes_of(
     labeller: Labeller, points: Floats, allowed: Sequence[Bools | None] | None
 ) -> NDArray[np.intp]:
     """Return the domain code of each point; points are labelled in batches of limited size."""
@@ -306,7 +308,7 @@ def _judged(
     for begin in range(0, len(points), _PART):
         some = slice(begin, begin + _PART)
         part_allowed = allowed and [None if mask is None else mask[some] for mask in allowed]
-        codes[some] = labeller.judge(points[some], part_allowed).codes
+        codes[some] = labeller.label(points[some], part_allowed).codes
     return codes
 
 

@@ -16,13 +16,7 @@ from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import (
-    BlockFile,
-    Blocks,
-    Destination,
-    Relabelling,
-    Values,
-)
+from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
     EXCEL,
@@ -549,10 +543,10 @@ class _Chunks:
 def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
     """Return column `number` as float64; None if it has texts, or too many digits for float64."""
     try:
-        asked = column(number)
+        cells = column(number)
     except TableError:
         return None
-    if asked.loses_digits():
+    if cells.loses_digits():
         return None
-    numbers = asked.loose_numbers()
-    return None if (np.isnan(numbers) & asked.present(number=True)).any() else numbers.copy()
+    numbers = cells.loose_numbers()
+    return None if (np.isnan(numbers) & cells.present(number=True)).any() else numbers.copy()

@@ -21,7 +21,7 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.cells import Cells, LatticeCells, Where, WithGhosts, label_cells
@@ -308,7 +308,8 @@ class CellModel:
         values = self._store.values(self.columns.index(column))
         for where, centres, sizes in self._store.cells.chunks():
             part = values[where]
-            texts = part.astype(np.str_) if part.dtype.kind != "O" else [said(one) for one in part]
+            mixed = part.dtype.kind == "O"
+            texts = [as_text(value) for value in part] if mixed else part.astype(np.str_)
             yield centres, sizes, np.asarray(texts, np.str_)
 
     def gathered(self) -> Blocks:
@@ -328,7 +329,7 @@ class CellModel:
     def relabel(self, task: Relabelling) -> None:
         """Label the cells, and write the file with the new arrays."""
         at = place_columns(self.columns, (), task.columns, replace=task.replace, name=self.name)
-        codes = task.known
+        codes = task.codes
         if codes is None:
             codes = label_cells(self._store.cells, task, self._column)
         with task.open_target(self) as target:

@@ -255,13 +255,13 @@ def lattice(
     `axes` holds the direction of each axis in a row.
     """
     u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
-    known = (steps[0], steps[1], steps[2])
+    lengths = (steps[0], steps[1], steps[2])
     if (axes == np.eye(3)).all():
         x, y, z = origin
         faces = (x + u, y + v, z + w)
-        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=known)
+        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=lengths)
     place = (float(origin[0]), float(origin[1]), float(origin[2]))
-    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, z_fastest, known)
+    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, z_fastest, lengths)
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
@@ -379,7 +379,7 @@ def label_cells(
     `column` takes the indices of some cells and the index of a column of the file, and returns the
     values of the column at these cells.
     """
-    codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
+    codes: list[NewCells] = [new.room(cells.count) for new in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
         refuse_far(centres, sizes)
@@ -476,9 +476,9 @@ def require_axes(counts: Sequence[int], name: str) -> None:
     ------
     TableError
     """
-    said = " x ".join(f"{count:,}" for count in counts)
+    shape = " x ".join(f"{count:,}" for count in counts)
     needed = _AXIS_BYTES * sum(counts) + math.prod(counts)
-    memory.require(needed, f"{name}, with {said} cells,", TableError)
+    memory.require(needed, f"{name}, with {shape} cells,", TableError)
 
 
 def _rectilinear(grid: Any, name: str) -> Cells:

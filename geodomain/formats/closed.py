@@ -41,9 +41,9 @@ def advice(head: bytes, extension: str) -> str | None:
 
     If the first bytes, `head`, match no format, the extension decides.
     """
-    for sign, known in _SIGNS:
+    for sign, usual in _SIGNS:
         if head.startswith(sign):
-            return _ADVICE[known]
+            return _ADVICE[usual]
     if head.startswith(b"PK") and (_WORKBOOK in head or b"xl/" in head):
         return _ADVICE[".xlsx"]
     return _ADVICE.get(extension)

@@ -123,18 +123,18 @@ def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
     return MeshError(message)
 
 
-def truncated(name: str, promised: str, found: str) -> MeshError:
+def truncated(name: str, promised: str, rest: str) -> MeshError:
     """Return the error for a file that is shorter than its header declares."""
     message = (
-        f"{name} is cut short: its header declares {promised}, but {found};"
+        f"{name} is cut short: its header declares {promised}, but {rest};"
         " copy or export the file again"
     )
     return MeshError(message)
 
 
-def damaged(name: str, found: str) -> MeshError:
+def damaged(name: str, fault: str) -> MeshError:
     """Return the error for a file that violates its format."""
-    return MeshError(f"{name} is damaged: {found}; copy or export the file again")
+    return MeshError(f"{name} is damaged: {fault}; copy or export the file again")
 
 
 def number_lines(
@@ -248,9 +248,9 @@ class WordReader:
 
         There are `rows` rows of `width` words each, beginning with word number `first`.
         """
-        found = ctypes.c_int32()
-        core().words_are_lines(self.reader.address, first, rows, width, found)
-        return bool(found)
+        answer = ctypes.c_int32()
+        core().words_are_lines(self.reader.address, first, rows, width, answer)
+        return bool(answer)
 
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]

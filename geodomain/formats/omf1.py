@@ -61,9 +61,9 @@ class Project1:
         self.objects: dict[str, Any] = json.loads(bytes(data[self.start :]).decode("utf-8"))
         self.project: Any = self.objects[str(uuid.UUID(bytes=bytes(data[36:52])))]
 
-    def refuse(self, found: str) -> NoReturn:
+    def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, found, self._error)
+        raise damaged(self.file, fault, self._error)
 
     def close(self) -> None:
         """Close the file."""
@@ -118,12 +118,12 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     with refusing(path.name, MeshError):
         project = Project1(data, path.name, MeshError)
         elements = list(project.elements())
-        surfaces = [one for one in elements if one["__class__"] == "SurfaceElement"]
+        surfaces = [element for element in elements if element["__class__"] == "SurfaceElement"]
         if not surfaces:
-            raise no_surface(path.name, [one["__class__"] for one in elements])
-        found = [(str(one.get("name", "")), _faces(project, one)) for one in surfaces]
-    warn_of_repeats([name for name, _ in found], path.name)
-    return found
+            raise no_surface(path.name, [element["__class__"] for element in elements])
+        parts = [(str(element.get("name", "")), _faces(project, element)) for element in surfaces]
+    warn_of_repeats([name for name, _ in parts], path.name)
+    return parts
 
 
 def _faces(project: Project1, element: Any) -> Faces:
@@ -160,7 +160,7 @@ def holds_blocks(path: str) -> bool:
     place, wanted = split_name(path)
     with refusing(place.name, TableError):
         project = Project1(read_whole(place), place.name, TableError)
-        told = [(one.get("name"), one["__class__"]) for one in project.elements()]
+        told = [(element.get("name"), element["__class__"]) for element in project.elements()]
     return only_blocks(told, place, wanted)
 
 
@@ -184,16 +184,16 @@ class Omf1Store:
         self.name, self.status, self._project = project.file, status, project
         elements = list(project.elements())
         volumes = [
-            (str(one.get("name") or Path(project.file).stem), one)
-            for one in elements
-            if one["__class__"] == "VolumeElement"
+            (str(element.get("name") or Path(project.file).stem), element)
+            for element in elements
+            if element["__class__"] == "VolumeElement"
         ]
-        kinds = [one["__class__"] for one in elements]
+        kinds = [element["__class__"] for element in elements]
         self._element: Any = pick_model(volumes, wanted, project.file, kinds)
         self.cells = self._lattice(project.objects[self._element["geometry"]])
-        told = ((one, project.objects[one]) for one in self._element.get("data") or ())
-        self._data = [(name, one) for name, one in told if one.get("location") == "cells"]
-        self.columns = tuple(str(one.get("name", "")) for _, one in self._data)
+        told = ((key, project.objects[key]) for key in self._element.get("data") or ())
+        self._data = [(name, data) for name, data in told if data.get("location") == "cells"]
+        self.columns = tuple(str(data.get("name", "")) for _, data in self._data)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def _lattice(self, geometry: Any) -> LatticeCells:
@@ -272,7 +272,7 @@ class Omf1Store:
             if place is None:
                 ids.append(next(reversed(made)))
         element["data"] = ids
-        key = next(name for name, one in objects.items() if one is self._element)
+        key = next(name for name, each in objects.items() if each is self._element)
         objects[key] = element
         for begin in range(0, project.start, _STEP):
             part = bytearray(project.data[begin : min(begin + _STEP, project.start)])
@@ -321,7 +321,7 @@ class Omf1Store:
         """Return an id that is not in the file; the same file always gives the same id."""
         number = 0
         while True:
-            found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))
-            if found not in self._project.objects:
-                return found
+            key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))
+            if key not in self._project.objects:
+                return key
             number += 1

@@ -32,7 +32,7 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import LatticeCells, SubBlocks, lattice
@@ -88,9 +88,9 @@ class Project2:
         packed = memory.read_member(members, INDEX, index, error)
         self.project: Any = json.loads(memory.inflate(packed, index, error, json=True))
 
-    def refuse(self, found: str) -> NoReturn:
+    def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, found, self._error)
+        raise damaged(self.file, fault, self._error)
 
     def require_surface(self, nu: int, nv: int) -> None:
         """Refuse a surface with more cells than memory can hold."""
@@ -135,8 +135,8 @@ class Project2:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(packed))
         count = file.metadata.num_rows
         if count != int(told["item_count"]):
-            found = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
-            self.refuse(found)
+            fault = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
+            self.refuse(fault)
         columns = range(file.metadata.num_columns)
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         size = sum(group.column(n).total_uncompressed_size for group in groups for n in columns)
@@ -160,11 +160,11 @@ def _flat(elements: Any, depth: int) -> Iterator[Any]:
     if depth > 100:
         message = "composites that contain each other"
         raise ValueError(message)
-    for one in elements:
-        if one["geometry"]["type"] == "Composite":
-            yield from _flat(one["geometry"]["elements"], depth + 1)
+    for element in elements:
+        if element["geometry"]["type"] == "Composite":
+            yield from _flat(element["geometry"]["elements"], depth + 1)
         else:
-            yield one
+            yield element
 
 
 def member(name: str) -> zipfile.ZipInfo:
@@ -195,16 +195,16 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
         project = Project2(members, len(data), path.name, MeshError)
         elements = list(project.elements())
-        kinds = [str(one["geometry"]["type"]) for one in elements]
-        found = [
-            (str(one.get("name", "")), _faces(project, one["geometry"]))
-            for one, kind in zip(elements, kinds, strict=True)
+        kinds = [str(element["geometry"]["type"]) for element in elements]
+        parts = [
+            (str(element.get("name", "")), _faces(project, element["geometry"]))
+            for element, kind in zip(elements, kinds, strict=True)
             if kind in {"Surface", "GridSurface"}
         ]
-        if not found:
+        if not parts:
             raise no_surface(path.name, kinds)
-    warn_of_repeats([name for name, _ in found], path.name)
-    return found
+    warn_of_repeats([name for name, _ in parts], path.name)
+    return parts
 
 
 def _faces(project: Project2, geometry: Any) -> Faces:
@@ -347,7 +347,10 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     elif tensor is not None:
         origin, order = tensor.origin, tensor.order
         steps = zip("uvw", tensor.steps, strict=True)
-        geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
+        geometry["grid"] = {
+            "type": "Tensor",
+            **{a: put({"scalar": lengths}) for a, lengths in steps},
+        }
     else:
         message = (
             f"{path}: OMF cannot store these blocks, because some of them cross the boundaries of "
@@ -426,7 +429,7 @@ def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
     """
     parts = np.round(1 / (division.high - division.low).min(axis=0))
     low, high = division.low * parts, division.high * parts
-    even = all((np.abs(one - np.round(one)) < _EVEN * parts).all() for one in (low, high))
+    even = all((np.abs(bound - np.round(bound)) < _EVEN * parts).all() for bound in (low, high))
     regular = even and bool((parts <= _MOST_PARTS).all())
     ends = (np.round(low), np.round(high)) if regular else (division.low, division.high)
     kind = np.uint32 if regular else np.float64
@@ -449,7 +452,7 @@ def _data(values: Values, put: Put) -> dict[str, Any]:
 
     if values.dtype.kind in "fiub":
         return {"type": "Number", "values": put({"number": values.astype(np.float64)})}
-    texts = pyarrow.array([said(one) or None for one in values.tolist()], pyarrow.string())
+    texts = pyarrow.array([as_text(value) or None for value in values.tolist()], pyarrow.string())
     coded = texts.dictionary_encode()
     names = put({"name": coded.dictionary})
     return {
@@ -481,7 +484,9 @@ def holds_blocks(path: str) -> bool:
     place, wanted = split_name(path)
     with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
         project = Project2(members, place.stat().st_size, place.name, TableError)
-        told = [(one.get("name"), one["geometry"]["type"]) for one in project.elements()]
+        told = [
+            (element.get("name"), element["geometry"]["type"]) for element in project.elements()
+        ]
     return only_blocks(told, place, wanted)
 
 
@@ -509,10 +514,10 @@ class Omf2Store:
     def __init__(self, project: Project2, wanted: str | None, status: os.stat_result) -> None:
         self.name, self.status, self._project = project.file, status, project
         elements = list(project.elements())
-        kinds = [str(one["geometry"]["type"]) for one in elements]
+        kinds = [str(element["geometry"]["type"]) for element in elements]
         models = [
-            (str(one.get("name") or Path(project.file).stem), one)
-            for one, kind in zip(elements, kinds, strict=True)
+            (str(element.get("name") or Path(project.file).stem), element)
+            for element, kind in zip(elements, kinds, strict=True)
             if kind == "BlockModel"
         ]
         self._element: Any = pick_model(models, wanted, project.file, kinds)
@@ -521,7 +526,7 @@ class Omf2Store:
         self.cells = self._sub_blocks(divided) if divided else self._parents
         self._location = _SUB_BLOCKS if divided else _CELLS
         self._told = self._attributes()
-        self.columns = tuple(str(one["name"]) for one in self._told)
+        self.columns = tuple(str(attribute["name"]) for attribute in self._told)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def _lattice(self, geometry: Any) -> LatticeCells:
@@ -550,9 +555,13 @@ class Omf2Store:
     def _attributes(self) -> list[Any]:
         """List the attributes of blocks, then those of parent cells that have other names."""
         told = self._element.get("attributes") or []
-        own = [one for one in told if one["location"] == self._location]
-        taken = {one["name"] for one in own}
-        parents = [one for one in told if one["location"] == _CELLS and one["name"] not in taken]
+        own = [attribute for attribute in told if attribute["location"] == self._location]
+        names = {attribute["name"] for attribute in own}
+        parents = [
+            attribute
+            for attribute in told
+            if attribute["location"] == _CELLS and attribute["name"] not in names
+        ]
         return own + (parents if self._location == _SUB_BLOCKS else [])
 
     def close(self) -> None:
@@ -639,7 +648,7 @@ class Omf2Store:
                 attributes.append({"name": column.name, "location": self._location, "data": data})
             else:
                 was = self._told[new.at]
-                at = next(n for n, one in enumerate(attributes) if one is was)
+                at = next(n for n, attribute in enumerate(attributes) if attribute is was)
                 attributes[at] = {**was, "location": self._location, "data": data}
         # The element may be inside composites, so it is changed in a copy of the whole index.
         copies: dict[int, Any] = {}

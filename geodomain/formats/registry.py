@@ -182,8 +182,8 @@ def loaded(function: str | Function) -> Function:
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")
-    found: Function = getattr(import_module(module, __package__), name)
-    return found
+    resolved: Function = getattr(import_module(module, __package__), name)
+    return resolved
 
 
 # --- Signs: functions that recognise a format by the first bytes. Patterns are compiled when used.
@@ -219,8 +219,8 @@ def _vtk(kind: bytes) -> Sign:
     """Return a test (`Format.sign`) that matches VTK's XML with the given type of data set."""
 
     def sign(head: Head) -> bool:
-        found = re.search(_VTK_XML, head.text)
-        return found is not None and found[1] == kind
+        match = re.search(_VTK_XML, head.text)
+        return match is not None and match[1] == kind
 
     return sign
 
@@ -408,7 +408,7 @@ def plugged_in() -> tuple[Format, ...]:
     """
     from importlib.metadata import entry_points
 
-    found = {each.name: each for each in FORMATS}
+    formats = {each.name: each for each in FORMATS}
     for point in entry_points(group=GROUP):
         try:
             form = point.load()
@@ -417,11 +417,11 @@ def plugged_in() -> tuple[Format, ...]:
             continue
         if not isinstance(form, Format):
             _leave_out(point.name, f"{point.value} is not a geodomain.formats.registry.Format")
-        elif form.name in found:
+        elif form.name in formats:
             _leave_out(point.name, f"a format named {form.name!r} already exists")
         else:
-            found[form.name] = form
-    return tuple(found.values())[len(FORMATS) :]
+            formats[form.name] = form
+    return tuple(formats.values())[len(FORMATS) :]
 
 
 # --- The format of a file.
@@ -430,9 +430,9 @@ def plugged_in() -> tuple[Format, ...]:
 def format_of_meshes(head: Head) -> Format | None:
     """Return the format of a file that may hold wireframes, or None if it is unknown."""
     reading = [each for each in FORMATS if each.reads_meshes]
-    found = next((each for each in reading if each.sign(head)), None)
-    found = found or next((each for each in reading if each.last and each.last(head)), None)
-    return found or next((e for e in plugged_in() if e.reads_meshes and _signed(e, head)), None)
+    form = next((each for each in reading if each.sign(head)), None)
+    form = form or next((each for each in reading if each.last and each.last(head)), None)
+    return form or next((e for e in plugged_in() if e.reads_meshes and _signed(e, head)), None)
 
 
 def format_of_blocks(path: str) -> Format:
@@ -444,10 +444,10 @@ def format_of_blocks(path: str) -> Format:
     place = split_name(path)[0]
     extension = place.suffix.lower()
     head = _head_of(place, extension) if place.is_file() else None
-    found = _with_blocks(FORMATS, head, extension)
-    if found is None and extension not in TEXT and path != "-":
-        found = _with_blocks(plugged_in(), head, extension)
-    return found or TEXT_TABLES
+    form = _with_blocks(FORMATS, head, extension)
+    if form is None and extension not in TEXT and path != "-":
+        form = _with_blocks(plugged_in(), head, extension)
+    return form or TEXT_TABLES
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
@@ -458,8 +458,8 @@ def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
         by_content = (each for each in opening if each.blocks_by != "extension")
-        if found := next((each for each in by_content if _signed(each, head)), None):
-            return found
+        if form := next((each for each in by_content if _signed(each, head)), None):
+            return form
     by_name = (each for each in opening if each.blocks_by != "content")
     return next((each for each in by_name if extension in each.extensions), None)
 
@@ -564,16 +564,16 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
         yield
     except TableError as error:
         start = Head(head[:HEAD], Path(name).suffix.lower(), len(head))
-        found = format_of_table(start)
-        if found is None:
+        form = format_of_table(start)
+        if form is None:
             told = advice(start) if isinstance(error, BinaryTableError) else None
-        elif found.wireframe:
-            told = f"it is {found.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
-        elif found.open_blocks and isinstance(error, BinaryTableError):
-            told = f"it is {found.name}, which can only be read from a file: give the file name"
+        elif form.wireframe:
+            told = f"it is {form.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
+        elif form.open_blocks and isinstance(error, BinaryTableError):
+            told = f"it is {form.name}, which can only be read from a file: give the file name"
         else:
             told = (
-                f"it is {found.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
+                f"it is {form.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
                 "if it holds blocks, export them as CSV"
             )
         if told is None:
@@ -584,16 +584,16 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
 
 def advice(head: Head) -> str | None:
     """Return a message about what to export instead of a format that is not read, or None."""
-    known: Callable[[bytes, str], str | None] = loaded(".closed:advice")
-    return known(head.data, head.extension)
+    advise: Callable[[bytes, str], str | None] = loaded(".closed:advice")
+    return advise(head.data, head.extension)
 
 
 def format_of_table(head: Head) -> Format | None:
     """Return the format of a file that is certainly not a text table; None if it may be one."""
-    found = format_of_meshes(head)
-    if found is None or found.blocks_by == "extension" or (found.sure and not found.sure(head)):
+    form = format_of_meshes(head)
+    if form is None or form.blocks_by == "extension" or (form.sure and not form.sure(head)):
         return None
-    return found
+    return form
 
 
 # --- Paths FILE:NAME that name one solid of a file.

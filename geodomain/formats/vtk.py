@@ -29,7 +29,7 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Corners, cells_of, corners_of
@@ -315,8 +315,8 @@ def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> 
     if key is None:
         key = getattr(vtkCommonCore, kind).MakeKey(name, place)
     if isinstance(value, list):
-        for one in value:
-            information.Append(key, one)
+        for item in value:
+            information.Append(key, item)
     else:
         information.Set(key, value)
 
@@ -540,7 +540,9 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     for name, values in blocks.others().items():
         each = values if order is None else values[order]
         if each.dtype.kind in "OU":
-            put(dataset.GetCellData(), string_array(name, [said(text) for text in each.tolist()]))
+            put(
+                dataset.GetCellData(), string_array(name, [as_text(text) for text in each.tolist()])
+            )
         else:
             dataset.cell_data[name] = each
     yield encoded(dataset, path)

@@ -33,7 +33,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
 _FileState = tuple[Path, int, int, int, int]
-_KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=None)
+_CACHE: ContextVar[dict[_FileState, Solids] | None] = ContextVar("cache", default=None)
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -130,16 +130,16 @@ def reading_once() -> Iterator[dict[_FileState, Solids]]:
     The cache is yielded, so that it can be cleared as soon as no more solids are needed. A file
     that has changed is read again. Nested contexts share the cache of the outer one.
     """
-    outer = _KEPT.get()
+    outer = _CACHE.get()
     if outer is not None:
         yield outer
         return
-    kept: dict[_FileState, Solids] = {}
-    token = _KEPT.set(kept)
+    cache: dict[_FileState, Solids] = {}
+    token = _CACHE.set(cache)
     try:
-        yield kept
+        yield cache
     finally:
-        _KEPT.reset(token)
+        _CACHE.reset(token)
 
 
 def _read_solids(path: Path) -> Solids:
@@ -150,10 +150,10 @@ def _read_solids(path: Path) -> Solids:
     OSError
         If the file changes while it is read.
     """
-    kept = _KEPT.get()
-    state = _state(path) if kept is not None else None
-    if kept is not None and state in kept:
-        return kept[state]
+    cache = _CACHE.get()
+    state = _state(path) if cache is not None else None
+    if cache is not None and state in cache:
+        return cache[state]
     with Unchanged(path):
         form, solids = _parsed(path)
     faces = sum(len(solid.sizes) for solid in solids.values())
@@ -161,8 +161,8 @@ def _read_solids(path: Path) -> Solids:
         "read %s: %s, %s in %s",
         path, form.name, counted(faces, "face"), counted(len(solids), "solid"),
     )  # fmt: skip
-    if kept is not None and state is not None and len(solids) > 1:
-        kept[state] = solids
+    if cache is not None and state is not None and len(solids) > 1:
+        cache[state] = solids
     return solids
 
 
@@ -188,8 +188,8 @@ def _parsed(path: Path) -> tuple[Format, Solids]:
     if form.read_file:
         del data, head  # a library opens the file itself
         return form, {path.stem: loaded(form.read_file)(path, form.extensions[0])}
-    found = loaded(form.read_meshes)(data, path)
-    return form, {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
+    parts = loaded(form.read_meshes)(data, path)
+    return form, {path.stem: parts} if isinstance(parts, Faces) else gather(parts, path.stem)
 
 
 def _unknown(path: Path, head: Head) -> MeshError:
@@ -243,9 +243,9 @@ def _writer(path: Path, *, blocks: bool = False) -> Format:
     """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
-        known = (*mesh_outputs(), *(block_outputs() if blocks else ()))
+        extensions = (*mesh_outputs(), *(block_outputs() if blocks else ()))
         place = "standard output" if str(path) == "-" else str(path)
-        endings = ", ".join(known)
+        endings = ", ".join(extensions)
         message = f"{place} has no extension of a format that can be written: use one of {endings}"
         raise MeshError(message)
     return form
@@ -279,7 +279,9 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
 def files_of(path: Path) -> list[Path]:
     """Return the files that are created when a wireframe is written to a path: two for Surpac."""
     form = writer_of_meshes(path.suffix.lower())
-    return [path.with_suffix(one) for one in form.pair] if form and form.pair else [path]
+    if not (form and form.pair):
+        return [path]
+    return [path.with_suffix(extension) for extension in form.pair]
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:

@@ -42,9 +42,7 @@ from geodomain.settings import read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import NumberKeywords
-from geodomain.tables.vendors import (
-    plain_name,
-)
+from geodomain.tables.vendors import plain_name
 
 if TYPE_CHECKING:
     import pyvista
@@ -107,20 +105,20 @@ def label_points(
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
     if isinstance(domains, Mapping) and settings.rule == "parity" and not columns:
         names, codes = _codes_by_names(points, domains, settings)
-        given = Domains()
+        listed = Domains()
     else:
-        given = as_domains(domains)
+        listed = as_domains(domains)
         lattice = lattice_of(points)
         where = as_rows(point_rows(points), "points") if lattice is None else lattice
-        names = [target.name for target in given.targets]
+        names = [target.name for target in listed.targets]
         codes = codes_by_domains(
             where,
-            given,
+            listed,
             partial(given_column, columns or {}, len(where), options),
             None,
             settings,
         )
-    rest, lost = rest_labels(given, names, settings)
+    rest, lost = rest_labels(listed, names, settings)
     labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
     return labels
 
@@ -180,7 +178,7 @@ def codes_by_domains(
     column : callable
         Returns a column that conditions use, by name.
     labelled : (n,) bool, optional
-        Points that already have a label; see `Labeller.judge`.
+        Points that already have a label; see `Labeller.label`.
     settings : LabelSettings
         Settings of the labelling.
     index : Labeller, optional
@@ -195,9 +193,9 @@ def codes_by_domains(
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)
-        some = allowed and [None if one is None else one[rows] for one in allowed]
-        given = None if labelled is None else labelled[rows]
-        codes[rows] = labeller.judge(rows_of[rows], some, given).codes
+        some = allowed and [None if mask is None else mask[rows] for mask in allowed]
+        marked = None if labelled is None else labelled[rows]
+        codes[rows] = labeller.label(rows_of[rows], some, marked).codes
     return codes
 
 
@@ -210,7 +208,8 @@ def _codes_of_solids(
     ranked = list(enumerate(domains))
     if domains.order == "last":
         # Domains with `keep` rank after the existing labels; all other domains rank before them.
-        ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
+        last = [pair for pair in ranked if pair[1].keep]
+        ranked = [pair for pair in ranked[::-1] if not pair[1].keep] + last
     names = {str(index): domain.meshes for index, domain in ranked}
     _, codes = _codes_by_names(points, names, settings)
     count = len(ranked)
@@ -228,7 +227,7 @@ def given_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
     """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
-    places = [plain_name(known) for known in columns]
+    places = [plain_name(title) for title in columns]
     if plain_name(name) not in places:
         message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"
         raise DomainError(message)
@@ -332,8 +331,8 @@ def label_grid(
         )
         raise TypeError(message)
     # Domains given as a mapping have no conditions, and may be locators.
-    given = domains if isinstance(domains, Mapping) else as_domains(domains)
-    listed = given if isinstance(given, Domains) else Domains()
+    resolved = domains if isinstance(domains, Mapping) else as_domains(domains)
+    listed = resolved if isinstance(resolved, Domains) else Domains()
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
     settings = dataclasses.replace(settings, by=by, lines=lines).over(listed)
     if is_of_xarray(grid):
@@ -343,7 +342,7 @@ def label_grid(
                 "label a pyvista.ImageData or RectilinearGrid, or a table with sizes"
             )
             raise ValueError(message)
-        return label_lattice(cast("Gridded[ArrayT]", grid), given, **keywords)
+        return label_lattice(cast("Gridded[ArrayT]", grid), resolved, **keywords)
     grid = cast("pyvista.DataSet", grid)
     if settings.by == "majority":
         ordered = as_domains(domains)
@@ -354,8 +353,8 @@ def label_grid(
         return labels
     return label_points(
         grid,
-        given,
-        columns=None if isinstance(given, Mapping) else dict(grid.cell_data.items()),
+        resolved,
+        columns=None if isinstance(resolved, Mapping) else dict(grid.cell_data.items()),
         **keywords,
     )
 

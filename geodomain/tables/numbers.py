@@ -42,10 +42,10 @@ def read_resolution(value: float | str) -> Resolution:
         If the value is not such a number.
     """
     try:
-        found = Decimal(str(value)).normalize()
-        places = max(-int(found.as_tuple().exponent), 0)
-        if found > 0 and places <= _MOST_PLACES and found < 10**_MOST_PLACES:
-            return Resolution(int(found.scaleb(places)), places)
+        size = Decimal(str(value)).normalize()
+        places = max(-int(size.as_tuple().exponent), 0)
+        if size > 0 and places <= _MOST_PLACES and size < 10**_MOST_PLACES:
+            return Resolution(int(size.scaleb(places)), places)
     except (InvalidOperation, ValueError, TypeError):
         pass
     message = f"resolution= is {value!r}; it must be above zero, with at most six decimals"
@@ -116,9 +116,9 @@ def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
     Equal rows that follow each other in the sequence have the same number. `differs` (n - 1,) says
     whether each row of the sequence differs from the row before.
     """
-    found = np.empty(len(order), np.int64)
-    found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
-    return found
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +153,8 @@ class Doubles:
 
     def rounded(self, values: Floats, resolution: Resolution) -> Doubles:
         """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
-        units, one = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
-        return Doubles(units / one)
+        units, scale = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
+        return Doubles(units / scale)
 
     def portion(self, share: Floats) -> Doubles:
         """Return each number times a share from 0 to 1."""
@@ -215,21 +215,21 @@ def as_float64(values: ArrayLike) -> Floats:
     if array.dtype.kind != "f" or array.dtype.itemsize != 4:
         return array.astype(np.float64)
     single = array.astype(np.float32, copy=False).ravel()
-    found = single.astype(np.float64)
-    exact = (found == np.rint(found)) & (np.abs(found) < WHOLE)
+    doubles = single.astype(np.float64)
+    exact = (doubles == np.rint(doubles)) & (np.abs(doubles) < WHOLE)
     rows = np.flatnonzero(np.isfinite(single) & ~exact)
-    power = np.floor(np.log10(np.abs(found[rows]))).astype(np.int64)
+    power = np.floor(np.log10(np.abs(doubles[rows]))).astype(np.int64)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
         places = digits - 1 - power
         easy = (places >= 0) & (places <= _EXACT_POWER)
         scale = 10.0 ** np.where(easy, places, 0)
-        near = np.rint(found[rows] * scale) / scale
+        near = np.rint(doubles[rows] * scale) / scale
         meant = easy & (near.astype(np.float32) == single[rows])
-        found[rows[meant]] = near[meant]
+        doubles[rows[meant]] = near[meant]
         rows, power = rows[~meant], power[~meant]
     rare, place = np.unique(single[rows], return_inverse=True)
-    found[rows] = np.array([float(str(one)) for one in rare], np.float64)[place]
-    return found.reshape(array.shape)
+    doubles[rows] = np.array([float(str(value)) for value in rare], np.float64)[place]
+    return doubles.reshape(array.shape)
 
 
 # Columns of text as numbers.
@@ -450,9 +450,9 @@ class Refused:
         wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
         self.count += wrong.size
         for row in wrong[:_LOOKED].tolist() if len(self._shown) < _SHOWN else ():
-            said = text(row)
-            if said not in self._shown and len(self._shown) < _SHOWN:
-                self._shown[said] = where(row), Kind(int(kinds[row]))
+            cell = text(row)
+            if cell not in self._shown and len(self._shown) < _SHOWN:
+                self._shown[cell] = where(row), Kind(int(kinds[row]))
 
     def message(self, last: str = "") -> str:
         """Return an error message for the whole column, or for the rows up to `last`.
@@ -460,7 +460,7 @@ class Refused:
         `last` is the position of a row, such as "line 12".
         """
         rule = self.rule
-        such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
+        such = ", ".join(f"{_quoted(cell)} in {where}" for cell, (where, _) in self._shown.items())
         first, (_, kind) = next(iter(self._shown.items()))
         rows = f"the rows up to {last}" if last else "the rows"
         return (
@@ -581,8 +581,8 @@ class NegativeGrades:
         negative = grade < 0
         if not self._negative.add(grade, negative, done) or self.below is None:
             return grade
-        taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
-        return taken
+        grades: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
+        return grades
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
         """Add the counts of a later part of the column, which begins after `done` rows."""
@@ -616,7 +616,7 @@ class NegativeGrades:
         no detection limit.
         """
         if self.count:
-            said = f"{self.name} is negative in {self._negative.places(row)}"
+            start = f"{self.name} is negative in {self._negative.places(row)}"
             mark = f"missing={{{self.name!r}: {self._negative.commonest!r}}}"
             below = (
                 "if they are below detection, use below_detection='half' (or limit, zero, "
@@ -626,10 +626,10 @@ class NegativeGrades:
                 usual = self._negative.usual_mark
                 declared = f"missing={{{self.name!r}: {usual!r}}}"
                 often = f"; {usual!r} often stands for a missing value: then use {declared}"
-                yield f"{said}: {_COUNTED[self.below]}{often if usual is not None else ''}"
+                yield f"{start}: {_COUNTED[self.below]}{often if usual is not None else ''}"
             else:
                 yield (
-                    f"{said}; these values are used as they are: {below if detection else ''}if "
+                    f"{start}; these values are used as they are: {below if detection else ''}if "
                     f"one of them stands for a missing value, use {mark}"
                 )
         if self._large.count:

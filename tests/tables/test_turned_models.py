@@ -113,11 +113,11 @@ def test_a_frame_that_fits_rounded_coordinates_is_taken(decimals: int, angle: fl
         frame = LocalFrame([("z", angle)], (433_210.0, 669_620.0, 0.0))
         blocks = in_world(lattice(20, 15, 3, size), frame)
         points = np.round(blocks[:, :3], decimals)
-        refuse_misfit(points, blocks[:, 3:], Frame(boxes=frame, said=True), "model")
+        refuse_misfit(points, blocks[:, 3:], Frame(boxes=frame, stated=True), "model")
         other = LocalFrame([("z", angle + 5)], (0.0, 0.0, 0.0))
         if decimals == 2:
             with pytest.raises(TableError, match=re.escape(f"give frame='z={angle:g}'")):
-                refuse_misfit(points, blocks[:, 3:], Frame(boxes=other, said=True), "model")
+                refuse_misfit(points, blocks[:, 3:], Frame(boxes=other, stated=True), "model")
 
 
 def honest_models() -> dict[str, Floats]:
