@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 _DOMAIN = "domain"
+
+# Bytes for each row: of the columns that are kept, and of the work on them at its peak (measured
+# with 10 million samples).
+_GRADE, _CODE, _HOLE, _POINT = 8, 2, 4, 24
+_WORK, _CAPPED, _DECLUSTERED = 85, 35, 90
 
 
 class _Weights(NamedTuple):
@@ -170,6 +176,15 @@ class Samples:
         if self.placed and points is not None:
             self._points.append(points)
         self.rows += count
+        self._require_memory()
+
+    def _require_memory(self) -> None:
+        """Refuse a table whose statistics would not fit into the memory that is allowed."""
+        row = _GRADE * len(self.grades) + _GRADE + _CODE + _WORK
+        row += _HOLE + _CAPPED if self.hole is not None else 0
+        row += _POINT + _DECLUSTERED if self.placed else 0
+        what = f"{self.table}: statistics of {self.rows:,} rows"
+        memory.require(self.rows * row, what, TableError)
 
     def values(self, grade: str) -> Floats:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
