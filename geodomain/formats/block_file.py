@@ -146,7 +146,7 @@ class NewArrays:
     ) -> None:
         self.columns, self.codes, self.at = columns, codes, at
 
-    def each(
+    def items(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
         """Yield a tuple for each new column: the column, its codes, and the old values or None.

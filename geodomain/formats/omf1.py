@@ -263,7 +263,7 @@ class Omf1Store:
         ids = list(element.get("data") or ())
         packed = []
         end = project.start
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             place = None if new.at is None else self._data[new.at][0]
             made, raw = self._made(column, codes, old, end, place)
             objects.update(made)

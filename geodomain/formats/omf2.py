@@ -642,7 +642,7 @@ class Omf2Store:
 
         place: Any = self._element
         attributes = list(place.get("attributes") or [])
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             data = _attribute_data(column, codes, old, put)
             if new.at is None:
                 attributes.append({"name": column.name, "location": self._location, "data": data})

@@ -264,7 +264,7 @@ class _TextRewriting:
         writer = Writer(target)
         try:
             writer.put(edit(head, self._edits))
-            for text, scan, final in self._chunks.each(CHUNK_BYTES, self._task.progress):
+            for text, scan, final in self._chunks.chunks(CHUNK_BYTES, self._task.progress):
                 self._pass(text[: scan.consumed], final, new, writer)
             writer.finish()
         finally:
