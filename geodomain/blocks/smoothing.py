@@ -1,0 +1,138 @@
+"""Smooth the walls between the blocks of a lattice by VTK's SurfaceNets.
+
+SurfaceNets (S. F. F. Gibson, Constrained elastic surface nets, 1998) moves the corners of walls
+towards the middle of their neighbours, and keeps each within half a block of its place. A corner
+has one new place for all labels, so the solids on both sides of a wall still share its triangles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.blocks.walls import Boxes, WallTriangles
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import TableError
+from geodomain.mesh.components import shells
+from geodomain.mesh.mesh import normals, sixfold_volumes
+
+
+class Body(NamedTuple):
+    """A connected part of a solid: its place, and its volume before and after smoothing."""
+
+    place: Floats
+    before: float
+    after: float
+
+    @property
+    def loss(self) -> float:
+        """The share of the volume that smoothing removes."""
+        return 1 - self.after / self.before
+
+
+def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, WallTriangles]:
+    """Return the triangles of all walls before and after smoothing.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        Blocks of a lattice.
+    codes : (n,) int32
+        The label code of each block.
+
+    Raises
+    ------
+    TableError
+        If VTK has no SurfaceNets.
+    """
+    grid = boxes.lattice(codes)
+    steps = np.array([np.diff(each).mean() for each in boxes.places])
+    corners, quads = _nets(grid, steps, smooth=False)
+    moved, same = _nets(grid, steps, smooth=True)
+    if not np.array_equal(quads, same):
+        message = "this version of VTK changes faces when it smooths: use smooth='none'"
+        raise TableError(message)
+    # The first corner of the blocks is half a step above the centre of the padding.
+    index = np.rint(corners / steps - 0.5).astype(np.int64)
+    places = [
+        np.interp(moved[:, axis] / steps[axis] - 0.5, np.arange(len(each)), each)
+        for axis, each in enumerate(boxes.places)
+    ]
+    smooth = np.column_stack(places)
+    sharp = np.column_stack([each[index[:, axis]] for axis, each in enumerate(boxes.places)])
+    below, above, faces_down = _sides(grid, index[quads])
+    quads[faces_down] = quads[faces_down][:, ::-1]
+    first, second = (
+        ((smooth[quads[:, one]] - smooth[quads[:, one + 2]]) ** 2).sum(axis=1) for one in (0, 1)
+    )
+    quads = np.where((first <= second)[:, None], quads, np.roll(quads, -1, axis=1))
+    triangles = np.stack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).reshape(-1, 3)
+    found = WallTriangles(sharp, triangles, below.repeat(2), above.repeat(2))
+    return found, found._replace(vertices=smooth)
+
+
+def _nets(grid: NDArray[np.int32], steps: Floats, *, smooth: bool) -> tuple[Floats, Ints]:
+    """Return the corners of walls between cells, (v, 3), and the walls as four corners each."""
+    try:
+        from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+        from vtkmodules.vtkCommonDataModel import vtkImageData
+        from vtkmodules.vtkFiltersCore import vtkSurfaceNets3D
+    except ImportError:
+        message = "smooth='surfacenets' needs VTK 9.3 or later: pip install -U vtk"
+        raise TableError(message) from None
+    image = vtkImageData()
+    image.SetDimensions(*grid.shape)
+    image.SetSpacing(*steps.tolist())
+    values = np.ascontiguousarray(grid.ravel(order="F") + 1)
+    scalars = numpy_to_vtk(values)
+    image.GetPointData().SetScalars(scalars)
+    nets = vtkSurfaceNets3D()
+    nets.SetInputData(image)
+    nets.SetBackgroundLabel(0)
+    labels = np.unique(values)
+    labels = labels[labels > 0]
+    nets.SetNumberOfLabels(len(labels))
+    for place, label in enumerate(labels.tolist()):
+        nets.SetValue(place, label)
+    nets.SetOutputMeshTypeToQuads()
+    nets.SetSmoothing(smooth)
+    nets.Update()
+    surface = nets.GetOutput()
+    points = vtk_to_numpy(surface.GetPoints().GetData()).astype(np.float64)
+    faces = vtk_to_numpy(surface.GetPolys().GetConnectivityArray())
+    return points, faces.reshape(-1, 4).astype(np.int64)
+
+
+def _sides(
+    grid: NDArray[np.int32], corners: Ints
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the codes below and above each wall, and which walls face downwards.
+
+    `corners` are the indices of the four corners of each wall, (q, 4, 3).
+    """
+    low, span = corners.min(axis=1), np.ptp(corners, axis=1)
+    axis = (span == 0).argmax(axis=1)
+    cell = low + 1  # in the padded lattice, the cell above the lowest corner
+    beneath = cell - (np.arange(3) == axis[:, None])
+    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1])
+    down = np.take_along_axis(sides, axis[:, None], axis=1).ravel() < 0
+    return grid[tuple(beneath.T)], grid[tuple(cell.T)], down
+
+
+def bodies(sharp: Floats, smooth: Floats, triangles: Ints) -> list[Body]:
+    """Return the connected parts of a solid, without hollows."""
+    part, count = shells(triangles, len(sharp))
+    volumes = []
+    for vertices in (sharp, smooth):
+        moved = vertices - vertices.mean(axis=0)
+        terms = sixfold_volumes(moved[triangles[:, 0]], normals(moved, triangles))
+        volumes.append(np.bincount(part, terms, count) / 6)
+    before, after = volumes
+    first = np.full(count, len(triangles))
+    np.minimum.at(first, part, np.arange(len(triangles)))
+    return [
+        Body(smooth[triangles[first[row], 0]], float(before[row]), float(after[row]))
+        for row in np.flatnonzero(before > 0).tolist()
+    ]
