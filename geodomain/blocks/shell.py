@@ -39,7 +39,7 @@ from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame, Triple, turned
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.options import TableOptions, table_options
-from geodomain.tables.rotation import refuse_misfit, require_known_turn
+from geodomain.tables.rotation import FIRST, refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import closest
 
@@ -423,7 +423,7 @@ def _size(size: Floats) -> str:
 def _shared_cell(boxes: Boxes) -> tuple[int, int] | None:
     """Return two blocks of a lattice that are in the same cell, or None."""
     shape = tuple(len(each) for each in boxes.places)
-    cells = np.ravel_multi_index(tuple(boxes.low.T), shape)
+    cells = np.ravel_multi_index(boxes.low, shape)
     seen = np.zeros(int(np.prod(shape)), np.bool_)
     seen[cells] = True
     if np.count_nonzero(seen) == len(cells):
@@ -467,8 +467,8 @@ class _Collected:
         self.column = column
         self.spellings = LabelSpellings(column)
         self.known: dict[str, int] = {}
-        self.codes: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-        self.points: list[Floats] = [np.empty((0, 3))]
+        self.codes: list[NDArray[np.int32]] = []
+        self.points: list[Floats] = []
         self.sizes: list[Floats] = []
 
     def add(
@@ -488,13 +488,13 @@ class _Collected:
 
     def model(self, name: str, frame: Frame, axes: Floats) -> _Model:
         """Return all blocks that have a centroid and a size."""
-        points, codes = np.concatenate(self.points), np.concatenate(self.codes)
+        points, sizes = _stacked(self.points), _stacked(self.sizes) if self.sizes else None
+        codes = np.concatenate([np.empty(0, np.int32), *self.codes])
         turn = _Turn.of(frame, axes)
-        sizes = np.concatenate(self.sizes) if self.sizes else None
-        usable = np.isfinite(points).all(axis=1)
+        usable = _all_rows(points, -np.inf)
         if sizes is not None:
-            usable &= (np.isfinite(sizes) & (sizes > 0)).all(axis=1)
-        if not usable.all():
+            usable = usable & _all_rows(sizes, 0.0)
+        if not np.all(usable):
             lost = len(points) - int(np.count_nonzero(usable))
             points, codes = points[usable], codes[usable]
             sizes = None if sizes is None else sizes[usable]
@@ -512,11 +512,24 @@ class _Collected:
             local = points if turn is None else turn.to_local(points)
             sizes = np.broadcast_to(_spacing(local, name), points.shape)
         if turn is None:
-            require_known_turn(points, sizes, frame, name, "outlined")
+            some = slice(None, FIRST)
+            require_known_turn(points[some], sizes[some], frame, name, "outlined")
         for sentence in self.spellings.notes():
             warn(sentence)
         rounded = turn is not None and frame.boxes is not None
         return _Model(name, points, sizes, list(self.known), codes, turn, rounded)
+
+
+def _stacked(chunks: Sequence[Floats]) -> Floats:
+    """Return all rows of some chunks, column-major."""
+    return np.concatenate([np.empty((3, 0)), *(chunk.T for chunk in chunks)], axis=1).T
+
+
+def _all_rows(numbers: Floats, least: float) -> Bools | np.bool_:
+    """Return which rows are finite and above a number; one value if all rows are."""
+    if np.isfinite(numbers.sum()) and numbers.min(initial=np.inf) > least:
+        return np.bool_(True)
+    return (np.isfinite(numbers) & (numbers > least)).all(axis=1)
 
 
 def _spacing(points: Floats, name: str) -> Floats:
@@ -609,12 +622,11 @@ def _outlined(
 def _relabelled(boxes: Boxes, walls: WallTriangles, count: int) -> NDArray[np.int32]:
     """Return the code of the solid that contains the centre of each block of a lattice."""
     centres = [each[:-1] + np.diff(each) / 2 for each in boxes.places]
-    found = np.full(len(boxes.low), OUTSIDE, np.int32)
-    cells = tuple(boxes.low.T)
+    found = np.full(len(boxes.low[0]), OUTSIDE, np.int32)
     for code in range(count):
         mesh = Mesh(*walls.solid(code))
         mark_warned(mesh)
-        found[contains_lattice(mesh, *centres)[cells]] = code
+        found[contains_lattice(mesh, *centres)[boxes.low]] = code
     return found
 
 

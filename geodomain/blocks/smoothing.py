@@ -1,8 +1,9 @@
 """Smooth the walls between the blocks of a lattice by VTK's SurfaceNets.
 
 SurfaceNets (S. F. F. Gibson, Constrained elastic surface nets, 1998) moves the corners of walls
-towards the middle of their neighbours, and keeps each within half a block of its place. A corner
-has one new place for all labels, so the solids on both sides of a wall still share its triangles.
+towards the middle of their neighbours, and keeps each within a part of a block of its place, so
+that few centroids change sides. A corner has one new place for all labels, so the solids on both
+sides of a wall still share its triangles.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError
 from geodomain.mesh.components import shells
 from geodomain.mesh.mesh import normals, sixfold_volumes
+
+# Largest move of a corner along each axis, in blocks. At half a block it would reach a centroid.
+_REACH = 0.45
 
 
 class Body(NamedTuple):
@@ -54,14 +58,21 @@ def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, Wal
     if not np.array_equal(quads, same):
         message = "this version of VTK changes faces when it smooths: use smooth='none'"
         raise TableError(message)
-    # The first corner of the blocks is half a step above the centre of the padding.
-    index = np.rint(corners / steps - 0.5).astype(np.int64)
-    places = [
-        np.interp(moved[:, axis] / steps[axis] - 0.5, np.arange(len(each)), each)
-        for axis, each in enumerate(boxes.places)
-    ]
-    smooth = np.column_stack(places)
-    sharp = np.column_stack([each[index[:, axis]] for axis, each in enumerate(boxes.places)])
+    # The first corner of the blocks is half a step above the centre of the padding. Newer versions
+    # of VTK have several points at a corner where walls touch along an edge: they become one.
+    index, point = np.unique(
+        np.rint(corners / steps - 0.5).astype(np.int64), axis=0, return_inverse=True
+    )
+    point = point.ravel()
+    used = np.zeros(len(corners))
+    used[quads] = 1.0
+    count = np.bincount(point, used)
+    sharp, smooth = np.empty((2, len(index), 3))
+    for axis, each in enumerate(boxes.places):
+        sharp[:, axis] = each[index[:, axis]]
+        middle = np.bincount(point, used * moved[:, axis]) / np.maximum(count, 1)
+        smooth[:, axis] = np.interp(middle / steps[axis] - 0.5, np.arange(len(each)), each)
+    quads = point[quads]
     below, above, faces_down = _sides(grid, index[quads])
     quads[faces_down] = quads[faces_down][:, ::-1]
     first, second = (
@@ -98,6 +109,9 @@ def _nets(grid: NDArray[np.int32], steps: Floats, *, smooth: bool) -> tuple[Floa
         nets.SetValue(place, label)
     nets.SetOutputMeshTypeToQuads()
     nets.SetSmoothing(smooth)
+    nets.AutomaticSmoothingConstraintsOff()
+    nets.SetConstraintStrategyToConstraintBox()
+    nets.SetConstraintBox(*(2 * _REACH * steps).tolist())
     nets.Update()
     surface = nets.GetOutput()
     points = vtk_to_numpy(surface.GetPoints().GetData()).astype(np.float64)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.arrays import ranked
-from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.compute.data import Bools, Floats, Indices, Ints
 from geodomain.errors import TableError
 
 # The label code of everything that belongs to no solid.
@@ -34,6 +34,8 @@ _MOST_DECIMALS = 9
 _CELLS_OF_A_BLOCK, _FEWEST_CELLS = 64, 1 << 27
 # Pairs of faces that are compared at a time, and corners of a face packed into one integer.
 _PAIRS, _PACKED = 1 << 22, 2**62
+# Most spans of an axis that are numbered by a table.
+_TABLE = 1 << 22
 # Directions across each axis, so that the first, the second and the axis are right-handed.
 _ACROSS = ((1, 2), (2, 0), (0, 1))
 
@@ -45,28 +47,28 @@ class Boxes(NamedTuple):
     ----------
     places : three arrays of float64
         The coordinates of the corners along x, y and z, strictly ascending.
-    low, high : (n, 3) int64
-        Indices of the lowest and highest corner of each box; low < high.
+    low, high : three arrays of int32 each
+        Along each axis, the indices of the lowest and highest corner of each box; low < high.
     """
 
     places: tuple[Floats, Floats, Floats]
-    low: Ints
-    high: Ints
+    low: tuple[Indices, Indices, Indices]
+    high: tuple[Indices, Indices, Indices]
 
     @property
     def is_lattice(self) -> bool:
         """Whether each box is one cell between the corners, and the cells fit into memory."""
         cells = float(np.prod([len(each) - 1.0 for each in self.places]))
-        most = max(_FEWEST_CELLS, _CELLS_OF_A_BLOCK * len(self.low))
-        return cells <= most and bool((self.high - self.low == 1).all())
+        most = max(_FEWEST_CELLS, _CELLS_OF_A_BLOCK * len(self.low[0]))
+        sides = zip(self.low, self.high, strict=True)
+        return cells <= most and all(bool((high - low == 1).all()) for low, high in sides)
 
     def lattice(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the code of each cell, (x + 2, y + 2, z + 2), with a layer of OUTSIDE around."""
         shape = [len(each) + 1 for each in self.places]
         memory.require(10 * int(np.prod(shape)), "a lattice of blocks", TableError)
         grid = np.full(shape, OUTSIDE, np.int32)
-        x, y, z = self.low.T
-        grid[x + 1, y + 1, z + 1] = codes
+        grid[1:, 1:, 1:][self.low] = codes
         return grid
 
 
@@ -219,22 +221,21 @@ def _boxes(axes: Sequence[_Corners]) -> Boxes | int:
     """Return the boxes, or the index of a block whose ends count as equal."""
     low, high = [], []
     for axis in axes:
-        group = np.cumsum(axis.first) - 1
+        group = (np.cumsum(axis.first) - 1).astype(np.int32)
         begin, end = group[axis.ranks].reshape(2, -1)
+        flat = begin >= end
+        if flat.any():
+            return int(flat.argmax())
         low.append(begin)
         high.append(end)
-    lows, highs = np.column_stack(low), np.column_stack(high)
-    flat = (lows >= highs).any(axis=1)
-    if flat.any():
-        return int(flat.argmax())
     x, y, z = (axis.places() for axis in axes)
-    return Boxes((x, y, z), lows, highs)
+    return Boxes((x, y, z), (low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
 def _area(boxes: Boxes) -> float:
     """Return the area of the boundary of all boxes."""
     total = 0.0
-    for axis, walls in enumerate(find_walls(boxes, np.zeros(len(boxes.low), np.int32))):
+    for axis, walls in enumerate(find_walls(boxes, np.zeros(len(boxes.low[0]), np.int32))):
         spans = [
             boxes.places[other][ends[1]] - boxes.places[other][ends[0]]
             for other, ends in zip(_ACROSS[axis], (walls.first, walls.second), strict=True)
@@ -255,7 +256,11 @@ def find_walls(boxes: Boxes, codes: NDArray[np.int32]) -> list[Walls]:
         grid = boxes.lattice(codes)
         return [_joined(_between_cells(grid, axis)) for axis in range(3)]
     solid = codes != OUTSIDE
-    low, high, codes = boxes.low[solid], boxes.high[solid], codes[solid]
+    low, high = (
+        np.stack([each[solid] for each in side], axis=1).astype(np.int64)
+        for side in (boxes.low, boxes.high)
+    )
+    codes = codes[solid]
     spans = [_numbered(low[:, axis], high[:, axis]) for axis in range(3)]
     return [_joined(_between_boxes(low, high, spans, codes, axis)) for axis in range(3)]
 
@@ -300,7 +305,13 @@ def _between_boxes(
 
 def _numbered(low: Ints, high: Ints) -> Ints:
     """Return a number for each span of an axis; equal spans have the same number."""
-    return np.unique(low * (int(high.max(initial=0)) + 1) + high, return_inverse=True)[1].ravel()
+    room = int(high.max(initial=0)) + 1
+    keys = low * room + high
+    if room * room > max(_TABLE, len(keys)):
+        return np.unique(keys, return_inverse=True)[1].ravel()
+    there = np.zeros(room * room, np.bool_)
+    there[keys] = True
+    return (np.cumsum(there) - 1)[keys]
 
 
 def _packed(columns: Sequence[Ints], like: tuple[Ints, int] | None = None) -> tuple[Ints, int]:
