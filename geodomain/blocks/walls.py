@@ -165,7 +165,7 @@ def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = Fa
         return _boxes([each or fine[0] for each in coarse])
     found = _boxes(fine)
     closed = [each or own for each, own in zip(coarse, fine, strict=True)]
-    if all(len(one.first) == len(own.first) for one, own in zip(closed, fine, strict=True)):
+    if all(np.array_equal(one.first, own.first) for one, own in zip(closed, fine, strict=True)):
         return found
     other = _boxes(closed)
     if isinstance(other, int) or isinstance(found, int):
@@ -198,10 +198,9 @@ class _Corners(NamedTuple):
         """Group ends within 1/200 of the smallest size; None if they form a chain of close ends."""
         near = _NEAR * self.thinnest
         first = self.first & np.append(True, np.diff(self.values) > near)
-        group = np.cumsum(first) - 1
         last = np.append(np.flatnonzero(first)[1:], len(first)) - 1
         span = self.values[last] - self.values[first]
-        return None if (span > 2 * near).any() else self._replace(first=first[: len(group)])
+        return None if (span > 2 * near).any() else self._replace(first=first)
 
     def places(self) -> Floats:
         """Return one coordinate for each group: the shortest decimal within it, or its middle."""
@@ -529,8 +528,9 @@ def _in_rows(walls: Walls) -> Walls:
 def triangulated(walls: Sequence[Walls], places: Sequence[Floats]) -> WallTriangles:
     """Cut walls into triangles that share whole edges.
 
-    A wall without other corners on its edges becomes two triangles. Otherwise, triangles lead from
-    each part of an edge to a corner without such edges, or else to the middle of the wall.
+    A wall without other corners on its edges becomes two triangles. A diagonal halves other walls,
+    if each half has such corners on one edge only: they are joined to the corner across this edge.
+    In the rest, triangles lead from the middle of the wall to each part of its edges.
     """
     counts = [len(each) for each in places]
     corners = [_corners_of(each, axis) for axis, each in enumerate(walls)]
@@ -579,6 +579,20 @@ def _along(place: Ints, counts: Sequence[int], axis: int) -> tuple[Ints, Ints]:
     return order, where
 
 
+class _Way(NamedTuple):
+    """A way to halve a wall by a diagonal; edge i leads from corner i to the next corner.
+
+    `halves` are the two edges of each half, and `across` is for each edge the corner of its half
+    that is not on it.
+    """
+
+    halves: tuple[tuple[int, int], tuple[int, int]]
+    across: tuple[int, int, int, int]
+
+
+_WAYS = (_Way(((0, 3), (1, 2)), (3, 3, 1, 1)), _Way(((0, 1), (2, 3)), (2, 0, 0, 2)))
+
+
 def _fans(
     corners: Ints, one: tuple[Ints, Ints], two: tuple[Ints, Ints], fresh: int
 ) -> tuple[Ints, Ints, Ints]:
@@ -587,26 +601,26 @@ def _fans(
     `corners` has the vertices of each wall, counter-clockwise. `one` and `two` are the vertices
     along both directions, as of `_along`. New vertices are numbered from `fresh`.
     """
-    count = len(corners)
     # For each edge: its direction, its first vertex along it, and whether the wall runs backwards.
     edges = ((one, 0, 1, False), (two, 1, 2, False), (one, 3, 2, True), (two, 0, 3, True))
     begin = np.stack([where[corners[:, a]] for (_, where), a, _, _ in edges], axis=1)
     end = np.stack([where[corners[:, b]] for (_, where), _, b, _ in edges], axis=1)
-    plain = end - begin == 1
-    # A corner lies between its edge and the edge before; a fan from there needs both to be plain.
-    free = plain & np.roll(plain, 1, axis=1)
-    apex = free.argmax(axis=1)
-    middles = np.flatnonzero(~free.any(axis=1))
-    top = corners[np.arange(count), apex]
-    top[middles] = fresh + np.arange(len(middles))
-    triangles, rows = [], []
+    cut = end - begin > 1
+    fits = np.stack([~cut[:, way.halves].all(axis=2).any(axis=1) for way in _WAYS], axis=1)
+    middles = np.flatnonzero(~fits.any(axis=1))
+    tops = np.full((len(corners), 4), -1, np.int64)  # for each edge, the corner of its triangles
+    for way, walls in zip(_WAYS, (fits[:, 0], fits[:, 1] & ~fits[:, 0]), strict=True):
+        rows = np.flatnonzero(walls)
+        for usual, other in way.halves:
+            edge = np.where(cut[rows, other], other, usual)
+            tops[rows, edge] = corners[rows, np.array(way.across)[edge]]
+    tops[middles] = fresh + np.arange(len(middles))[:, None]
+    triangles, rows_of = [], []
     for edge, ((order, _), _, _, backwards) in enumerate(edges):
-        away = (apex != edge) & (np.roll(np.arange(4), -1)[edge] != apex)
-        away[middles] = True
-        wall = np.flatnonzero(away)
+        wall = np.flatnonzero(tops[:, edge] >= 0)
         entry, at = _spread(begin[wall, edge], end[wall, edge])
         ends = order[at], order[at + 1]
         start, stop = ends[::-1] if backwards else ends
-        triangles.append(np.column_stack([start, stop, top[wall[entry]]]))
-        rows.append(wall[entry])
-    return np.concatenate(triangles), np.concatenate(rows), middles
+        triangles.append(np.column_stack([start, stop, tops[wall[entry], edge]]))
+        rows_of.append(wall[entry])
+    return np.concatenate(triangles), np.concatenate(rows_of), middles
