@@ -605,6 +605,7 @@ def _outlined(
         vertices, triangles = walls.solid(code)
         world = vertices if model.turn is None else model.turn.to_world(vertices)
         mesh = meshes[name] = Mesh(world, triangles, name=name)
+        mark_warned(mesh)  # edges where blocks touch are no fault of the model
         row = LabelShell(
             name=name,
             blocks=int(counts[code]),
