@@ -133,7 +133,7 @@ class WallTriangles(NamedTuple):
 
 def corner_noise(points: Floats, *, turned: bool) -> float:
     """Return the largest rounding error of the corners of blocks with these world centroids."""
-    unit = float(np.spacing(np.abs(points).max(initial=0.0)))
+    unit = float(np.spacing(max(points.max(initial=0.0), -points.min(initial=0.0))))
     return unit * (_TURNED_ULPS if turned else _ULPS)
 
 
@@ -176,12 +176,13 @@ def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = Fa
 class _Corners(NamedTuple):
     """Distinct ends of blocks along an axis, ascending, and the groups that count as equal.
 
-    `ranks` has the index of each block's low end, then of each block's high end. `first` marks the
-    first end of each group.
+    `low` and `high` are the indices of each block's ends. `first` marks the first end of each
+    group.
     """
 
     values: Floats
-    ranks: Ints
+    low: Ints
+    high: Ints
     first: Bools
     noise: float
     thinnest: float
@@ -189,10 +190,16 @@ class _Corners(NamedTuple):
     @classmethod
     def of(cls, centres: Floats, sizes: Floats, noise: float) -> _Corners:
         """Group ends that are equal but for rounding."""
-        half = sizes / 2
+        thinnest, thickest = float(sizes.min()), float(sizes.max())
+        rows: Ints | slice[None, None, None] = slice(None)
+        half: Floats | float = sizes / 2
+        if thinnest == thickest:  # blocks with one centre have the same ends
+            centres, rows = ranked(centres)
+            half = thinnest / 2
         values, ranks = ranked(np.concatenate([centres - half, centres + half]))
+        low, high = ranks.reshape(2, -1)
         first = np.append(True, np.diff(values) > 4 * noise)
-        return cls(values, ranks, first, noise, float(sizes.min()))
+        return cls(values, low[rows], high[rows], first, noise, thinnest)
 
     def coarser(self) -> _Corners | None:
         """Group ends within 1/200 of the smallest size; None if they form a chain of close ends."""
@@ -221,7 +228,7 @@ def _boxes(axes: Sequence[_Corners]) -> Boxes | int:
     low, high = [], []
     for axis in axes:
         group = (np.cumsum(axis.first) - 1).astype(np.int32)
-        begin, end = group[axis.ranks].reshape(2, -1)
+        begin, end = group[axis.low], group[axis.high]
         flat = begin >= end
         if flat.any():
             return int(flat.argmax())
