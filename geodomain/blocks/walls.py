@@ -34,6 +34,8 @@ _MOST_DECIMALS = 9
 _CELLS_OF_A_BLOCK, _FEWEST_CELLS = 64, 1 << 27
 # Pairs of faces that are compared at a time, and corners of a face packed into one integer.
 _PAIRS, _PACKED = 1 << 22, 2**62
+# Most bins that a face enters, on average.
+_BINS = 16
 # Most spans of an axis that are numbered by a table.
 _TABLE = 1 << 22
 # Directions across each axis, so that the first, the second and the axis are right-handed.
@@ -261,6 +263,12 @@ def find_walls(boxes: Boxes, codes: NDArray[np.int32]) -> list[Walls]:
     if boxes.is_lattice:
         grid = boxes.lattice(codes)
         return [_joined(_between_cells(grid, axis)) for axis in range(3)]
+    if float(np.prod([float(len(each)) for each in boxes.places])) >= _PACKED:
+        message = (
+            "the blocks have corners at too many different coordinates to be outlined together: "
+            "outline the model in parts"
+        )
+        raise TableError(message)
     solid = codes != OUTSIDE
     low, high = (
         np.stack([each[solid] for each in side], axis=1).astype(np.int64)
@@ -327,7 +335,10 @@ def _packed(columns: Sequence[Ints], like: tuple[Ints, int] | None = None) -> tu
     whole = (int(one.max(initial=0)) + 1) * room
     most = int(plane.max(initial=0)) + 1
     if whole * most >= _PACKED:
-        message = "the model has too many different faces: shell it in parts"
+        message = (
+            "the blocks have faces of too many different sizes to be outlined together: outline "
+            "the model in parts"
+        )
         raise TableError(message)
     return (plane * whole + one * room + two, whole)
 
@@ -364,22 +375,20 @@ class _Faces(NamedTuple):
     def meeting(self, others: _Faces) -> tuple[Ints, Ints]:
         """Return the pairs of faces, one of each list, that overlap in their plane.
 
-        Faces are sorted into square bins of their plane, of the usual size of a face.
+        Faces are sorted into rectangular bins of their plane, of the usual size of a face.
         """
         if not len(self.plane) or not len(others.plane):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        bins = [
-            max(1, int(np.percentile(np.concatenate([mine[1] - mine[0], its[1] - its[0]]), 90)))
-            for mine, its in ((self.first, others.first), (self.second, others.second))
+        every = [
+            (np.concatenate([mine[0], its[0]]), np.concatenate([mine[1], its[1]]))
+            for mine, its in self._beside(others)
         ]
+        bins = _bin_sizes(every)
         counts = [
-            max(int(mine[1].max()), int(its[1].max())) // width + 1
-            for mine, its, width in zip(
-                (self.first, self.second), (others.first, others.second), bins, strict=True
-            )
+            int(high.max()) // width + 1 for (_, high), width in zip(every, bins, strict=True)
         ]
-        (row, key, bin_u, bin_v) = self._binned(bins, counts)
-        (other, its_key, _, _) = others._binned(bins, counts)
+        row, key, *own = self._binned(bins, counts)
+        other, its_key, *_ = others._binned(bins, counts)
         order = its_key.argsort(kind="stable")
         other, its_key = other[order], its_key[order]
         begin, end = (np.searchsorted(its_key, key, side=side) for side in ("left", "right"))
@@ -392,13 +401,11 @@ class _Faces(NamedTuple):
             entry = some[entry]
             one, two = row[entry], other[place]
             inside = np.ones(len(one), np.bool_)
-            for mine, its, width, own in (
-                (self.first, others.first, bins[0], bin_u),
-                (self.second, others.second, bins[1], bin_v),
+            for (begins, ends), width, bin_of in zip(
+                self._common(others, one, two), bins, own, strict=True
             ):
-                lowest = np.maximum(mine[0][one], its[0][two])
-                inside &= lowest < np.minimum(mine[1][one], its[1][two])
-                inside &= lowest // width == own[entry]  # a pair in several bins counts in one
+                inside &= begins < ends
+                inside &= begins // width == bin_of[entry]  # a pair in several bins counts in one
             found.append((one[inside], two[inside]))
         mine, its = zip(*found, strict=True)
         return np.concatenate(mine), np.concatenate(its)
@@ -411,14 +418,22 @@ class _Faces(NamedTuple):
         row, bin_u = row[entry], bin_u[entry]
         return row, (self.plane[row] * counts[0] + bin_u) * counts[1] + bin_v, bin_u, bin_v
 
+    def _beside(self, others: _Faces) -> list[tuple[tuple[Ints, Ints], tuple[Ints, Ints]]]:
+        """Return the ends of both lists of faces, for each of the two directions."""
+        return [(self.first, others.first), (self.second, others.second)]
+
+    def _common(self, others: _Faces, one: Ints, two: Ints) -> list[tuple[Ints, Ints]]:
+        """Return the ends of the common parts of pairs of faces, for each of the two directions."""
+        return [
+            (np.maximum(mine[0][one], its[0][two]), np.minimum(mine[1][one], its[1][two]))
+            for mine, its in self._beside(others)
+        ]
+
     def overlaps(self, others: _Faces, one: Ints, two: Ints) -> Walls:
         """Return the walls where faces of boxes with different labels meet."""
         differ = self.codes[one] != others.codes[two]
         one, two = one[differ], two[differ]
-        first, second = (
-            (np.maximum(mine[0][one], its[0][two]), np.minimum(mine[1][one], its[1][two]))
-            for mine, its in ((self.first, others.first), (self.second, others.second))
-        )
+        first, second = self._common(others, one, two)
         return Walls(self.plane[one], first, second, self.codes[one], others.codes[two])
 
     def bare(self, others: _Faces, one: Ints, two: Ints) -> list[_Faces]:
@@ -427,10 +442,7 @@ class _Faces(NamedTuple):
         A face that is met in part is cut at the corners of the faces that it meets.
         """
         area = (self.first[1] - self.first[0]) * (self.second[1] - self.second[0])
-        ends = [
-            (np.maximum(mine[0][one], its[0][two]), np.minimum(mine[1][one], its[1][two]))
-            for mine, its in ((self.first, others.first), (self.second, others.second))
-        ]
+        ends = self._common(others, one, two)
         met = (ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0])
         covered = np.bincount(one, met, len(area)).astype(np.int64)
         whole = np.flatnonzero(covered == 0)
@@ -486,6 +498,22 @@ class _Faces(NamedTuple):
         rows = faces[face]
         first, second = (lines[0][u], lines[0][u + 1]), (lines[1][v], lines[1][v + 1])
         return _Faces(self.plane[rows], first, second, self.codes[rows])
+
+
+def _bin_sizes(spans: Sequence[tuple[Ints, Ints]]) -> list[int]:
+    """Return sizes of bins along both directions, so that faces enter few bins on average.
+
+    `spans` are the ends of all faces along both directions.
+    """
+    sizes = [max(1, int(np.percentile(high - low, 90))) for low, high in spans]
+    while True:
+        one, two = (
+            (high - 1) // size - low // size + 1
+            for (low, high), size in zip(spans, sizes, strict=True)
+        )
+        if (one * two).sum() <= _BINS * len(one):
+            return sizes
+        sizes = [2 * size for size in sizes]
 
 
 def _spread(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
