@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -560,7 +560,7 @@ def _read(
         with open_model(os.fspath(blocks), options) as opened:
             read_columns(opened, [column], collected.add, progress=progress)
             return collected.model(opened.name, opened.frame, opened.axes)
-    frame = BlockFrame(cast("IntoDataFrame", blocks), options=options)
+    frame = BlockFrame(blocks, options=options)
     place = frame.find(column)
     points, sizes, where = frame.blocks(options)
     collected.add(points, sizes, lambda _: frame.column(place), slice(None))

@@ -86,19 +86,17 @@ def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, Wal
 
 def _nets(grid: NDArray[np.int32], steps: Floats, *, smooth: bool) -> tuple[Floats, Ints]:
     """Return the corners of walls between cells, (v, 3), and the walls as four corners each."""
+    import pyvista
+
     try:
-        from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-        from vtkmodules.vtkCommonDataModel import vtkImageData
         from vtkmodules.vtkFiltersCore import vtkSurfaceNets3D
     except ImportError:
         message = "smooth='surfacenets' needs VTK 9.3 or later: pip install -U vtk"
         raise TableError(message) from None
-    image = vtkImageData()
-    image.SetDimensions(*grid.shape)
-    image.SetSpacing(*steps.tolist())
-    values = np.ascontiguousarray(grid.ravel(order="F") + 1)
-    scalars = numpy_to_vtk(values)
-    image.GetPointData().SetScalars(scalars)
+    image = pyvista.ImageData(dimensions=grid.shape, spacing=steps)
+    values = grid.ravel(order="F") + 1
+    image.point_data["codes"] = values
+    image.set_active_scalars("codes")
     nets = vtkSurfaceNets3D()
     nets.SetInputData(image)
     nets.SetBackgroundLabel(0)
@@ -113,10 +111,9 @@ def _nets(grid: NDArray[np.int32], steps: Floats, *, smooth: bool) -> tuple[Floa
     nets.SetConstraintStrategyToConstraintBox()
     nets.SetConstraintBox(*(2 * _REACH * steps).tolist())
     nets.Update()
-    surface = nets.GetOutput()
-    points = vtk_to_numpy(surface.GetPoints().GetData()).astype(np.float64)
-    faces = vtk_to_numpy(surface.GetPolys().GetConnectivityArray())
-    return points, faces.reshape(-1, 4).astype(np.int64)
+    surface = pyvista.PolyData(nets.GetOutput())
+    faces = np.asarray(surface.faces, np.int64).reshape(-1, 5)[:, 1:]
+    return np.asarray(surface.points, np.float64), faces
 
 
 def _sides(

@@ -215,14 +215,16 @@ class _Corners(NamedTuple):
         """Return one coordinate for each group: the shortest decimal within it, or its middle."""
         begins = np.flatnonzero(self.first)
         low, high = self.values[begins], self.values[np.append(begins[1:], len(self.first)) - 1]
-        found, left = low + (high - low) / 2, np.ones(len(low), np.bool_)
+        found: Floats = low + (high - low) / 2
+        left = np.ones(len(low), np.bool_)
         low, high = low - self.noise, high + self.noise
         for decimals in range(_MOST_DECIMALS + 1):
             tried = np.rint(found * 10.0**decimals) / 10.0**decimals
             fits = left & (low <= tried) & (tried <= high)
             found[fits] = tried[fits]
             left &= ~fits
-        return found + 0.0
+        found += 0.0  # -0.0 becomes 0.0
+        return found
 
 
 def _boxes(axes: Sequence[_Corners]) -> Boxes | int:
@@ -322,10 +324,12 @@ def _numbered(low: Ints, high: Ints) -> Ints:
     room = int(high.max(initial=0)) + 1
     keys = low * room + high
     if room * room > max(_TABLE, len(keys)):
-        return np.unique(keys, return_inverse=True)[1].ravel()
-    there = np.zeros(room * room, np.bool_)
-    there[keys] = True
-    return (np.cumsum(there) - 1)[keys]
+        _, numbers = np.unique(keys, return_inverse=True)
+    else:
+        there = np.zeros(room * room, np.bool_)
+        there[keys] = True
+        numbers = (np.cumsum(there) - 1)[keys]
+    return np.asarray(numbers, np.int64).ravel()
 
 
 def _packed(columns: Sequence[Ints], like: tuple[Ints, int] | None = None) -> tuple[Ints, int]:
@@ -496,8 +500,12 @@ class _Faces(NamedTuple):
         across, along = np.divmod(bare - start[face], counts[1][face])
         u, v = firsts[0][face] + across, firsts[1][face] + along
         rows = faces[face]
-        first, second = (lines[0][u], lines[0][u + 1]), (lines[1][v], lines[1][v + 1])
-        return _Faces(self.plane[rows], first, second, self.codes[rows])
+        return _Faces(
+            self.plane[rows],
+            (lines[0][u], lines[0][u + 1]),
+            (lines[1][v], lines[1][v + 1]),
+            self.codes[rows],
+        )
 
 
 def _bin_sizes(spans: Sequence[tuple[Ints, Ints]]) -> list[int]:
@@ -545,7 +553,8 @@ def _in_rows(walls: Walls) -> Walls:
     if not len(walls.plane):
         return walls
     begin, end = walls.first
-    keys = [walls.plane, walls.above, walls.below, *walls.second]
+    sides = (walls.below.astype(np.int64), walls.above.astype(np.int64))
+    keys: list[Ints] = [walls.plane, *sides, *walls.second]
     order = np.lexsort([begin, *keys])
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = begin[order[1:]] != end[order[:-1]]
@@ -641,14 +650,15 @@ def _fans(
     begin = np.stack([where[corners[:, a]] for (_, where), a, _, _ in edges], axis=1)
     end = np.stack([where[corners[:, b]] for (_, where), _, b, _ in edges], axis=1)
     cut = end - begin > 1
-    fits = np.stack([~cut[:, way.halves].all(axis=2).any(axis=1) for way in _WAYS], axis=1)
+    halves = [[cut[:, a] & cut[:, b] for a, b in way.halves] for way in _WAYS]
+    fits = np.stack([~(first | second) for first, second in halves], axis=1)
     middles = np.flatnonzero(~fits.any(axis=1))
     tops = np.full((len(corners), 4), -1, np.int64)  # for each edge, the corner of its triangles
-    for way, walls in zip(_WAYS, (fits[:, 0], fits[:, 1] & ~fits[:, 0]), strict=True):
-        rows = np.flatnonzero(walls)
+    for way, mine in zip(_WAYS, (fits[:, 0], fits[:, 1] & ~fits[:, 0]), strict=True):
+        rows = np.flatnonzero(mine)
         for usual, other in way.halves:
-            edge = np.where(cut[rows, other], other, usual)
-            tops[rows, edge] = corners[rows, np.array(way.across)[edge]]
+            base = np.where(cut[rows, other], other, usual)
+            tops[rows, base] = corners[rows, np.array(way.across)[base]]
     tops[middles] = fresh + np.arange(len(middles))[:, None]
     triangles, rows_of = [], []
     for edge, ((order, _), _, _, backwards) in enumerate(edges):
