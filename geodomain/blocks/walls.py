@@ -298,12 +298,12 @@ def _between_boxes(
 ) -> Walls:
     """Return the walls across an axis between boxes of any sizes."""
     one, two = _ACROSS[axis]
-    over = _packed([high[:, axis], spans[one], spans[two]])  # faces that have a box below them
-    under = _packed([low[:, axis], spans[one], spans[two]], like=over)
-    keys, order = over[0], under[0].argsort(kind="stable")
-    at = np.searchsorted(under[0], keys, sorter=order).clip(max=max(len(order) - 1, 0))
+    over = _packed(high[:, axis], spans[one], spans[two])  # faces that have a box below them
+    under = _packed(low[:, axis], spans[one], spans[two])
+    order = under.argsort(kind="stable")
+    at = np.searchsorted(under, over, sorter=order).clip(max=max(len(order) - 1, 0))
     partner = order[at]
-    same = under[0][partner] == keys
+    same = under[partner] == over
     upper, lower = np.flatnonzero(same), partner[same]
     alone = np.ones(len(low), np.bool_)
     alone[lower] = False
@@ -332,19 +332,17 @@ def _numbered(low: Ints, high: Ints) -> Ints:
     return np.asarray(numbers, np.int64).ravel()
 
 
-def _packed(columns: Sequence[Ints], like: tuple[Ints, int] | None = None) -> tuple[Ints, int]:
-    """Return one integer for each row, and the number that makes room for the last columns."""
-    plane, one, two = columns
+def _packed(plane: Ints, one: Ints, two: Ints) -> Ints:
+    """Return one integer for each face, from its plane and its spans."""
     room = int(two.max(initial=0)) + 1
     whole = (int(one.max(initial=0)) + 1) * room
-    most = int(plane.max(initial=0)) + 1
-    if whole * most >= _PACKED:
+    if whole * (int(plane.max(initial=0)) + 1) >= _PACKED:
         message = (
             "the blocks have faces of too many different sizes to be outlined together: outline "
             "the model in parts"
         )
         raise TableError(message)
-    return (plane * whole + one * room + two, whole)
+    return plane * whole + one * room + two
 
 
 def _together(walls: Sequence[Walls]) -> Walls:

@@ -13,12 +13,15 @@ from click.testing import CliRunner, Result
 from late import pd
 from rotated_model import make_model
 from shapes import odd_on_purpose
+from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, Shells, TableError
+from geodomain.blocks import shell as shell_module
 from geodomain.blocks import walls
 from geodomain.cli import main
 from geodomain.mesh.edges import edge_table
+from geodomain.tables.frames import LocalFrame
 
 # Blocks of one label may touch along an edge: each wireframe is used for labelling here.
 pytestmark = odd_on_purpose
@@ -229,6 +232,16 @@ def test_pairs_of_faces_are_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
         assert np.array_equal(mesh.triangles, parts.meshes[name].triangles)
 
 
+def test_large_blocks_beside_many_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walls, "_BINS", 1)
+    small = table(cells_of(12, 12, 12), "ORE", (1.0, 1.0, 1.0), (12.0, 12.0, 12.0))
+    around = cells_of(3, 3, 3)
+    large = table(around[np.any(around != 1, axis=1)], "WASTE", (12.0, 12.0, 12.0), (0.0, 0.0, 0.0))
+    found = geodomain.shell(pd.concat([small, large]))
+    require_fit(found)
+    assert found.meshes["ORE"].volume == 12**3 and found.labels[0].triangles == 12
+
+
 def test_every_corner_is_a_decimal_of_the_model() -> None:
     # 414000.1 - 0.05 and 413999.9 + 0.15 differ in their last bits; the corner is 414000.05.
     frame = pd.DataFrame(
@@ -252,6 +265,7 @@ def test_rounded_blocks_have_no_slits() -> None:
 # --- Rotated models, formats and real data.
 
 
+@pytest.mark.full
 def test_a_turned_octree_by_every_way_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = make_model(tmp_path)
@@ -272,9 +286,39 @@ def test_local_coordinates_are_turned_once(tmp_path: Path) -> None:
     frame = table(cells, np.where(cells[:, 0] > 1, "ORE", "WASTE"), origin=(0.0, 0.0, 0.0))
     found = geodomain.shell(frame, rotation="z=30", origin=(414_000.3, 7_480_000.7, 310.1))
     require_fit(found)
-    turn = geodomain.tables.frames.LocalFrame([("z", 30)], (414_000.3, 7_480_000.7, 310.1))
+    turn = LocalFrame([("z", 30)], (414_000.3, 7_480_000.7, 310.1))
     require_same(found, turn.to_world(frame[["X", "Y", "Z"]].to_numpy()), frame["domain"])
     assert found.labels[0].triangles == 12
+
+
+@pytest.mark.parametrize("decimals", [9, 2])
+def test_rounded_world_coordinates_have_common_corners(decimals: int) -> None:
+    cells = cells_of(8, 8, 3)
+    frame = table(cells, np.where(cells.sum(axis=1) > 8, "ORE", "WASTE"), origin=(0.0, 0.0, 0.0))
+    turn = LocalFrame([("z", 30)], (414_000.3, 7_480_000.7, 310.1))
+    world = np.round(turn.to_world(frame[["X", "Y", "Z"]].to_numpy()), decimals)
+    frame[["X", "Y", "Z"]] = world
+    found = geodomain.shell(frame, frame="z=30")
+    require_fit(found)
+    for name, mesh in found.meshes.items():
+        assert (geodomain.contains(mesh, world) == (frame["domain"] == name)).all()
+    local = geodomain.shell(
+        table(cells, frame["domain"], origin=(0.0, 0.0, 0.0)),
+        rotation="z=30",
+        origin=(414_000.3, 7_480_000.7, 310.1),
+    )
+    assert len(found.meshes["ORE"].triangles) == len(local.meshes["ORE"].triangles)
+
+
+def test_cells_of_a_turned_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    geodomain.model_file("m.vti", size=10, origin="500,600,70", count="6,6,6", rotation="z=33")
+    solid = box((495.0, 590.0, 70.0), (540.0, 650.0, 110.0))
+    geodomain.label_file("m.vti", {"ORE": solid}, "l.vti", background="W")
+    found = geodomain.shell("l.vti")
+    require_fit(found)
+    geodomain.label_file("l.vti", {"ORE": found.meshes["ORE"]}, "a.vti", background="W", column="b")
+    assert geodomain.compare_files("l.vti", "a.vti", new_column="b").changed == 0
 
 
 def test_the_bunny_is_outlined_along_its_own_axes(shared_data: Path) -> None:
@@ -388,6 +432,25 @@ def test_bad_blocks_are_refused() -> None:
         geodomain.shell(frame, only=[])
     with pytest.raises(TypeError, match="not list"):
         geodomain.shell([1, 2])  # type: ignore[arg-type]
+
+
+def test_overlaps_are_found_in_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell_module, "_COMPARED", 50)
+    frame = octree(2)
+    geodomain.shell(frame)
+    last = frame.iloc[[-1]].assign(X=frame["X"].iloc[-1] - 0.4)
+    with pytest.raises(TableError, match=r"overlap, so .* overlaps the block at"):
+        geodomain.shell(pd.concat([frame, last]))
+    with pytest.raises(TableError, match=r"overlap, so .* overlaps the block at"):
+        geodomain.shell(pd.concat([frame, frame[100:101]]))
+
+
+def test_labels_may_be_codes(tmp_path: Path) -> None:
+    frame = table(cells_of(2, 1, 1), [1.0, 2.0])
+    frame.to_csv(tmp_path / "codes.csv", index=False)
+    for blocks in (frame, tmp_path / "codes.csv"):
+        (name,) = geodomain.shell(blocks, only=geodomain.shell(blocks).labels[1].name).meshes
+        assert float(name) == 2
 
 
 def test_blocks_without_a_size_are_left_out() -> None:
